@@ -2,11 +2,13 @@
 
     python measurements/alignscore.py [--sizes tiny,256x4] [--cases 24]
 
-A size is width x layers of a random model; `tiny` is the smallest (32x2), 768x12 is as large as AlignScore-base. Cases are invented
-and as long as ArchEHR-QA's (dataset paper, table 2): claims of up to 75 words against a clinician's answer of 73 words, and against
-the question of 102 words with essential sentences of another 80 or so. The reference cuts texts the same way, reads eight pairs at
-once in their own order, and has the tokenizer pad each to 512. Loading is not counted. Both run in turns, and processor time is
-counted, in which other work on the machine has little part.
+A size is width x layers of a random model; `tiny` is the smallest (32x2), 768x12 is as
+large as AlignScore-base. Cases are invented and as long as ArchEHR-QA's (dataset paper,
+table 2): claims of up to 75 words against a clinician's answer of 73 words, and against
+the question of 102 words with essential sentences of another 80 or so. The reference
+cuts texts the same way, reads eight pairs at once in their own order, and has the
+tokenizer pad each to 512. Loading is not counted. Both run in turns, and processor time
+is counted, in which other work on the machine has little part.
 """
 
 from __future__ import annotations
@@ -90,8 +92,12 @@ def padded(file: Path, backbone: Path) -> Score:
     import transformers
 
     state: dict[str, Any] = torch.load(file, weights_only=True)["state_dict"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(backbone, local_files_only=True)
-    model = transformers.AutoModel.from_pretrained(backbone, local_files_only=True).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        backbone, local_files_only=True
+    )
+    model = transformers.AutoModel.from_pretrained(
+        backbone, local_files_only=True
+    ).eval()
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[float]:
         columns = tokenizer(
@@ -104,7 +110,9 @@ def padded(file: Path, backbone: Path) -> Score:
         )
         with torch.inference_mode():
             outputs = torch.nn.functional.linear(
-                model(**columns).pooler_output, state["tri_layer.weight"], state["tri_layer.bias"]
+                model(**columns).pooler_output,
+                state["tri_layer.weight"],
+                state["tri_layer.bias"],
             )
         found: list[float] = outputs.softmax(dim=-1)[:, 0].tolist()
         return found
@@ -165,7 +173,9 @@ def main() -> int:
     )
     worst = 0.0
     for size in options.sizes.split(","):
-        width, layers = (32, 2) if size == "tiny" else (int(part) for part in size.split("x"))
+        width, layers = (
+            (32, 2) if size == "tiny" else (int(part) for part in size.split("x"))
+        )
         with tempfile.TemporaryDirectory() as name, quiet_libraries(logging.ERROR):
             file, backbone = make_alignscore(
                 Path(name),
@@ -180,9 +190,13 @@ def main() -> int:
             for kind, cases in kinds.items():
                 best = timed(ways, cases, options.rounds)
                 (theirs, slow), (ours, fast) = best["padded"], best["batched"]
-                difference = max(abs(one - other) for one, other in zip(theirs, ours, strict=True))
+                difference = max(
+                    abs(one - other) for one, other in zip(theirs, ours, strict=True)
+                )
                 worst = max(worst, difference)
-                words = sum(len(context.split()) for context in cases[0]) / len(cases[0])
+                words = sum(len(context.split()) for context in cases[0]) / len(
+                    cases[0]
+                )
                 print(
                     f"{size:>8} {kind:>9} {words:>6.0f} {slow:>17.2f} {fast:>11.2f} {slow / fast:>9.1f} {difference:>11.1e}",
                     flush=True,

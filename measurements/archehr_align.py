@@ -2,8 +2,9 @@
 
     python measurements/archehr_align.py [--notes 5000 20000] [--posts 500] [--words 1500]
 
-Synthetic notes and messages of words drawn by a power law, as in texts. Each size is a process of its own, in one run; the time has
-two passes, the copying of what was found, and the hash of the file. Beside it the peak of the memory.
+Synthetic notes and messages of words drawn by a power law, as in texts. Each size is a
+process of its own, in one run; the time has two passes, the copying of what was found,
+and the hash of the file. Beside it the peak of the memory.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def write_sources(folder: Path, *, notes: int, posts: int, words: int) -> None:
         writer = csv.writer(stream)
         writer.writerow(("id", "text"))
         writer.writerows(
-            (f"p{number}", f"{text} hospital") for number, text in enumerate(_texts(posts, 90, 1))
+            (f"p{number}", f"{text} hospital")
+            for number, text in enumerate(_texts(posts, 90, 1))
         )
     pool = _texts(200, words, 2)
     shuffled = random.Random(3)
@@ -87,7 +89,9 @@ def main() -> None:
         return
     for notes in arguments.notes:
         with tempfile.TemporaryDirectory() as place:
-            write_sources(Path(place), notes=notes, posts=arguments.posts, words=arguments.words)
+            write_sources(
+                Path(place), notes=notes, posts=arguments.posts, words=arguments.words
+            )
             subprocess.run([sys.executable, __file__, "--folder", place], check=True)
 
 

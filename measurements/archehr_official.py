@@ -2,9 +2,11 @@
 
     python -m measurements.archehr_official --upstream-2025 DIR --upstream-2026 DIR --evaluate DIR --nmt FILE --python PYTHON
 
-The two checkouts are those of soni-sarvesh/archehr-qa and archehr-qa-2026, `--evaluate` that of huggingface/evaluate, `--nmt` the
-file nmt/scripts/bleu.py of tensorflow/nmt, which its BLEU fetches otherwise. PYTHON has evaluate, rouge_score, sacrebleu,
-sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they are but for this:
+The two checkouts are those of soni-sarvesh/archehr-qa and archehr-qa-2026, `--evaluate`
+that of huggingface/evaluate, `--nmt` the file nmt/scripts/bleu.py of tensorflow/nmt,
+which its BLEU fetches otherwise. PYTHON has evaluate, rouge_score, sacrebleu,
+sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they are but
+for this:
 
 - BERTScore, MEDCON and AlignScore need checkpoints and the UMLS, and are replaced on both sides by a number drawn from the metric's
   name, the reference and the prediction: the same only where the same texts are compared in the same direction. The real ones are
@@ -12,11 +14,13 @@ sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they a
 - 2025 takes essential sentences out of a set, so that its figures depend on PYTHONHASHSEED; here it takes them out of a list, in
   the note's order.
 
-Cases are synthetic (`measurements.archehr_twin`). Our figures are read from results.json. Wanted is the same
-figure, to 1e-9, wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is
-counted twice by the scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with
-`--replies` it reads the same predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other
-hashes of strings score some of the submissions again.
+Cases are synthetic (`measurements.archehr_twin`). Our figures are read from
+results.json. Wanted is the same figure, to 1e-9, wherever a script has one, and n/a or
+a refusal of the file where it ends. A case that stands there twice is counted twice by
+the scripts and refused here. `score` refuses submissions to 2026 whole that a script
+would end on; with `--replies` it reads the same predictions as replies of a model, and
+is to say n/a instead. With `--seeds`, processes with other hashes of strings score some
+of the submissions again.
 """
 
 from __future__ import annotations
@@ -50,7 +54,11 @@ SUBTASKS: Final = {
 }
 TEXT_WORDS: Final = {"2025": 75, "2026-1": 15, "2026-3": 75}
 MODELS: Final = {"bertscore": "bertscore", "umls": "medcon", "alignscore": "alignscore"}
-SCORERS: Final = {"BertScorer": "bertscore", "MedconScorer": "medcon", "AlignScorer": "alignscore"}
+SCORERS: Final = {
+    "BertScorer": "bertscore",
+    "MedconScorer": "medcon",
+    "AlignScorer": "alignscore",
+}
 NOT_INSTALLED: Final = ("torch", "spacy", "quickumls", "alignscore", "tqdm")
 CLOSE: Final = 1e-9
 HOSTILE: Final = 0.45
@@ -87,7 +95,18 @@ ODD_WORDS: Final = (
     "...",
     "-",
 )
-EMPTY: Final = ("", " ", "\n", "\u3000\n", "<skipped>", "\u200b", ".", "|", "|1|", "\x1f")
+EMPTY: Final = (
+    "",
+    " ",
+    "\n",
+    "\u3000\n",
+    "<skipped>",
+    "\u200b",
+    ".",
+    "|",
+    "|1|",
+    "\x1f",
+)
 CITING: Final = (
     "|{}|",
     "|{}|",
@@ -105,7 +124,20 @@ HOSTILE_CITING: Final = (
     "", "||", "|,|", "| |", "[{}]", "{}|", "|{}", "|1-3|", "|01|", "|x|",
     "|\u3000{}|", "|\uff12|", "|{};3|", "|{} and 3|", "|1||2|",
 )  # fmt: skip
-ODD_IDS: Final = ("01", " 1", "1 ", "1-3", "99", "", "\uff11", "x", "-1", "1,2", "None", "1\n")
+ODD_IDS: Final = (
+    "01",
+    " 1",
+    "1 ",
+    "1-3",
+    "99",
+    "",
+    "\uff11",
+    "x",
+    "-1",
+    "1,2",
+    "None",
+    "1\n",
+)
 WRONG_TYPES: Final[tuple[Any, ...]] = (
     None,
     5,
@@ -129,12 +161,16 @@ def stand_in(metric: str, reference: str, prediction: str) -> float:
 # The organizers' side, in their environment: nothing of this package is imported here.
 
 
-def drive(subtask: str, upstream: Path, evaluate_folder: Path, nmt: Path, work: Path) -> None:
+def drive(
+    subtask: str, upstream: Path, evaluate_folder: Path, nmt: Path, work: Path
+) -> None:
     """Scores the submissions in `work` by the script, and writes its figures, or the error it ends with, to `theirs.json`."""
     import evaluate  # type: ignore[import-not-found, unused-ignore]
     import nltk  # type: ignore[import-untyped, unused-ignore]
 
-    vars(nltk)["download"] = lambda *_, **__: True  # the script asks for data that it does not need
+    vars(nltk)["download"] = lambda *_, **__: (
+        True
+    )  # the script asks for data that it does not need
     metrics = work / "metrics"
     shutil.copytree(evaluate_folder / "metrics", metrics, dirs_exist_ok=True)
     bleu = metrics / "bleu" / "bleu.py"
@@ -148,7 +184,9 @@ def drive(subtask: str, upstream: Path, evaluate_folder: Path, nmt: Path, work: 
 
     def load(name: str) -> Any:
         if name not in opened:
-            opened[name] = real(str(metrics / name)) if name in ("bleu", "rouge", "sari") else None
+            opened[name] = (
+                real(str(metrics / name)) if name in ("bleu", "rouge", "sari") else None
+            )
         return opened[name]
 
     evaluate.load = load
@@ -198,7 +236,9 @@ def _run(script: Any, subtask: str, files: Mapping[str, str]) -> None:
         with patch.object(sys, "argv", ["scoring.py", *words]):
             script.main()
         return
-    named = {name: files[name] for name in ("submission_path", "key_path", "out_file_path")}
+    named = {
+        name: files[name] for name in ("submission_path", "key_path", "out_file_path")
+    }
     if subtask == "2026-1":
         named["key_path"] = files["data_path"]
     if subtask == "2026-3":
@@ -231,19 +271,25 @@ def write_keys(folder: Path) -> dict[str, Path]:
     from medical_tasks.benchmarks.archehr_qa.release import FullCase
 
     def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
-        labels = {name: new.get(label, label) for name, label in each.key.relevance.items()}
+        labels = {
+            name: new.get(label, label) for name, label in each.key.relevance.items()
+        }
         return replace(each, key=replace(each.key, relevance=labels))
 
     cases = twin_cases(seed=14, cases=9)
     odd = [
         replace(
-            each, text=each.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1) + " \u00b5g & <2"
+            each,
+            text=each.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1)
+            + " \u00b5g & <2",
         )
         for each in cases[0].case.sentences
     ]
     cases[0] = replace(cases[0], case=replace(cases[0].case, sentences=tuple(odd)))
     bare = relabelled(cases[5], {"essential": "supplementary"})
-    nothing = relabelled(cases[6], {"essential": "not-relevant", "supplementary": "not-relevant"})
+    nothing = relabelled(
+        cases[6], {"essential": "not-relevant", "supplementary": "not-relevant"}
+    )
     made: dict[str, Path] = {}
     for name, some in {
         "mixed": [*cases[:5], bare, nothing],
@@ -256,14 +302,22 @@ def write_keys(folder: Path) -> dict[str, Path]:
         for sentence in (
             each for record in records for each in record["clinician_answer_sentences"]
         ):
-            # The script goes through what is cited one by one, which of a text are its characters: a list is meant.
-            sentence["citations"] = [cited for cited in sentence["citations"].split(",") if cited]
+            # The script goes through what is cited one by one, which of a text are its
+            # characters: a list is meant.
+            sentence["citations"] = [
+                cited for cited in sentence["citations"].split(",") if cited
+            ]
         path.write_text(json.dumps(records))
     return made
 
 
 def write_submissions(
-    subtask: str, count: int, keys: Mapping[str, Path], folder: Path, *, replies: bool = False
+    subtask: str,
+    count: int,
+    keys: Mapping[str, Path],
+    folder: Path,
+    *,
+    replies: bool = False,
 ) -> list[tuple[Path, Path]]:
     """Writes submissions; as files of replies as well, those whose predictions a reply can be. Returns ours, each with its key."""
     files = []
@@ -280,7 +334,10 @@ def write_submissions(
             ]
             path = path.with_suffix(".jsonl")
             path.write_text(
-                "".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in texts)
+                "".join(
+                    json.dumps({"id": name, "response": text}) + "\n"
+                    for name, text in texts
+                )
             )
         files.append((path, keys[key]))
     return files
@@ -292,7 +349,8 @@ def _is_typed(subtask: str, value: Any) -> bool:
     if subtask == "2026-2":
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
     return isinstance(value, list) and all(
-        isinstance(each, dict) and _is_typed("2026-2", each.get("evidence_id")) for each in value
+        isinstance(each, dict) and _is_typed("2026-2", each.get("evidence_id"))
+        for each in value
     )
 
 
@@ -302,7 +360,10 @@ def submissions(
     """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
     from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 
-    rows = {name: list(read_case_rows(folder / "archehr-qa.xml")) for name, folder in keys.items()}
+    rows = {
+        name: list(read_case_rows(folder / "archehr-qa.xml"))
+        for name, folder in keys.items()
+    }
     for number in range(count):
         draw = random.Random(f"{subtask}-{number}")
         key = draw.choices(list(keys), (6, 2, 1))[0]
@@ -313,7 +374,10 @@ def submissions(
         for row in rows[key]:
             value = _prediction(draw, subtask, row, hostile=draw.random() < odd)
             records.append(
-                {"case_id": row["id"], "answer" if subtask == "2025" else "prediction": value}
+                {
+                    "case_id": row["id"],
+                    "answer" if subtask == "2025" else "prediction": value,
+                }
             )
         if hostile:
             records = _wrong_cases(draw, records)
@@ -330,14 +394,18 @@ def _wrong_cases(draw: random.Random, records: Records) -> Records:
     if how == 2:
         return [*records, records[0]]
     if how == 3:
-        name = draw.choice(("0{}", " {}", "{} ", "{}-{}")).format(*[records[0]["case_id"]] * 2)
+        name = draw.choice(("0{}", " {}", "{} ", "{}-{}")).format(
+            *[records[0]["case_id"]] * 2
+        )
         return [{**records[0], "case_id": name}, *records[1:]]
     if how == 4:
         return [{"case_id": records[0]["case_id"]}, *records[1:]]
     return records
 
 
-def _prediction(draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile: bool) -> Any:
+def _prediction(
+    draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile: bool
+) -> Any:
     if hostile and draw.random() < 0.1:
         return draw.choice(WRONG_TYPES)
     if subtask in TEXT_WORDS:
@@ -345,16 +413,21 @@ def _prediction(draw: random.Random, subtask: str, row: Mapping[str, Any], *, ho
     if subtask == "2026-2":
         return _ids(draw, row["sentence_ids"], row["relevance"], hostile=hostile)
     links = []
-    for name, cited in zip(row["answer_sentence_ids"], row["answer_citations"], strict=True):
+    for name, cited in zip(
+        row["answer_sentence_ids"], row["answer_citations"], strict=True
+    ):
         if draw.random() < 0.9:
             right = [
-                "essential" if each in cited.split(",") else "" for each in row["sentence_ids"]
+                "essential" if each in cited.split(",") else ""
+                for each in row["sentence_ids"]
             ]
             of = draw.choice(ODD_IDS) if hostile and draw.random() < 0.1 else name
             links.append(
                 {
                     "answer_id": of,
-                    "evidence_id": _ids(draw, row["sentence_ids"], right, hostile=hostile),
+                    "evidence_id": _ids(
+                        draw, row["sentence_ids"], right, hostile=hostile
+                    ),
                 }
             )
     if draw.random() < 0.1:
@@ -378,12 +451,16 @@ def _ids(
     if ids and draw.random() < 0.2:
         ids += ids[:2]
     if hostile and draw.random() < 0.5:
-        ids.insert(draw.randrange(len(ids) + 1), draw.choice((*ODD_IDS, *ODD_IDS, 5, None)))
+        ids.insert(
+            draw.randrange(len(ids) + 1), draw.choice((*ODD_IDS, *ODD_IDS, 5, None))
+        )
     draw.shuffle(ids)
     return ids
 
 
-def _text(draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile: bool) -> str:
+def _text(
+    draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile: bool
+) -> str:
     if hostile and draw.random() < 0.3:
         return draw.choice(EMPTY)
     limit = TEXT_WORDS[subtask]
@@ -392,7 +469,9 @@ def _text(draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile:
     while words > 0:
         length = min(words, draw.randrange(1, 25))
         line = _line(
-            draw, [*row["sentences"], row["clinician_answer"], row["clinician_question"]], length
+            draw,
+            [*row["sentences"], row["clinician_answer"], row["clinician_question"]],
+            length,
         )
         if subtask == "2025" or draw.random() < 0.1:
             cited = ",".join(draw.sample(row["sentence_ids"], draw.randrange(1, 5)))
@@ -420,7 +499,9 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 # Our side.
 
 
-def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[dict[str, Any]]:
+def ours(
+    subtask: str, files: Sequence[tuple[Path, Path]], work: Path
+) -> list[dict[str, Any]]:
     """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
     from medical_tasks.benchmarks.archehr_qa import scoring as measures
     from medical_tasks.cli.entry import main
@@ -432,7 +513,9 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
         ]
 
     data = {key: work / f"data-{key.parent.name}" for key in {key for _, key in files}}
-    models = ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
+    models = (
+        ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
+    )
     found = []
     with (
         patch.dict(
@@ -472,16 +555,24 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
                 "--config",
                 "official",
             ]
-            code = main([*command, "--split", "test", "--task-args", models, "--out", str(out)])
+            code = main(
+                [*command, "--split", "test", "--task-args", models, "--out", str(out)]
+            )
             if code not in (0, 2, 5):
                 raise RuntimeError(said.getvalue())
             told = (
                 {}
                 if code == 2
-                else json.loads((out / "results.json").read_text())["tasks"][task]["metrics"]
+                else json.loads((out / "results.json").read_text())["tasks"][task][
+                    "metrics"
+                ]
             )
             found.append(
-                {name: entry for name, entry in told.items() if name.endswith("_official")}
+                {
+                    name: entry
+                    for name, entry in told.items()
+                    if name.endswith("_official")
+                }
             )
             said.truncate(0)
     return found
@@ -500,12 +591,17 @@ def our_name(subtask: str, theirs: str) -> str:
         return f"{whole[theirs]}_official"
     parts = theirs.split("_")
     if parts[0] in ("strict", "lenient"):
-        parts = ["factuality", *(part for part in parts if part not in ("strict", "micro", "f1"))]
+        parts = [
+            "factuality",
+            *(part for part in parts if part not in ("strict", "micro", "f1")),
+        ]
     return "_".join((*parts, "official"))
 
 
 def compared(
-    subtask: str, theirs: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
+    subtask: str,
+    theirs: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Counts figures, ends and disagreements, and finds the largest difference."""
     made: dict[str, Any] = {
@@ -529,7 +625,8 @@ def compared(
             made["twice"] = made.get("twice", 0) + 1
         else:
             figures = {
-                our_name(subtask, name): value / 100 for name, value in their["figures"].items()
+                our_name(subtask, name): value / 100
+                for name, value in their["figures"].items()
             }
             apart = [
                 abs(figures[name] - value)
@@ -538,9 +635,17 @@ def compared(
             ]
             made["figures"] += len(apart)
             made["largest"] = max([made["largest"], *apart])
-            if set(figures) != set(values) or len(apart) != len(figures) or max(apart) > CLOSE:
+            if (
+                set(figures) != set(values)
+                or len(apart) != len(figures)
+                or max(apart) > CLOSE
+            ):
                 made["wrong"].append(
-                    (number, [name for name in figures if values.get(name) is None] or max(apart))
+                    (
+                        number,
+                        [name for name in figures if values.get(name) is None]
+                        or max(apart),
+                    )
                 )
     return made
 
@@ -559,7 +664,10 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
         files = write_submissions(
             subtask, options.submissions, keys, folder, replies=options.replies
         )
-        told = [{"file": str(path.with_suffix(".json")), "key": str(key)} for path, key in files]
+        told = [
+            {"file": str(path.with_suffix(".json")), "key": str(key)}
+            for path, key in files
+        ]
         (folder / "submissions.json").write_text(json.dumps(told))
         upstream = options.upstream_2025 if subtask == "2025" else options.upstream_2026
         places = [upstream, options.evaluate, options.nmt, folder]
@@ -599,7 +707,9 @@ def digest(count: int, work: Path) -> str:
     for subtask in SUBTASKS:
         folder = work / subtask
         folder.mkdir()
-        found.append(ours(subtask, write_submissions(subtask, count, keys, folder), folder))
+        found.append(
+            ours(subtask, write_submissions(subtask, count, keys, folder), folder)
+        )
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -624,7 +734,11 @@ def main() -> None:
         help="score those to 2026 here as replies, not as a submission",
     )
     parser.add_argument(
-        "--seeds", type=int, default=0, metavar="N", help="only compare N values of PYTHONHASHSEED"
+        "--seeds",
+        type=int,
+        default=0,
+        metavar="N",
+        help="only compare N values of PYTHONHASHSEED",
     )
     parser.add_argument("--digest", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -641,7 +755,8 @@ def main() -> None:
                 str(options.submissions),
             ]
             seeds = [
-                {**os.environ, "PYTHONHASHSEED": str(seed)} for seed in range(1, options.seeds + 1)
+                {**os.environ, "PYTHONHASHSEED": str(seed)}
+                for seed in range(1, options.seeds + 1)
             ]
             found = {
                 subprocess.run(command, check=True, capture_output=True, env=env).stdout

@@ -2,11 +2,13 @@
 
     python -m measurements.archehr_scoring [--cases 100] [--seeds 20] [--umls INDEX]
 
-Synthetic cases of the paper's lengths; the answers are the clinicians', with words changed and citations added. Scored are the
-metrics of words against both references, factuality in both readings, and with `--umls` MEDCON, the opening of its index included,
-the import of spaCy not. Beside it rouge_score and sacrebleu compute BLEU and ROUGE-Lsum of the same pairs, and the numbers are
-compared. Then fresh processes with PYTHONHASHSEED from 1 on score the same, and their numbers are compared to the last bit. One
-process, in one run.
+Synthetic cases of the paper's lengths; the answers are the clinicians', with words
+changed and citations added. Scored are the metrics of words against both references,
+factuality in both readings, and with `--umls` MEDCON, the opening of its index
+included, the import of spaCy not. Beside it rouge_score and sacrebleu compute BLEU and
+ROUGE-Lsum of the same pairs, and the numbers are compared. Then fresh processes with
+PYTHONHASHSEED from 1 on score the same, and their numbers are compared to the last bit.
+One process, in one run.
 """
 
 from __future__ import annotations
@@ -39,10 +41,16 @@ from medical_tasks.spec import Item, ItemScore
 def make_items(count: int) -> list[Item]:
     """Cases with key and clinician's answer."""
     rows = [
-        case_row(each.case, each.key, each.document) for each in twin_cases(seed=7, cases=count)
+        case_row(each.case, each.key, each.document)
+        for each in twin_cases(seed=7, cases=count)
     ]
     return [
-        Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
+        Item(
+            id=row["id"],
+            fields=row,
+            groups={"source": row["source"]},
+            cluster=row["id"],
+        )
         for row in rows
     ]
 
@@ -61,7 +69,8 @@ def make_answers(items: Sequence[Item]) -> list[str]:
         ]
         answers.append(
             "\n".join(
-                " ".join(line) if rng.random() < 0.8 else f"{' '.join(line)}|99|" for line in words
+                " ".join(line) if rng.random() < 0.8 else f"{' '.join(line)}|99|"
+                for line in words
             )
         )
     return answers
@@ -70,12 +79,15 @@ def make_answers(items: Sequence[Item]) -> list[str]:
 def digest(scores: Sequence[ItemScore]) -> str:
     """One hash of all numbers, to the last bit."""
     rows = [
-        [score.id, sorted(score.values.items()), sorted(score.weights.items())] for score in scores
+        [score.id, sorted(score.values.items()), sorted(score.weights.items())]
+        for score in scores
     ]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
-def libraries(items: Sequence[Item], answers: Sequence[str], scores: Sequence[ItemScore]) -> None:
+def libraries(
+    items: Sequence[Item], answers: Sequence[str], scores: Sequence[ItemScore]
+) -> None:
     """Prints what the reference's libraries need for two of the metrics, and by how much the numbers differ."""
     if not all(map(importlib.util.find_spec, ("rouge_score", "sacrebleu"))):
         print("rouge_score and sacrebleu are not installed: nothing to compare with")
@@ -96,8 +108,13 @@ def libraries(items: Sequence[Item], answers: Sequence[str], scores: Sequence[It
                     bleu.corpus_score([text], [[pair.reference]]).score / 100,
                     rouge.score(pair.reference, text)["rougeLsum"].fmeasure,
                 )
-                ours = (score.values[f"bleu{suffix}"], score.values[f"rougeLsum{suffix}"])
-                apart = max(apart, *(abs(a - b) for a, b in zip(found, ours, strict=True)))
+                ours = (
+                    score.values[f"bleu{suffix}"],
+                    score.values[f"rougeLsum{suffix}"],
+                )
+                apart = max(
+                    apart, *(abs(a - b) for a, b in zip(found, ours, strict=True))
+                )
     show(
         "BLEU and ROUGE-Lsum alone, sacrebleu and rouge_score",
         time.perf_counter() - start,
@@ -107,18 +124,24 @@ def libraries(items: Sequence[Item], answers: Sequence[str], scores: Sequence[It
 
 
 def show(name: str, seconds: float, cases: int) -> None:
-    print(f"{name:<56} {seconds:7.3f} s  {cases:>5} cases  {cases / seconds:9,.0f} a second")
+    print(
+        f"{name:<56} {seconds:7.3f} s  {cases:>5} cases  {cases / seconds:9,.0f} a second"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument(
         "--seeds", type=int, default=20, help="processes with other hashes of strings"
     )
     parser.add_argument("--umls", help="folder of a UMLS index; adds MEDCON")
     parser.add_argument(
-        "--digest", action="store_true", help="print the hash of all numbers and nothing else"
+        "--digest",
+        action="store_true",
+        help="print the hash of all numbers and nothing else",
     )
     options = parser.parse_args()
     items = make_items(options.cases)
@@ -132,7 +155,11 @@ def main() -> None:
     if options.digest:
         print(digest(scores))
         return
-    show(f"all but model metrics{', with MEDCON' if arguments else ''}", seconds, len(items))
+    show(
+        f"all but model metrics{', with MEDCON' if arguments else ''}",
+        seconds,
+        len(items),
+    )
     libraries(items, answers, scores)
     if not options.seeds:
         return

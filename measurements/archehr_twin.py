@@ -1,6 +1,7 @@
 """Synthetic twins of a release: `python -m measurements.archehr_twin --out FOLDER --dev 20 --test 100`.
 
-The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results).
+The same seed and numbers give the same bytes. Lengths are near those of the paper
+(section Results).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
     return [
-        _case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)
+        _case(random.Random(f"{seed}-{number}"), number)
+        for number in range(first, first + cases)
     ]
 
 
@@ -69,7 +71,9 @@ def write_twin(
     for split, count in counts.items():
         if count:
             made = twin_cases(seed=seed, cases=count, first=first)
-            write_split(folder / FOLDERS[split], made, key=split in keys, answers=answers)
+            write_split(
+                folder / FOLDERS[split], made, key=split in keys, answers=answers
+            )
         first += count
     return folder
 
@@ -91,10 +95,14 @@ def _case(draw: random.Random, number: int) -> FullCase:
     for paragraph_id, paragraph in enumerate(paragraphs):
         for text, label in paragraph:
             name = str(len(sentences) + 1)
-            sentences.append(Sentence(id=name, paragraph_id=str(paragraph_id), text=text))
+            sentences.append(
+                Sentence(id=name, paragraph_id=str(paragraph_id), text=text)
+            )
             relevance[name] = label
     answer = _answer(
-        topic, values, {each.text: each.id for each in sentences if each.text in essential}
+        topic,
+        values,
+        {each.text: each.id for each in sentences if each.text in essential},
     )
     return FullCase(
         case=Case(
@@ -110,7 +118,9 @@ def _case(draw: random.Random, number: int) -> FullCase:
             answer_sentences=answer,
             cited=True,
         ),
-        document=Document(id=f"{9_000_000 + number}", source=NOTE_SOURCES[topic["emergency"]]),
+        document=Document(
+            id=f"{9_000_000 + number}", source=NOTE_SOURCES[topic["emergency"]]
+        ),
     )
 
 
@@ -130,7 +140,9 @@ def _paragraphs(
     paragraphs: list[list[tuple[str, str]]] = []
     for place, heading in enumerate(headings):
         block = chosen[
-            len(chosen) * place // len(headings) : len(chosen) * (place + 1) // len(headings)
+            len(chosen) * place // len(headings) : len(chosen)
+            * (place + 1)
+            // len(headings)
         ]
         paragraphs += [
             [(heading, _NOT_RELEVANT)],
@@ -185,7 +197,9 @@ def main(words: Sequence[str] | None = None) -> int:
         help="keys without clinicians' answers, as in the first releases",
     )
     parser.add_argument(
-        "--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks"
+        "--no-test-key",
+        action="store_true",
+        help="no keys but for dev, as during the shared tasks",
     )
     given = parser.parse_args(words)
     counts = {split: getattr(given, split) for split in SPLITS}

@@ -2,8 +2,9 @@
 
     python measurements/bootstrap.py [items] [resamples]
 
-The loop draws items and adds them up one by one. It runs a hundredth of the draws, and its time is multiplied. Peak
-memory is what one run allocates at most (tracemalloc), beside the index matrix that drawing everything at once needs.
+The loop draws items and adds them up one by one. It runs a hundredth of the draws, and
+its time is multiplied. Peak memory is what one run allocates at most (tracemalloc),
+beside the index matrix that drawing everything at once needs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def main(items: int, resamples: int) -> None:
     counts = [generator.integers(0, 6, items) for _ in range(3)]
     ones = np.ones(items)
     clusters = [f"note-{i // 5}" for i in range(items)]
-    loop = seconds(lambda: naive_means(values.tolist(), resamples // LOOP_SHARE)) * LOOP_SHARE
+    loop = (
+        seconds(lambda: naive_means(values.tolist(), resamples // LOOP_SHARE))
+        * LOOP_SHARE
+    )
     print(f"{items} items, {resamples} draws; a Python loop for one mean: {loop:.1f} s")
     rows: dict[str, Callable[[], object]] = {
         "mean": lambda: mean_interval(values),
@@ -42,13 +46,17 @@ def main(items: int, resamples: int) -> None:
         "micro-F1": lambda: bootstrap_statistic(
             counts, lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn), resamples=resamples
         ),
-        "difference of two means": lambda: paired_bootstrap(values, others, resamples=resamples),
+        "difference of two means": lambda: paired_bootstrap(
+            values, others, resamples=resamples
+        ),
         "proportion, clustered": lambda: proportion_interval(right, clusters=clusters),
         "McNemar, clustered": lambda: mcnemar(right, others > 0.3, clusters=clusters),
     }
     for name, work in rows.items():
         taken = min(seconds(work) for _ in range(3))
-        print(f"  {name:28s} {taken * 1000:8.1f} ms   loop / this: {loop / taken:10.0f}")
+        print(
+            f"  {name:28s} {taken * 1000:8.1f} ms   loop / this: {loop / taken:10.0f}"
+        )
     tracemalloc.start()
     bootstrap_statistic([values, ones], quotient, resamples=resamples)
     peak = tracemalloc.get_traced_memory()[1]

@@ -3,12 +3,15 @@
     python -m measurements.calculator_mutations              prints the survivors and the counts
     python -m measurements.calculator_mutations --write      and puts the counts into docs/calculators.md
 
-Every number in the rules, in the factors between units, in the constants of the substances, and in what `catalog.json` says of
-classes, missing values and published ranges is changed by 3 % up and down, and a whole number also by one up and down, one change
-at a time; the package is imported anew with the one changed file, and the cases of `tests/golden` are calculated. Numbers that
-only shape what is printed, ids, and the limits of what a patient can have are no part of a rule. Changes that cannot move an
-answer stand in `tests/golden/equivalent_mutants.json`, each with its reason; a change that survives and is not listed there, or
-is listed and does not survive, fails the run (exit code 1).
+Every number in the rules, in the factors between units, in the constants of the
+substances, and in what `catalog.json` says of classes, missing values and published
+ranges is changed by 3 % up and down, and a whole number also by one up and down, one
+change at a time; the package is imported anew with the one changed file, and the cases
+of `tests/golden` are calculated. Numbers that only shape what is printed, ids, and the
+limits of what a patient can have are no part of a rule. Changes that cannot move an
+answer stand in `tests/golden/equivalent_mutants.json`, each with its reason; a change
+that survives and is not listed there, or is listed and does not survive, fails the run
+(exit code 1).
 """
 
 from __future__ import annotations
@@ -30,7 +33,12 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from tests.calculators.test_golden import cases, conversion_difference, conversions, difference
+from tests.calculators.test_golden import (
+    cases,
+    conversion_difference,
+    conversions,
+    difference,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "medical_tasks.calculators"
@@ -40,7 +48,9 @@ DOCUMENT = ROOT / "docs" / "calculators.md"
 BEGIN, END = "<!-- mutations: begin -->", "<!-- mutations: end -->"
 
 # What reads inputs and prints for a person, and holds no constant of a rule.
-NO_RULES = frozenset({"__init__", "base", "index", "inputs", "measures", "shared_inputs", "steps"})
+NO_RULES = frozenset(
+    {"__init__", "base", "index", "inputs", "measures", "shared_inputs", "steps"}
+)
 FACTORS = frozenset({"units"})
 """The module whose numbers stand in texts, from which exact fractions are made."""
 NO_RULE_KEYWORDS = frozenset({"id", "maxsize"})
@@ -100,7 +110,9 @@ class _Numbers(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         name = (
-            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else getattr(node.func, "id", "")
         )
         if name not in LIMITS:
             self.generic_visit(node)
@@ -110,8 +122,14 @@ class _Numbers(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        text = self._texts and isinstance(node.value, str) and _NUMBER.fullmatch(node.value)
-        if text or (isinstance(node.value, int | float) and not isinstance(node.value, bool)):
+        text = (
+            self._texts
+            and isinstance(node.value, str)
+            and _NUMBER.fullmatch(node.value)
+        )
+        if text or (
+            isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        ):
             self.found.append((self._place[0] if self._place else "", node))
 
     def _inside(self, name: str, node: ast.AST) -> None:
@@ -201,7 +219,9 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname not in self._code:
             name = fullname.removeprefix(PACKAGE).lstrip(".").replace(".", "/")
             file = (
-                FOLDER / name / "__init__.py" if (FOLDER / name).is_dir() else FOLDER / f"{name}.py"
+                FOLDER / name / "__init__.py"
+                if (FOLDER / name).is_dir()
+                else FOLDER / f"{name}.py"
             )
             source = file.read_bytes()
             spec = ModuleSpec(
@@ -215,23 +235,37 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """As usual."""
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(self.changed.get(module.__name__) or self._code[module.__name__][1], module.__dict__)
-        if module.__name__ == f"{PACKAGE}.base" and f"{PACKAGE}.{CATALOG}" in self.changed:
+        exec(
+            self.changed.get(module.__name__) or self._code[module.__name__][1],
+            module.__dict__,
+        )
+        if (
+            module.__name__ == f"{PACKAGE}.base"
+            and f"{PACKAGE}.{CATALOG}" in self.changed
+        ):
             module.__dict__["_CATALOG"] = self.changed[f"{PACKAGE}.{CATALOG}"]
 
 
 def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
     """Whether every golden case passes; a package that cannot be imported any more passes none."""
-    for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
+    for name in [
+        name
+        for name in sys.modules
+        if name == PACKAGE or name.startswith(f"{PACKAGE}.")
+    ]:
         del sys.modules[name]
     parent, _, child = PACKAGE.rpartition(".")
-    vars(sys.modules[parent]).pop(child, None)  # else `import a.b.c as c` finds the one before
+    vars(sys.modules[parent]).pop(
+        child, None
+    )  # else `import a.b.c as c` finds the one before
     importer.changed = changed
     try:
         calculators = importlib.import_module(PACKAGE)
     except (ValueError, ArithmeticError, TypeError, KeyError):
         return False
-    return all(difference(slug, case, calculators) is None for slug, case in cases()) and all(
+    return all(
+        difference(slug, case, calculators) is None for slug, case in cases()
+    ) and all(
         conversion_difference(case, calculators) is None for case in conversions()
     )
 
@@ -247,11 +281,17 @@ def equivalent() -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs all mutants; 1 when one survives that should not, or the list of equivalent ones is not true any more."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "modules", nargs="*", help="modules to change, or MODULE.FUNCTION; all when none is given"
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
     )
-    parser.add_argument("--write", action="store_true", help=f"put the counts into {DOCUMENT.name}")
+    parser.add_argument(
+        "modules",
+        nargs="*",
+        help="modules to change, or MODULE.FUNCTION; all when none is given",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"put the counts into {DOCUMENT.name}"
+    )
     options = parser.parse_args(arguments)
     every = [
         CATALOG,
@@ -277,7 +317,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if mutant.key not in listed:
                     print(f"{module}:{mutant.line}: {mutant.key}", flush=True)
     new = alive - set(listed)
-    stale = {key for key in listed if {key.split(".")[0], key.split("[")[0]} & set(chosen)} - alive
+    stale = {
+        key for key in listed if {key.split(".")[0], key.split("[")[0]} & set(chosen)
+    } - alive
     for key in sorted(stale):
         print(f"listed as equivalent, and noticed or gone: {key}")
     total = sum(made.values())
@@ -288,7 +330,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{line} ({time.process_time() - begun:.0f} s of processor time)")
     if options.write:
         head, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
-        DOCUMENT.write_text(f"{head}{BEGIN}\n{line}.\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        DOCUMENT.write_text(
+            f"{head}{BEGIN}\n{line}.\n{END}{rest.split(END)[1]}", encoding="utf-8"
+        )
     return 1 if new or stale else 0
 
 

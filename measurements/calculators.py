@@ -2,8 +2,9 @@
 
     python measurements/calculators.py ../shared/data/medcalc/test_data_v1.csv
 
-Prints wall-clock and processor figures: rows of one pass, calculations a second with entities read, converted,
-calculated and explained in one process, and the slowest calculators.
+Prints wall-clock and processor figures: rows of one pass, calculations a second with
+entities read, converted, calculated and explained in one process, and the slowest
+calculators.
 """
 
 from __future__ import annotations
@@ -21,14 +22,21 @@ from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("csv", type=Path, help="test_data_v1.csv of MedCalc-Bench")
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long to measure")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="how long to measure"
+    )
     options = parser.parse_args()
     with options.csv.open(encoding="utf-8", newline="") as file:
         rows = [
-            (find(int(row["Calculator ID"])), ast.literal_eval(row["Relevant Entities"]))
+            (
+                find(int(row["Calculator ID"])),
+                ast.literal_eval(row["Relevant Entities"]),
+            )
             for row in csv.DictReader(file)
         ]
-    answerable = [(entry, entities) for entry, entities in rows if answers(entry, entities)]
+    answerable = [
+        (entry, entities) for entry, entities in rows if answers(entry, entities)
+    ]
     print(f"{len(rows)} rows, {len(answerable)} with an answer")
 
     done, wall, processor = 0, time.perf_counter(), time.process_time()

@@ -2,11 +2,14 @@
 
     python -m measurements.chat_official CHECKOUT [--python PYTHON] [--sets 200] [--write FILE]
 
-CHECKOUT is a checkout of ji-youn-kim/EHRNote-ChatQA, of which `scoring/multiturn_qa_scoring.py` and what it
-imports are run by PYTHON, which has pandas. The patients are those of the demo of `examples/medical_chat`, written as
-the two tables that the authors release, from which ours builds `full`. The answers are invented and untidy: so many sets of
-letters in all forms that the script reads, and of grades that a judge gives open answers. Their letters are also compared
-one by one. `--write` writes the first set of each form with the script's figures, as `tests/golden/medical_chat.json` has it.
+CHECKOUT is a checkout of ji-youn-kim/EHRNote-ChatQA, of which
+`scoring/multiturn_qa_scoring.py` and what it imports are run by PYTHON, which has
+pandas. The patients are those of the demo of `examples/medical_chat`, written as the
+two tables that the authors release, from which ours builds `full`. The answers are
+invented and untidy: so many sets of letters in all forms that the script reads, and of
+grades that a judge gives open answers. Their letters are also compared one by one.
+`--write` writes the first set of each form with the script's figures, as
+`tests/golden/medical_chat.json` has it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ from medical_tasks.runs.results import read_results
 from tests.fault_server import Call, FaultServer
 
 EXAMPLE: Final = Path(__file__).parents[1] / "examples" / "medical_chat"
-ROWS: Final = json.loads((EXAMPLE / "medical_chat" / "demo.json").read_text(encoding="utf-8"))
+ROWS: Final = json.loads(
+    (EXAMPLE / "medical_chat" / "demo.json").read_text(encoding="utf-8")
+)
 LETTERS: Final = "ABCDE"
 THEIR_NAMES: Final = {
     f"{kind}{ours}": f"{level}_acc_{theirs}{ending}"
@@ -91,9 +96,15 @@ def write_release(folder: Path) -> None:
         ]
         for order, turn in enumerate(row["turns"], start=1):
             index, _, source = turn["key"].partition("-")
-            about: dict[str, object] = {"subject_id": row["id"], "qa_category": row["category"]}
+            about: dict[str, object] = {
+                "subject_id": row["id"],
+                "qa_category": row["category"],
+            }
             about |= {"turn_order": order, "turn_index": index}
-            about |= {"turn_type": "source" if source else "content", "question": turn["question"]}
+            about |= {
+                "turn_type": "source" if source else "content",
+                "question": turn["question"],
+            }
             named = zip(LETTERS.lower(), turn["choices"], strict=True)
             about |= {f"option_{letter}": text for letter, text in named}
             questions.append(about | {"correct_answer": turn["answer"]})
@@ -124,7 +135,9 @@ def grades_of(seed: int) -> dict[str, dict[str, int]]:
     """The grades of a judge, by patient and turn."""
     chance = random.Random(-seed - 1)
     return {
-        row["id"]: {turn["key"]: chance.choice((0, 1, 2, 2, 2)) for turn in row["turns"]}
+        row["id"]: {
+            turn["key"]: chance.choice((0, 1, 2, 2, 2)) for turn in row["turns"]
+        }
         for row in ROWS
     }
 
@@ -135,14 +148,24 @@ def judge_reply(grades: Mapping[str, Mapping[str, int]], call: Call) -> str:
     is_source = f"Q{row['turns'][1]['key']}:" in call.prompt
     keys = [turn["key"] for turn in row["turns"] if ("-" in turn["key"]) == is_source]
     return "\n\n".join(
-        f"Reasoning{key}: in a word.\nScore{key}: {grades[row['id']][key]}" for key in keys
+        f"Reasoning{key}: in a word.\nScore{key}: {grades[row['id']][key]}"
+        for key in keys
     )
 
 
 def our_figures(task: str, answers: Path, judge: str = "") -> dict[str, float]:
     """What `medical-tasks score` makes of an answer file."""
     out = answers.with_name(f"ours_{task}_{answers.stem}")
-    words = ["score", task, "--responses", str(answers), "--config", "full", "--out", str(out)]
+    words = [
+        "score",
+        task,
+        "--responses",
+        str(answers),
+        "--config",
+        "full",
+        "--out",
+        str(out),
+    ]
     words += ["--judge", f"openai-api/judging/{judge}"] if judge else []
     told = io.StringIO()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
@@ -156,7 +179,10 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
     """Compares all sets; what comes back is the first, with the script's figures."""
     write_release(folder)
     assert (
-        medical_tasks(["build", "medical_chat", "--config", "full", "--source", str(folder)]) == 0
+        medical_tasks(
+            ["build", "medical_chat", "--config", "full", "--source", str(folder)]
+        )
+        == 0
     )
     ours: dict[str, dict[str, float]] = {}
     for seed in range(sets):
@@ -170,15 +196,21 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
         ours[path.stem] = our_figures("medical_chat_choice", path)
         with FaultServer(answer=partial(judge_reply, grades)) as server:
             os.environ["JUDGING_BASE_URL"] = server.base_url
-            ours[f"{path.stem}_generate"] = our_figures("medical_chat_open", path, f"judge-{seed}")
+            ours[f"{path.stem}_generate"] = our_figures(
+                "medical_chat_open", path, f"judge-{seed}"
+            )
             evals: dict[str, list[str]] = {row["id"]: [] for row in ROWS}
             for call in server.calls:
                 (row,) = (each for each in ROWS if each["notes"][0] in call.prompt)
                 evals[row["id"]].append(judge_reply(grades, call))
-        judged = [each | {"gpt_eval": "\n\n".join(evals[each["subject_id"]])} for each in rows]
+        judged = [
+            each | {"gpt_eval": "\n\n".join(evals[each["subject_id"]])} for each in rows
+        ]
         write_table(folder / f"{path.stem}_generate.csv", judged)
     chance = random.Random(0)
-    replies = ["".join(chance.choices(PARTS, k=chance.randint(1, 7))) for _ in range(20_000)]
+    replies = [
+        "".join(chance.choices(PARTS, k=chance.randint(1, 7))) for _ in range(20_000)
+    ]
     (folder / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     command = [python, "-c", DRIVER, str(checkout), str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -193,7 +225,9 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
     ]
     from medical_chat.scoring import letter_of
 
-    other = sum(letter_of(said) != letter for said, letter in zip(replies, letters, strict=True))
+    other = sum(
+        letter_of(said) != letter for said, letter in zip(replies, letters, strict=True)
+    )
     print(f"figures: {9 * len(ours)} compared, {len(apart)} differ {apart[:5]}")
     print(
         f"letters: {len(replies)} replies, {sum(map(bool, letters))} with a letter, {other} differ"

@@ -2,8 +2,8 @@
 
     python measurements/clustered_correlation.py
 
-Outputs of K items by six systems; both scores share what is particular to the item. The truth is the
-coefficient over 1,500 items.
+Outputs of K items by six systems; both scores share what is particular to the item. The
+truth is the coefficient over 1,500 items.
 """
 
 from __future__ import annotations
@@ -55,7 +55,12 @@ def main() -> None:
                 drawn: Any = {"seed": repeat, "resamples": RESAMPLES}
                 whole = clustered_correlation(x, y, clusters=item.tolist(), **drawn)
                 single = rank_correlation(x, y, **drawn)
-                estimates = (whole.spearman, whole.kendall, single.spearman, single.kendall)
+                estimates = (
+                    whole.spearman,
+                    whole.kendall,
+                    single.spearman,
+                    single.kendall,
+                )
                 held += [
                     e.ci_low <= t <= e.ci_high
                     for e, t in zip(estimates, (*truth, *truth), strict=True)
@@ -67,7 +72,9 @@ def main() -> None:
         generator = np.random.default_rng(0)
         x, y = generator.normal(size=(2, items * systems))
         began = time.perf_counter()
-        clustered_correlation(x, y, clusters=[k // systems for k in range(items * systems)])
+        clustered_correlation(
+            x, y, clusters=[k // systems for k in range(items * systems)]
+        )
         print(f"{items * systems:7}  {items:5}  {time.perf_counter() - began:7.2f}")
 
 

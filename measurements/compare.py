@@ -2,8 +2,9 @@
 
     python measurements/compare.py [items] [calculators]
 
-The runs are made here: right and wrong at random, items of one note in a cluster. Each step is measured by itself, and the groups
-beside what they would take with as many draws as a whole task gets.
+The runs are made here: right and wrong at random, items of one note in a cluster. Each
+step is measured by itself, and the groups beside what they would take with as many
+draws as a whole task gets.
 """
 
 from __future__ import annotations
@@ -19,9 +20,21 @@ from medical_tasks.comparison import statistics
 from medical_tasks.comparison.compared import Compared, Selection
 from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.statistics import RESAMPLES
-from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
+from medical_tasks.comparison.tables import (
+    add_flips,
+    as_markdown,
+    as_text,
+    run_names,
+    sections,
+)
 
-TASKS = ("medcalc", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book", "medcalc_code")
+TASKS = (
+    "medcalc",
+    "medcalc_direct",
+    "medcalc_one_shot",
+    "medcalc_open_book",
+    "medcalc_code",
+)
 
 
 def main(items: int, calculators: int) -> None:
@@ -54,7 +67,9 @@ def main(items: int, calculators: int) -> None:
 
 def shown(runs: list[Compared], pairs: Any) -> int:
     parts = sections(pairs)
-    return len(as_text(run_names(runs), parts)) + len(as_markdown(run_names(runs), parts))
+    return len(as_text(run_names(runs), parts)) + len(
+        as_markdown(run_names(runs), parts)
+    )
 
 
 def made(label: str, seed: int, items: int, calculators: int) -> Compared:

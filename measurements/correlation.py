@@ -2,9 +2,10 @@
 
     python measurements/correlation.py [simulations per row]
 
-Scores are drawn from a bivariate normal distribution with the given correlation r, whose rank correlations are known: rho is
-6/pi asin(r/2), tau is 2/pi asin(r) (Kruskal 1958, J Am Stat Assoc 53:814). With ties: the same, rounded to multiples of its
-standard deviation; the truth is then that of 50,000 rows.
+Scores are drawn from a bivariate normal distribution with the given correlation r,
+whose rank correlations are known: rho is 6/pi asin(r/2), tau is 2/pi asin(r) (Kruskal
+1958, J Am Stat Assoc 53:814). With ties: the same, rounded to multiples of its standard
+deviation; the truth is then that of 50,000 rows.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def main(simulations: int) -> None:
     for ties in (False, True):
         for n in (5, 8, 10, 19, 30, 50):
             for r in (0.0, 0.6, 0.9):
-                held, width = coverage(generator, n, r, ties=ties, simulations=simulations)
+                held, width = coverage(
+                    generator, n, r, ties=ties, simulations=simulations
+                )
                 print(
                     f"{n:4d} {r:5.2f} {'yes' if ties else 'no':>5} | "
                     f"{held[0]:8.3f} {width[0]:6.2f} | {held[1]:8.3f} {width[1]:6.2f}"
@@ -38,7 +41,9 @@ def main(simulations: int) -> None:
         x, y = scores(generator, n, 0.6, ties=False)
         began = time.perf_counter()
         rank_correlation(x, y)
-        print(f"{n} rows, both coefficients, 2,000 draws: {time.perf_counter() - began:.3f} s")
+        print(
+            f"{n} rows, both coefficients, 2,000 draws: {time.perf_counter() - began:.3f} s"
+        )
 
 
 def scores(
@@ -58,7 +63,9 @@ def coverage(
         truth = (spearman_rho(x, y), kendall_tau(x, y))
     held, width = np.zeros(2), np.zeros(2)
     for _ in range(simulations):
-        found = rank_correlation(*scores(generator, n, r, ties=ties), resamples=RESAMPLES)
+        found = rank_correlation(
+            *scores(generator, n, r, ties=ties), resamples=RESAMPLES
+        )
         for i, estimate in enumerate((found.spearman, found.kendall)):
             if math.isnan(
                 estimate.value

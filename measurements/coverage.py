@@ -2,14 +2,16 @@
 
     OMP_NUM_THREADS=1 python measurements/coverage.py [--draws 2000] [--write]
 
-Each row of the table is a kind of data with an interval, each cell a number of items; it gives the
-smallest and largest coverage over true values of 0.02, 0.2, 0.5 and 0.9 (shares, or counts an
-answer). `--write` puts it into measurements/README.md, and every cell with its mean width, and how
-often the truth lay below and above the interval, into docs/pictures/coverage.csv. A cell is weak, and
-marked, if from 60 items on it covers less than 93 or more than 98 %.
+Each row of the table is a kind of data with an interval, each cell a number of items;
+it gives the smallest and largest coverage over true values of 0.02, 0.2, 0.5 and 0.9
+(shares, or counts an answer). `--write` puts it into measurements/README.md, and every
+cell with its mean width, and how often the truth lay below and above the interval, into
+docs/pictures/coverage.csv. A cell is weak, and marked, if from 60 items on it covers
+less than 93 or more than 98 %.
 
-Below the intervals of the suite stand those that other harnesses print for the same data: value ±
-1.96 standard errors of independent items, and percentiles of a bootstrap of items.
+Below the intervals of the suite stand those that other harnesses print for the same
+data: value ± 1.96 standard errors of independent items, and percentiles of a bootstrap
+of items.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ import numpy.typing as npt
 
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.finite import whole_set_estimate
-from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
+from medical_tasks.scoring.means import (
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+)
 from medical_tasks.scoring.paired import paired_bootstrap
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -73,10 +79,14 @@ def independent(generator: Generator, items: int, truth: float) -> Floats:
     return np.asarray(generator.random(items) < truth, dtype=np.float64)
 
 
-def clustered(correlation: float) -> Callable[[Generator, int, float], tuple[Floats, list[int]]]:
+def clustered(
+    correlation: float,
+) -> Callable[[Generator, int, float], tuple[Floats, list[int]]]:
     """Right and wrong answers on notes of five, each note with a chance of its own."""
 
-    def draw(generator: Generator, items: int, truth: float) -> tuple[Floats, list[int]]:
+    def draw(
+        generator: Generator, items: int, truth: float
+    ) -> tuple[Floats, list[int]]:
         notes = items // TOGETHER
         chances = np.full(notes, truth)
         if correlation:
@@ -95,12 +105,16 @@ def independent_of(generator: Generator, chances: Floats) -> Floats:
 
 def shares(generator: Generator, items: int, truth: float) -> Floats:
     """Of four statements an answer has so many; answers differ in how well they know them."""
-    return np.asarray(generator.binomial(4, generator.beta(2 * truth, 2 * (1 - truth), items)) / 4)
+    return np.asarray(
+        generator.binomial(4, generator.beta(2 * truth, 2 * (1 - truth), items)) / 4
+    )
 
 
 def counts(generator: Generator, items: int, truth: float) -> Floats:
     """Contradictions of an answer: counts with more spread than Poisson ones."""
-    return np.asarray(generator.poisson(generator.gamma(0.5, 2.0 * truth, items)), dtype=np.float64)
+    return np.asarray(
+        generator.poisson(generator.gamma(0.5, 2.0 * truth, items)), dtype=np.float64
+    )
 
 
 def pooled(generator: Generator, items: int, truth: float) -> tuple[Floats, Floats]:
@@ -139,13 +153,17 @@ def of_sample(generator: Generator, items: int, truth: float) -> Estimate:
     whole[: round(truth * len(whole))] = 1.0
     drawn = generator.permutation(whole)[:items]
     ones = np.ones(items)
-    return whole_set_estimate([drawn, ones], [1.0], [0] * items, [len(whole)], proportion=True)
+    return whole_set_estimate(
+        [drawn, ones], [1.0], [0] * items, [len(whole)], proportion=True
+    )
 
 
 def of_pair(generator: Generator, items: int, truth: float) -> Estimate:
     """`compare`: a difference whose truth is 0, moved to the true value so that tables agree."""
     found = paired_bootstrap(*pair(generator, items, truth), resamples=RESAMPLES)
-    return Estimate(found.difference + truth, found.ci_low + truth, found.ci_high + truth, found.n)
+    return Estimate(
+        found.difference + truth, found.ci_low + truth, found.ci_high + truth, found.n
+    )
 
 
 def of_normal(values: Floats) -> Estimate:
@@ -157,7 +175,9 @@ def of_normal(values: Floats) -> Estimate:
 
 def of_percentiles(generator: Generator, values: Floats) -> Estimate:
     """Percentiles of a bootstrap of items."""
-    drawn = values[generator.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
+    drawn = values[generator.integers(0, len(values), (RESAMPLES, len(values)))].mean(
+        axis=1
+    )
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Estimate(float(values.mean()), float(low), float(high), len(values))
 
@@ -168,14 +188,18 @@ INTERVALS: Final[dict[str, Interval]] = {
     "notes of 5, correlation 0.3": of_clusters(0.3),
     "notes of 5, correlation 0.8": of_clusters(0.8),
     "mean of shares": lambda g, n, p: mean_interval(shares(g, n, p)),
-    "mean of counts": lambda g, n, p: mean_interval(counts(g, n, p), limits=(0.0, math.inf)),
+    "mean of counts": lambda g, n, p: mean_interval(
+        counts(g, n, p), limits=(0.0, math.inf)
+    ),
     "pooled ratio": lambda g, n, p: ratio_interval(*pooled(g, n, p)),
     "random sample (--subset)": of_sample,
     "difference of two runs": of_pair,
 }
 PEERS: Final[dict[str, Interval]] = {
     "± 1.96 se, shares right": lambda g, n, p: of_normal(independent(g, n, p)),
-    "± 1.96 se, notes of 5, correlation 0.3": lambda g, n, p: of_normal(clustered(0.3)(g, n, p)[0]),
+    "± 1.96 se, notes of 5, correlation 0.3": lambda g, n, p: of_normal(
+        clustered(0.3)(g, n, p)[0]
+    ),
     "± 1.96 se, mean of counts": lambda g, n, p: of_normal(counts(g, n, p)),
     "percentiles, mean of shares": lambda g, n, p: of_percentiles(g, shares(g, n, p)),
     "percentiles, mean of counts": lambda g, n, p: of_percentiles(g, counts(g, n, p)),
@@ -210,7 +234,10 @@ def table(found: list[Cell]) -> str:
             some = [cell for cell in found if (cell.name, cell.items) == (name, items)]
             low, high = (end(100 * cell.covered for cell in some) for end in (min, max))
             weak = [f"{cell.truth:g}" for cell in some if cell.weak]
-            texts.append(f"{low:.0f}–{high:.0f}" + (f" (weak: {', '.join(weak)})" if weak else ""))
+            texts.append(
+                f"{low:.0f}–{high:.0f}"
+                + (f" (weak: {', '.join(weak)})" if weak else "")
+            )
         lines.append(f"| {name} | {' | '.join(texts)} |")
     return "\n".join(lines)
 
@@ -233,12 +260,23 @@ def main() -> None:
     PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{behind}", encoding="utf-8")
     with CELLS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        names = ("interval", "items", "truth", "covered", "below", "above", "median width", "weak")
+        names = (
+            "interval",
+            "items",
+            "truth",
+            "covered",
+            "below",
+            "above",
+            "median width",
+            "weak",
+        )
         writer.writerow(names)
         for cell in found:
             figures = (cell.covered, cell.below, cell.above, cell.width)
             written = [f"{figure:.4f}" for figure in figures]
-            writer.writerow([cell.name, cell.items, cell.truth, *written, int(cell.weak)])
+            writer.writerow(
+                [cell.name, cell.items, cell.truth, *written, int(cell.weak)]
+            )
 
 
 if __name__ == "__main__":

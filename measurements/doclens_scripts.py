@@ -2,24 +2,32 @@
 
     python -m measurements.doclens_scripts FOLDER [--nltk DATA --python PYTHON] [--only NAME ...]
 
-FOLDER has checkouts of yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum and abachaa/MEDIQA2021, by these names. A server on this
-machine writes down each request and answers by the request's text alone, with claims and verdicts sound and odd. It is asked by:
+FOLDER has checkouts of yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum and
+abachaa/MEDIQA2021, by these names. A server on this machine writes down each request
+and answers by the request's text alone, with claims and verdicts sound and odd. It is
+asked by:
 
 - the authors' scripts as they are, by the commands of their `scripts/eval_*.sh`, each in a process of its own. What they import
   to reach a model (openai, transformers, vllm, torch) is replaced by a module that sends the same request to the server.
 - `medical-tasks score TASK --prompts official --upstream FOLDER --task-args official=yes`, on the same outputs.
 
-Outputs are references, cited and made untidy: citations in the middle, `[1, 2]`, `[1-3]`, out of range, more than ten, none; blank,
-long, Unicode, headings twice or in another order. Their scripts read visits and questions in their own data files, this package in
-aci-bench and MEDIQA 2021; of two questions that are split elsewhere (docs/doclens.md) both have our sentences. Radiology reports
-are synthetic, since the checkout's are text of MIMIC-III, and lie in their file's form: on one line, in small letters.
+Outputs are references, cited and made untidy: citations in the middle, `[1, 2]`,
+`[1-3]`, out of range, more than ten, none; blank, long, Unicode, headings twice or in
+another order. Their scripts read visits and questions in their own data files, this
+package in aci-bench and MEDIQA 2021; of two questions that are split elsewhere
+(docs/doclens.md) both have our sentences. Radiology reports are synthetic, since the
+checkout's are text of MIMIC-III, and lie in their file's form: on one line, in small
+letters.
 
-Three things are compared: the messages of each request, byte for byte (their example messages of the system, with names, are ours
-of user and assistant), with its `max_tokens`; the four shares of each example of their score files; and the totals that they print.
-Requests that this package also sends without `official=yes` are for its own figures, and are left out.
+Three things are compared: the messages of each request, byte for byte (their example
+messages of the system, with names, are ours of user and assistant), with its
+`max_tokens`; the four shares of each example of their score files; and the totals that
+they print. Requests that this package also sends without `official=yes` are for its own
+figures, and are left out.
 
-With `--nltk`, a data folder of NLTK (`tokenizers/punkt_tab/english`), and `--python`, an interpreter that has nltk, their scripts
-split notes by NLTK and this package is given that folder; otherwise both use untrained Punkt, which says nothing of NLTK's.
+With `--nltk`, a data folder of NLTK (`tokenizers/punkt_tab/english`), and `--python`,
+an interpreter that has nltk, their scripts split notes by NLTK and this package is
+given that folder; otherwise both use untrained Punkt, which says nothing of NLTK's.
 """
 
 from __future__ import annotations
@@ -155,22 +163,36 @@ def reply(call: Call) -> str:
     if isinstance(asked, dict) and "claims" in asked:
         return _on_claims(asked["claims"], chance)
     if isinstance(asked, dict) and "question A" in asked:
-        said: dict[str, Any] = {"explanation": "x", "prediction": chance.choice([0, 1, 1, "1"])}
-        return chance.choice([json.dumps(said)] * 6 + [f"```json\n{json.dumps(said)}\n```", "[]"])
+        said: dict[str, Any] = {
+            "explanation": "x",
+            "prediction": chance.choice([0, 1, 1, "1"]),
+        }
+        return chance.choice(
+            [json.dumps(said)] * 6 + [f"```json\n{json.dumps(said)}\n```", "[]"]
+        )
     if isinstance(asked, dict):
         cited = next(each for each in asked.values() if isinstance(each, list))
         return _on_citations([int(each["idx"]) for each in cited], chance)
     if re.search(r"(?:prediction|provenance)", content):
-        # Mistral's: every reply can be read, since their script asks fifteen times for one that can.
-        lines = ["explanation: x", "provenance: 0, 1, 9", f"prediction: {chance.randint(0, 1)}"]
-        return "\n".join(chance.choice([lines, [*lines, "prediction: 0"], ["Sure.", *lines]]))
+        # Mistral's: every reply can be read, since their script asks fifteen times for
+        # one that can.
+        lines = [
+            "explanation: x",
+            "provenance: 0, 1, 9",
+            f"prediction: {chance.randint(0, 1)}",
+        ]
+        return "\n".join(
+            chance.choice([lines, [*lines, "prediction: 0"], ["Sure.", *lines]])
+        )
     return _claims_of(content, chance)
 
 
 def _claims_of(text: str, chance: random.Random) -> str:
     words = text.split() or ["nothing"]
     each = max(1, len(words) // 6)
-    parts = [" ".join(words[place : place + each]) for place in range(0, len(words), each)][:8]
+    parts = [
+        " ".join(words[place : place + each]) for place in range(0, len(words), each)
+    ][:8]
     claims = [f"Claim {number}: {part}" for number, part in enumerate(parts, start=1)]
     odd = [
         "Sure.\n" + "\n".join(claims),
@@ -192,7 +214,13 @@ def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
         for claim in claims
     ]
     text = json.dumps(made)
-    odd = [json.dumps(made[:-1]), json.dumps([*made, made[0]]), f"```json\n{text}\n```", "Yes.", ""]
+    odd = [
+        json.dumps(made[:-1]),
+        json.dumps([*made, made[0]]),
+        f"```json\n{text}\n```",
+        "Yes.",
+        "",
+    ]
     return chance.choice([*[text] * 8, *odd])
 
 
@@ -200,7 +228,14 @@ def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
     said = {
         "explanation": "x",
         "provenance": chance.choice(
-            [[*numbers], [*numbers[:1]], [], [*numbers, 9999], [str(numbers[0])], {"0": 1}]
+            [
+                [*numbers],
+                [*numbers[:1]],
+                [],
+                [*numbers, 9999],
+                [str(numbers[0])],
+                {"0": 1},
+            ]
         ),
         "entailment_prediction": chance.choice([0, 1, 1, 1, "1"]),
     }
@@ -279,11 +314,14 @@ class Compared:
         """One of theirs and one of ours that the other lacks, from where they part."""
         theirs, ours = Counter(self.theirs), Counter(self.ours)
         lacking, more = (
-            list((one - other).keys()) for one, other in ((theirs, ours), (ours, theirs))
+            list((one - other).keys())
+            for one, other in ((theirs, ours), (ours, theirs))
         )
         first = _end(lacking[0]) if lacking else "nothing"
         # Of ours the one that is most like it: the longest beginning that they share.
-        second = max(map(_end, more), key=lambda one: len(_shared(first, one)), default="nothing")
+        second = max(
+            map(_end, more), key=lambda one: len(_shared(first, one)), default="nothing"
+        )
         start = max(len(_shared(first, second)) - 60, 0)
         return f"theirs {first[start : start + 300]!r}\n  ours   {second[start : start + 300]!r}"
 
@@ -294,7 +332,9 @@ def _end(compared: Any) -> str:
 
 
 def _shared(one: str, other: str) -> str:
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    pairs = itertools.takewhile(
+        lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+    )
     return "".join(each for each, _ in pairs)
 
 
@@ -340,7 +380,9 @@ class Desk:
         made.mkdir()
         return made
 
-    def run(self, who: str, command: Sequence[str], **environment: str) -> tuple[str, list[Call]]:
+    def run(
+        self, who: str, command: Sequence[str], **environment: str
+    ) -> tuple[str, list[Call]]:
         """Runs a command in the checkout; what it prints, and the requests that the server got meanwhile."""
         before = len(self.server.calls)
         done = subprocess.run(
@@ -386,10 +428,21 @@ class Desk:
         _, calls = self.run(
             "medical-tasks score",
             [
-                *(sys.executable, "-m", "medical_tasks", "score", *told, "--out", str(out)),
+                *(
+                    sys.executable,
+                    "-m",
+                    "medical_tasks",
+                    "score",
+                    *told,
+                    "--out",
+                    str(out),
+                ),
                 *("--prompts", "official", "--upstream", str(self.checkout)),
                 *("--judging", "batched" if style == "json_cot" else "single"),
-                *("--task-args", ",".join(f"{name}={value}" for name, value in settings.items())),
+                *(
+                    "--task-args",
+                    ",".join(f"{name}={value}" for name, value in settings.items()),
+                ),
                 *("--judge", "openai-api/local/judge"),
                 *("--judge-args", f"base_url={self.server.base_url}"),
             ],
@@ -436,7 +489,10 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
                     *("--result_dir", str(folder), "--dataset_and_tag", "x"),
                 )
                 ours = [
-                    tuple((str(each["role"]), str(each["content"])) for each in prompts.render(one))
+                    tuple(
+                        (str(each["role"]), str(each["content"]))
+                        for each in prompts.render(one)
+                    )
                     for one in items
                     if not section or one.groups["section"] == section
                 ]
@@ -468,9 +524,20 @@ def division(desk: Desk) -> Compared:
             "impression",
         ),
     ]
-    ways = (str, str.upper, str.title, "  {}".format, "{} more".format, "{}:".format, "{} :".format)
+    ways = (
+        str,
+        str.upper,
+        str.title,
+        "  {}".format,
+        "{} more".format,
+        "{}:".format,
+        "{} :".format,
+    )
     notes = [
-        "\n".join(chance.choice(ways)(chance.choice(lines)) for _ in range(chance.randrange(9)))
+        "\n".join(
+            chance.choice(ways)(chance.choice(lines))
+            for _ in range(chance.randrange(9))
+        )
         for _ in range(NOTES)
     ]
     file = desk.folder() / "notes.json"
@@ -482,7 +549,10 @@ def division(desk: Desk) -> Compared:
     assert divide is not None
     return Compared(
         name=f"{DIVIDE} random notes",
-        theirs=[tuple(row[f"output_{section}"] for section in SECTIONS) for row in read(file)],
+        theirs=[
+            tuple(row[f"output_{section}"] for section in SECTIONS)
+            for row in read(file)
+        ],
         ours=[tuple(divide(note)[section] for section in SECTIONS) for note in notes],
     )
 
@@ -537,7 +607,10 @@ def judging(desk: Desk, family: Family, given: Given, style: str) -> Iterator[Co
     """Everything that a family's commands send and count, beside `score`."""
     sent, scores, totals, result = theirs(desk, family, given, style)
     responses = desk.folder() / "responses.jsonl"
-    lines = [json.dumps({"id": name, "response": text}) for name, text in given.outputs.items()]
+    lines = [
+        json.dumps({"id": name, "response": text})
+        for name, text in given.outputs.items()
+    ]
     responses.write_text("\n".join(lines), encoding="utf-8")
     told = [family.task, "--responses", str(responses), *given.told]
     _, own = desk.score(told, official=False, style=style)
@@ -588,7 +661,12 @@ def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Com
 
 
 def _figures(
-    family: Family, given: Given, title: str, out: Path, scores: Any, totals: Mapping[str, float]
+    family: Family,
+    given: Given,
+    title: str,
+    out: Path,
+    scores: Any,
+    totals: Mapping[str, float],
 ) -> Iterator[Compared]:
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     metrics = results["tasks"][family.task]["metrics"]
@@ -603,7 +681,12 @@ def _figures(
     )
     made = {row["id"]: row for row in pq.read_table(out / "items.parquet").to_pylist()}
     ours = [
-        (name, metric, round(row[f"{metric}_official"] or 0.0, 12), row[f"{metric}_official_of"])
+        (
+            name,
+            metric,
+            round(row[f"{metric}_official"] or 0.0, 12),
+            row[f"{metric}_official_of"],
+        )
         for name, row in made.items()
         for metric in METRICS
     ]
@@ -615,16 +698,22 @@ def _figures(
     yield Compared(name=f"{TOTALS} {title}, shares of examples", theirs=one, ours=ours)
 
 
-def _share(scores: Mapping[str, Any], metric: str, example: str, section: str) -> tuple[float, int]:
+def _share(
+    scores: Mapping[str, Any], metric: str, example: str, section: str
+) -> tuple[float, int]:
     """A share of one example, by their rules of adding up; of all sections where none is named."""
     hits = of = 0
-    for name, each in scores[metric.partition("_")[0] + metric.rpartition("_")[2]].items():
+    for name, each in scores[
+        metric.partition("_")[0] + metric.rpartition("_")[2]
+    ].items():
         for record in each.get(example, ()) if section in ("", name) else ():
             found = record["entailment_prediction"] == 1
             if metric == "citation_precision":
                 cited = record["citations"]
                 of += len(cited)
-                hits += sum(found and number in record["provenance"] for number in cited)
+                hits += sum(
+                    found and number in record["provenance"] for number in cited
+                )
             else:
                 of += 1
                 hits += found
@@ -643,7 +732,8 @@ def theirs(
     for section in SECTIONS if persection else ("",):
         file = folder / f"results-{section}.json" if section else result
         rows = [
-            row | {"output": given.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
+            row
+            | {"output": given.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
             for row in given.rows
         ]
         write(file, rows)
@@ -697,7 +787,13 @@ def theirs(
     )
     printed = run(
         TOTALS,
-        *("--result_file", str(result), *whose, "--eval_model", "Mistral" if model else "GPT"),
+        *(
+            "--result_file",
+            str(result),
+            *whose,
+            "--eval_model",
+            "Mistral" if model else "GPT",
+        ),
         *("--eval_claim_recall", "--eval_claim_precision", "--eval_citations"),
     )
     tail = ".Mistral" if model else ""
@@ -711,7 +807,12 @@ def theirs(
     if family.stem == "meqsum":
         _either(scores, read(result.with_suffix(f".same_scores{tail}")))
     totals = {name: shares["total"] for name, shares in json.loads(printed).items()}
-    return {script: asked for script, asked in sent.items() if asked}, scores, totals, result
+    return (
+        {script: asked for script, asked in sent.items() if asked},
+        scores,
+        totals,
+        result,
+    )
 
 
 def _either(scores: Mapping[str, Any], same: Any) -> None:
@@ -727,7 +828,9 @@ def _either(scores: Mapping[str, Any], same: Any) -> None:
 def outputs_of(task: str, items: Sequence[Item]) -> dict[str, str]:
     """Each item's cited reference, made untidy."""
     return {
-        item.id: untidy(gold_response(BY_NAME[task], item), place, len(item.fields["sentences"]))
+        item.id: untidy(
+            gold_response(BY_NAME[task], item), place, len(item.fields["sentences"])
+        )
         for place, item in enumerate(items)
     }
 
@@ -755,9 +858,15 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
     name = str(row["id"])
     if family.dataset == "mimic":
         reference = " ".join(row["impression"].split()).lower()
-        return {"example_id": name, "input": one_line(row["sentences"]), "reference": reference}
+        return {
+            "example_id": name,
+            "input": one_line(row["sentences"]),
+            "reference": reference,
+        }
     file = (
-        "meqsum-test_clean.json" if family.dataset == "meqsum" else "ACI-Bench-TestSet-1_clean.json"
+        "meqsum-test_clean.json"
+        if family.dataset == "meqsum"
+        else "ACI-Bench-TestSet-1_clean.json"
     )
     given = next(one for one in data_file(desk, file) if str(one["example_id"]) == name)
     other = (
@@ -765,7 +874,11 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
         if name in OTHER_SENTENCES and family.dataset == "meqsum"
         else {}
     )
-    return {"example_id": name, "input": given["input"], "reference": given["reference"]} | other
+    return {
+        "example_id": name,
+        "input": given["input"],
+        "reference": given["reference"],
+    } | other
 
 
 def one_line(sentences: Sequence[str]) -> str:
@@ -840,7 +953,10 @@ def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
         ("doclens_own", "own", "test", desk.out / "own.json"),
     ):
         built = build_dataset(name, source=source, config=config, out=desk.out / name)
-        rows = [dict(row) for row in read_rows(built.folder, config, split, spec=specs[name])]
+        rows = [
+            dict(row)
+            for row in read_rows(built.folder, config, split, spec=specs[name])
+        ]
         made[name] = rows, desk.out / name, config
     return made
 
@@ -853,7 +969,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--nltk", type=Path, help="data folder of NLTK")
     parser.add_argument("--python", default=sys.executable, help="runs their scripts")
-    parser.add_argument("--only", nargs="+", default=(), help="generation, or names of tasks")
+    parser.add_argument(
+        "--only", nargs="+", default=(), help="generation, or names of tasks"
+    )
     options = parser.parse_args()
     wrong = 0
     parameters: dict[str, set[str]] = {}

@@ -2,10 +2,12 @@
 
     python -m measurements.ehrnoteqa_build [NOTES ...]
 
-For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all) a synthetic `discharge.csv.gz` with 961 questions is
-written to a temporary folder, which is removed at the end; the largest takes a minute or two and some hundred megabytes. Each
-measured thing is a process of its own from its start to its end, run a few times by turns: the medians of its times and of the
-processor seconds it took (which other programs on the machine change less), its least time, and the largest memory it had.
+For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all) a synthetic
+`discharge.csv.gz` with 961 questions is written to a temporary folder, which is removed
+at the end; the largest takes a minute or two and some hundred megabytes. Each measured
+thing is a process of its own from its start to its end, run a few times by turns: the
+medians of its times and of the processor seconds it took (which other programs on the
+machine change less), its least time, and the largest memory it had.
 """
 
 from __future__ import annotations
@@ -57,7 +59,10 @@ def read(folder: Path) -> None:
 
     read_notes(
         folder / NOTES_FILE,
-        {each.patient_id: each.num_notes for each in read_questions(folder / QUESTIONS_FILE)},
+        {
+            each.patient_id: each.num_notes
+            for each in read_questions(folder / QUESTIONS_FILE)
+        },
     )
 
 
@@ -118,7 +123,9 @@ def measured(folder: Path) -> dict[str, list[dict[str, float]]]:
                 )
                 took, used = time.perf_counter() - began, processor_seconds() - before
                 peak = int(done.stdout.splitlines()[-1]) / 1024
-                found[way.__name__].append({"seconds": took, "processor": used, "peak": peak})
+                found[way.__name__].append(
+                    {"seconds": took, "processor": used, "peak": peak}
+                )
                 shutil.rmtree(folder / "built", ignore_errors=True)
     return found
 

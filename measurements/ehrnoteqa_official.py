@@ -2,12 +2,14 @@
 
     python -m measurements.ehrnoteqa_official CHECKOUT --python PYTHON [--questions 40]
 
-CHECKOUT is a checkout of ji-youn-kim/EHRNoteQA; PYTHON has what its scripts import but torch and transformers, which no GPT model
-needs (pandas 1.4.3, openai 1.12.0 with httpx below 0.28, fire). Patients and notes are invented
-(`measurements.ehrnoteqa_twin`), some choices with white space, braces and other scripts.
-Their preprocess.py, generate.py and evaluate.py run one after the other; ours
-builds the dataset, runs both levels, and scores their CSV files. A server on this machine answers all: as the model with untidy
-answers (blank, long, several lines, planted verdicts), as the judge with its two forms, the same to the same request.
+CHECKOUT is a checkout of ji-youn-kim/EHRNoteQA; PYTHON has what its scripts import but
+torch and transformers, which no GPT model needs (pandas 1.4.3, openai 1.12.0 with httpx
+below 0.28, fire). Patients and notes are invented (`measurements.ehrnoteqa_twin`), some
+choices with white space, braces and other scripts. Their preprocess.py, generate.py and
+evaluate.py run one after the other; ours builds the dataset, runs both levels, and
+scores their CSV files. A server on this machine answers all: as the model with untidy
+answers (blank, long, several lines, planted verdicts), as the judge with its two forms,
+the same to the same request.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ ANSWER_PARTS: Final = [
 ]  # fmt: skip
 BLANK: Final = ("", " ", " \n ")
 PADS: Final = (" {}", "{} ", "{{{}}}", "{} – ü 薬", "{}\n(see note)")
-SCORE, CHOICE = "you must score the answer as 0 or 1", 'Respond solely with "yes" or "no"'
+SCORE, CHOICE = (
+    "you must score the answer as 0 or 1",
+    'Respond solely with "yes" or "no"',
+)
 
 
 def reply(call: Call) -> str:
@@ -62,11 +67,17 @@ def reply(call: Call) -> str:
 def untidy_choices(path: Path) -> None:
     """Changes some choices of a file of questions."""
     chance = random.Random(0)
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    records = [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     for record in records:
         letter = chance.choice("ABCDE")
-        record[f"choice_{letter}"] = chance.choice(PADS).format(record[f"choice_{letter}"])
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        record[f"choice_{letter}"] = chance.choice(PADS).format(
+            record[f"choice_{letter}"]
+        )
+    path.write_text(
+        "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+    )
 
 
 def authors_requests(
@@ -89,7 +100,12 @@ def authors_requests(
                 absent=("torch", "transformers"),
             )
 
-        run("preprocessing/preprocess.py", ehrnoteqa=source, mimiciv=source, output=place)
+        run(
+            "preprocessing/preprocess.py",
+            ehrnoteqa=source,
+            mimiciv=source,
+            output=place,
+        )
         for method in METHODS.values():
             name = f"ours_{method}_{MODEL}_EHRNoteQA_processed.csv"
             about: dict[str, Path | str] = {"model_name": MODEL, "eval_method": method}
@@ -126,7 +142,11 @@ def is_judges(call: Call) -> bool:
 
 def accuracy(rows: Sequence[dict[str, str]], level: int) -> float:
     """The share of a level's answers that the authors' judge called right."""
-    said = [row[f"{MODEL}_gpt4_eval"].lower() for row in rows if row["category"] == f"Level{level}"]
+    said = [
+        row[f"{MODEL}_gpt4_eval"].lower()
+        for row in rows
+        if row["category"] == f"Level{level}"
+    ]
     return sum(reply.startswith(("score: 1", "yes")) for reply in said) / len(said)
 
 
@@ -137,7 +157,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         source = write_twin(
-            place / "source", seed=1, questions=options.questions, scale=0.05, sums=False
+            place / "source",
+            seed=1,
+            questions=options.questions,
+            scale=0.05,
+            sums=False,
         )
         untidy_choices(source / QUESTIONS_FILE)
         theirs, rows = authors_requests(checkout, options.python, source, place)
@@ -155,10 +179,18 @@ def main() -> None:
         asked = ("--prompts", "official", "--upstream", checkout, "--data", data)
         judge = ["--judge", "openai-api/local/gpt-4", "--votes", "1"]
         judge += ["--judge-args", "temperature=0"]
-        tasks = [f"ehrnoteqa_{form}_level{level}" for form in METHODS for level in (1, 2)]
+        tasks = [
+            f"ehrnoteqa_{form}_level{level}" for form in METHODS for level in (1, 2)
+        ]
         with recording(reply) as server:
             run_ours(
-                *("run", "--tasks", ",".join(tasks), "--model", "openai-api/local/gpt-4"),
+                *(
+                    "run",
+                    "--tasks",
+                    ",".join(tasks),
+                    "--model",
+                    "openai-api/local/gpt-4",
+                ),
                 *(*asked, *judge, "--out", place / "run"),
                 server=server,
                 folder=place,
@@ -205,7 +237,9 @@ def score_their_files(
                     server=server,
                     folder=place,
                 )
-        found = compare([call for call in theirs if is_judges(call)], first(server.calls))
+        found = compare(
+            [call for call in theirs if is_judges(call)], first(server.calls)
+        )
     blank = sum(not row[MODEL].strip() for each in rows.values() for row in each)
     print(
         f"score of their CSV files: {found.equal} requests of both, {len(found.only_theirs)} by theirs alone "

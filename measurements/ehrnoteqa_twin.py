@@ -30,13 +30,19 @@ def write_twin(
 ) -> Path:
     """Writes a twin of the two official files."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / QUESTIONS_FILE).open("w", encoding="utf-8", newline="") as question_file:
+    with (folder / QUESTIONS_FILE).open(
+        "w", encoding="utf-8", newline=""
+    ) as question_file:
 
         def rows() -> Iterator[str]:
             yield ",".join(COLUMNS) + "\n"
-            for patient in twin_patients(seed=seed, questions=questions, notes=notes, scale=scale):
+            for patient in twin_patients(
+                seed=seed, questions=questions, notes=notes, scale=scale
+            ):
                 if patient.question is not None:
-                    question_file.write(json.dumps(_question_fields(patient.question)) + "\n")
+                    question_file.write(
+                        json.dumps(_question_fields(patient.question)) + "\n"
+                    )
                 yield "".join(map(_csv_row, patient.notes))
 
         write_gzip(folder / NOTES_FILE, rows(), compresslevel=6)
@@ -58,7 +64,8 @@ def _question_fields(question: Question) -> dict[str, str | int]:
         "clinician": question.clinician,
         "question": question.question,
         **{
-            f"choice_{letter}": text for letter, text in zip(LETTERS, question.choices, strict=True)
+            f"choice_{letter}": text
+            for letter, text in zip(LETTERS, question.choices, strict=True)
         },
         "answer": question.answer,
     }
@@ -81,11 +88,19 @@ def main(words: Sequence[str] | None = None) -> int:
         help="notes in all (default: those of the questions alone)",
     )
     parser.add_argument(
-        "--scale", type=float, default=1.0, metavar="X", help="of the notes' lengths (default 1)"
+        "--scale",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="of the notes' lengths (default 1)",
     )
     given = parser.parse_args(words)
     folder = write_twin(
-        given.out, seed=given.seed, questions=given.questions, notes=given.notes, scale=given.scale
+        given.out,
+        seed=given.seed,
+        questions=given.questions,
+        notes=given.notes,
+        scale=given.scale,
     )
     print(f"wrote {QUESTIONS_FILE}, {NOTES_FILE} and {SUMS_FILE} in {folder}")
     return 0

@@ -2,8 +2,9 @@
 
     python measurements/endpoint.py [--requests 500] [--concurrency 32] [--latency 0.1] [--sequential 50]
 
-The sequential figure is measured on fewer requests and extrapolated; `--sequential 500` measures it whole. A second round
-lets one attempt in ten fail, to show what retries cost. Peak memory is that of this process, the server included.
+The sequential figure is measured on fewer requests and extrapolated; `--sequential 500`
+measures it whole. A second round lets one attempt in ten fail, to show what retries
+cost. Peak memory is that of this process, the server included.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def measure(
     """Returns seconds, answers and requests sent."""
     asked = [
         Request(
-            key=str(i), messages=(Message(role="user", content=f"question {i}"),), max_new_tokens=8
+            key=str(i),
+            messages=(Message(role="user", content=f"question {i}"),),
+            max_new_tokens=8,
         )
         for i in range(count)
     ]
@@ -41,8 +44,12 @@ def measure(
         found[type(result)] += 1
 
     with FaultServer(plan or (), latency=latency) as server:
-        chat = ChatSettings(base_url=server.base_url, model="m", concurrency=concurrency)
-        warm = EndpointModel("openai-api/host/m", replace(chat, concurrency=1), sampling={})
+        chat = ChatSettings(
+            base_url=server.base_url, model="m", concurrency=concurrency
+        )
+        warm = EndpointModel(
+            "openai-api/host/m", replace(chat, concurrency=1), sampling={}
+        )
         warm.generate(
             asked[:1], lambda result: None
         )  # the client library's import is not what is measured
@@ -74,7 +81,9 @@ def main() -> None:
         if options.sequential == options.requests
         else f"from {options.sequential} measured in {took:.2f} s"
     )
-    print(f"sequential: {alone:.2f} s for {options.requests} ({how}), {answers} answers")
+    print(
+        f"sequential: {alone:.2f} s for {options.requests} ({how}), {answers} answers"
+    )
 
     took, answers, _ = measure(options.requests, options.concurrency, options.latency)
     bound = options.requests * options.latency / options.concurrency
@@ -83,11 +92,22 @@ def main() -> None:
     )
     print(f"ratio: {alone / took:.1f}")
 
-    faults = [Fault.status_code(503), Fault.rate_limit("0"), Fault.cut(), Fault.not_json()]
+    faults = [
+        Fault.status_code(503),
+        Fault.rate_limit("0"),
+        Fault.cut(),
+        Fault.not_json(),
+    ]
     plan = randomly(0.1, faults, seed=1, at_most=6)
-    took, answers, sent = measure(options.requests, options.concurrency, options.latency, plan)
-    print(f"one attempt in ten failing: {took:.2f} s, {answers} answers, {sent} requests sent")
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+    took, answers, sent = measure(
+        options.requests, options.concurrency, options.latency, plan
+    )
+    print(
+        f"one attempt in ten failing: {took:.2f} s, {answers} answers, {sent} requests sent"
+    )
+    print(
+        f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
    of the kind counts by whole seconds, and a third keeps a bucket of 20 that fills evenly.
 3. Replies that take 0.2 s and no limit: 800 requests, at least 0.92 of the 80 a second that 16 in flight make possible.
 
-The first line is for loading the library, which takes about a second and is not part of the others.
+The first line is for loading the library, which takes about a second and is not part of
+the others.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from medical_tasks.models.endpoint import EndpointModel
 IN_FLIGHT = 16
 BODY = json.dumps(
     {
-        "choices": [{"message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}],
+        "choices": [
+            {"message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}
+        ],
         "usage": {"prompt_tokens": 9, "completion_tokens": 1},
     }
 )
@@ -83,7 +86,9 @@ def bucket(limit: int, size: int) -> Takes:
 class Server:
     """A chat endpoint on loopback, in an event loop on a thread of its own."""
 
-    def __init__(self, takes: Takes = lambda now: True, *, latency: float = 0.0) -> None:
+    def __init__(
+        self, takes: Takes = lambda now: True, *, latency: float = 0.0
+    ) -> None:
         self.refused = 0
         self._takes, self._latency = takes, latency
         self._loop = asyncio.new_event_loop()
@@ -94,7 +99,9 @@ class Server:
         self.base_url = f"http://127.0.0.1:{port}/v1"
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         while True:
             try:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -126,7 +133,9 @@ def measure(name: str, server: Server, count: int, ideal: float, least: float) -
     model = EndpointModel("openai-api/h/m", settings, sampling={"temperature": 0.0})
     requests = [
         Request(
-            key=str(n), messages=({"role": "user", "content": f"Question {n}"},), max_new_tokens=8
+            key=str(n),
+            messages=({"role": "user", "content": f"Question {n}"},),
+            max_new_tokens=8,
         )
         for n in range(count)
     ]
@@ -136,20 +145,29 @@ def measure(name: str, server: Server, count: int, ideal: float, least: float) -
     took = time.monotonic() - began
     lost = count - sum(isinstance(result, Answer) for result in results)
     used = count / took / ideal
-    print(f"{name:34}{count:>9}{lost:>6}{server.refused:>9}{took:>9.1f}{used:>8.2f}", flush=True)
+    print(
+        f"{name:34}{count:>9}{lost:>6}{server.refused:>9}{took:>9.1f}{used:>8.2f}",
+        flush=True,
+    )
     return lost == 0 and used >= least
 
 
 def main() -> int:
     """Prints a line a server; 1 where something is lost, or too little of a limit is used."""
-    print(f"{'server':34}{'requests':>9}{'lost':>6}{'refused':>9}{'seconds':>9}{'used':>8}")
+    print(
+        f"{'server':34}{'requests':>9}{'lost':>6}{'refused':>9}{'seconds':>9}{'used':>8}"
+    )
     bounds = [
         measure("a start", Server(), 16, 80.0, 0.0),
         measure("replies of 0.2 s, no limit", Server(latency=0.2), 800, 80.0, 0.92),
         measure("20 in any second", Server(sliding(20)), 400, 20.0, 0.9),
-        measure("20 in any second, 0.2 s", Server(sliding(20), latency=0.2), 400, 20.0, 0.9),
+        measure(
+            "20 in any second, 0.2 s", Server(sliding(20), latency=0.2), 400, 20.0, 0.9
+        ),
         measure("20 by whole seconds", Server(by_the_second(20)), 400, 20.0, 0.9),
-        measure("a bucket of 20 that fills evenly", Server(bucket(20, 20)), 400, 20.0, 0.9),
+        measure(
+            "a bucket of 20 that fills evenly", Server(bucket(20, 20)), 400, 20.0, 0.9
+        ),
         measure("1 in any second", Server(sliding(1)), 60, 1.0, 0.0),
     ]
     return int(not all(bounds))

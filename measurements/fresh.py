@@ -4,12 +4,15 @@
     python measurements/fresh.py --n 10000 --seed 7
     python measurements/fresh.py --real ../shared/data/medcalc/test_data_v1.csv
 
-For both levels: prints wall-clock and processor seconds for generating, for building the parquet folder, and for
-checking; then for how many items each independent path agrees with the gold: the last line of the explanation, the
-entities typed as texts at the command line, the two scorers on the gold's own reply, and for long notes the values read
-from the text and the note's own facts. The last table is about variety, in the first 300 notes: how many of the runs of
-eight words, numbers masked, stand in another note of the draw or in one of another seed, and how many different words
-there are. `--real` adds the released notes that were taken from case reports and compares the words at equal length.
+For both levels: prints wall-clock and processor seconds for generating, for building
+the parquet folder, and for checking; then for how many items each independent path
+agrees with the gold: the last line of the explanation, the entities typed as texts at
+the command line, the two scorers on the gold's own reply, and for long notes the values
+read from the text and the note's own facts. The last table is about variety, in the
+first 300 notes: how many of the runs of eight words, numbers masked, stand in another
+note of the draw or in one of another seed, and how many different words there are.
+`--real` adds the released notes that were taken from case reports and compares the
+words at equal length.
 """
 
 from __future__ import annotations
@@ -60,7 +63,8 @@ def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
     counted = (
         fact
         for fact in facts
-        if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
+        if (fact.who, fact.when) == ("patient", "now")
+        and fact.status in ("stated", "denied")
     )
     return {fact.parameter: fact.value for fact in counted}
 
@@ -105,7 +109,10 @@ def timed(what: str, work: Callable[[], Any]) -> Any:
 
 def told(row: Row) -> bool:
     """Whether the explanation's last line ends in the gold."""
-    line, gold = row["ground_truth_explanation"].splitlines()[-1], row["ground_truth_answer"]
+    line, gold = (
+        row["ground_truth_explanation"].splitlines()[-1],
+        row["ground_truth_answer"],
+    )
     answer = line.removeprefix(f"{row['calculator_name']} = ")
     if answer == line:
         return False
@@ -114,7 +121,9 @@ def told(row: Row) -> bool:
     if row["output_type"] == "date":
         return bool(answer == f"{gold}.")
     number = re.match(r"-?\d+(\.\d+)?(e[+-]?\d+)?", answer)
-    return number is not None and math.isclose(float(number[0]), float(gold), rel_tol=1e-5)
+    return number is not None and math.isclose(
+        float(number[0]), float(gold), rel_tol=1e-5
+    )
 
 
 def typed(row: Row) -> bool:
@@ -127,7 +136,10 @@ def typed(row: Row) -> bool:
             text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
         arguments.append(f"{name}={text}")
     entities = from_arguments(row["calculator_id"], arguments)
-    return bool(calculate(row["calculator_id"], entities).answer_text == row["ground_truth_answer"])
+    return bool(
+        calculate(row["calculator_id"], entities).answer_text
+        == row["ground_truth_answer"]
+    )
 
 
 def masked_words(note: str) -> list[str]:
@@ -138,7 +150,9 @@ def masked_words(note: str) -> list[str]:
 def runs_of(note: str) -> list[tuple[str, ...]]:
     """The runs of eight words of a note, one for each word it may begin with."""
     words = masked_words(note)
-    return [tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)]
+    return [
+        tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)
+    ]
 
 
 def shared_runs(notes: Sequence[str], others: Sequence[str]) -> tuple[float, float]:
@@ -153,7 +167,9 @@ def shared_runs(notes: Sequence[str], others: Sequence[str]) -> tuple[float, flo
 
 def vocabulary(notes: Sequence[str], size: int) -> tuple[int, int]:
     """How many different words the first `size` words have, and how many words there were; numbers are left out."""
-    words = [word for note in notes for word in masked_words(note) if word != "#"][:size]
+    words = [word for note in notes for word in masked_words(note) if word != "#"][
+        :size
+    ]
     return len(set(words)), len(words)
 
 
@@ -168,7 +184,9 @@ def variety(notes: Sequence[str], others: Sequence[str], real: Sequence[str]) ->
             cells.append("-")
             continue
         released, _ = vocabulary(real, size)
-        cells.append(f"{types:,} ({100 * types / released:.0f} %)" if released else f"{types:,}")
+        cells.append(
+            f"{types:,} ({100 * types / released:.0f} %)" if released else f"{types:,}"
+        )
     return " | ".join(cells)
 
 
@@ -187,8 +205,12 @@ def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
         single += not other_readings(item.chart, item.note, item.others)
         others = [fact for fact in item.others if fact.reading is not None]
         tempting += bool(others)
-        swaps = [{**item.entities, names[fact.parameter]: fact.value} for fact in others]
-        wrong += any(_answer(calculator.id, swap) != item.result.answer_text for swap in swaps)
+        swaps = [
+            {**item.entities, names[fact.parameter]: fact.value} for fact in others
+        ]
+        wrong += any(
+            _answer(calculator.id, swap) != item.result.answer_text for swap in swaps
+        )
     return agreed, single, tempting, wrong
 
 
@@ -232,7 +254,9 @@ def released_notes(path: Path) -> list[str]:
     """The notes from case reports of a released test set, each once, in an order that depends on nothing."""
     csv.field_size_limit(sys.maxsize)
     with path.open(encoding="utf-8", newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"]
+        rows = [
+            row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"
+        ]
     notes = list(dict.fromkeys(row["Patient Note"] for row in rows))
     random.Random(1).shuffle(notes)
     return notes
@@ -240,7 +264,10 @@ def released_notes(path: Path) -> list[str]:
 
 def check(level: int, seed: int, n: int) -> None:
     """Makes and checks the rows of one level."""
-    rows = timed(f"level {level}: {n:,} items generated", lambda: list(fresh_rows(seed, n, level)))
+    rows = timed(
+        f"level {level}: {n:,} items generated",
+        lambda: list(fresh_rows(seed, n, level)),
+    )
     with tempfile.TemporaryDirectory() as folder:
         timed(
             f"{n:,} items built into a folder (imports and writing included)",
@@ -260,7 +287,9 @@ def check(level: int, seed: int, n: int) -> None:
     print(
         f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each"
     )
-    paths = timed("golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows))))
+    paths = timed(
+        "golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows)))
+    )
     print(f"last line of the explanation agrees: {paths[0]:,} of {len(rows):,}")
     print(f"entities typed as texts agree: {paths[1]:,} of {len(rows):,}")
     items = load_items(MEDCALC, rows)

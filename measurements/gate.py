@@ -1,11 +1,11 @@
 """How often a gate and the test of equivalence are wrong: `python measurements/gate.py [--draws 1000]`.
 
-Runs whose true value stands exactly on a rule's limit: GO and NO-GO are both errors there, and each
-may be at most 5.5 %. Each kind of figure alone and as one of ten rules: right answers, alone and on
-notes of five, means of shares, counts, and the difference from another run. `refused` are runs that
-would have got GO, had the gate not found that of such runs on the limit more than 5.5 % do.
-Equivalence: two models whose true difference is exactly the margin; "equivalent" may be said in at
-most 5 %.
+Runs whose true value stands exactly on a rule's limit: GO and NO-GO are both errors
+there, and each may be at most 5.5 %. Each kind of figure alone and as one of ten rules:
+right answers, alone and on notes of five, means of shares, counts, and the difference
+from another run. `refused` are runs that would have got GO, had the gate not found that
+of such runs on the limit more than 5.5 % do. Equivalence: two models whose true
+difference is exactly the margin; "equivalent" may be said in at most 5 %.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.comparison.gate_risk import Limit, Risk, risk_of_difference, risk_of_value
+from medical_tasks.comparison.gate_risk import (
+    Limit,
+    Risk,
+    risk_of_difference,
+    risk_of_value,
+)
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.estimates import Estimate
@@ -32,11 +37,17 @@ Generator = np.random.Generator
 RIGHT = MetricSpec(name="right", kind="proportion", description="")
 SHARE = MetricSpec(name="share", kind="mean", description="")
 COUNT = MetricSpec(
-    name="count", kind="mean", description="", limits=(0.0, math.inf), higher_is_better=False
+    name="count",
+    kind="mean",
+    description="",
+    limits=(0.0, math.inf),
+    higher_is_better=False,
 )
 
 
-def columns_of(metric: MetricSpec, first: Floats, second: Floats, clusters: Any = None) -> Columns:
+def columns_of(
+    metric: MetricSpec, first: Floats, second: Floats, clusters: Any = None
+) -> Columns:
     """Two runs' values as `compare` takes them."""
     ones = np.ones(len(first))
     return Columns(
@@ -50,7 +61,9 @@ def columns_of(metric: MetricSpec, first: Floats, second: Floats, clusters: Any 
     )
 
 
-def finding_of(value: Estimate, limit: Limit, risk: Callable[[], Risk | None]) -> Finding:
+def finding_of(
+    value: Estimate, limit: Limit, risk: Callable[[], Risk | None]
+) -> Finding:
     """A finding as the gate makes it; the risk matters where the interval meets the limit."""
     return Finding(
         run="",
@@ -70,7 +83,9 @@ def shares_right(g: Generator, items: int, limit: float) -> Finding:
     values = np.asarray(g.random(items) < limit, dtype=np.float64)
     bound = Limit(limit)
     columns = columns_of(RIGHT, values, values)
-    return finding_of(proportion_interval(values), bound, lambda: risk_of_value(columns, bound))
+    return finding_of(
+        proportion_interval(values), bound, lambda: risk_of_value(columns, bound)
+    )
 
 
 def shares_of_notes(g: Generator, items: int, limit: float) -> Finding:
@@ -91,7 +106,9 @@ def mean_share(g: Generator, items: int, limit: float) -> Finding:
     values = np.where(g.random(items) < whole, 1.0, g.random(items))
     bound = Limit(limit)
     columns = columns_of(SHARE, values, values)
-    return finding_of(mean_interval(values), bound, lambda: risk_of_value(columns, bound))
+    return finding_of(
+        mean_interval(values), bound, lambda: risk_of_value(columns, bound)
+    )
 
 
 def mean_count(g: Generator, items: int, limit: float) -> Finding:
@@ -133,15 +150,22 @@ def main() -> None:
     )
     parser.add_argument("--draws", type=int, default=1000)
     draws = parser.parse_args().draws
-    print("kind                    limit  items  rules  wrong GO %  refused %  wrong NO-GO %")
+    print(
+        "kind                    limit  items  rules  wrong GO %  refused %  wrong NO-GO %"
+    )
     for name, (kind, limit) in KINDS.items():
         for items in (20, 40, 60, 200):
             generator = np.random.default_rng(7)
             found = [kind(generator, items, limit) for _ in range(draws)]
             for rules in (1, 10):
                 verdicts = Counter(each.decided(rules).verdict for each in found)
-                refused = sum("too few items" in each.decided(rules).reason for each in found)
-                shares = (100 * each / draws for each in (verdicts[GO], refused, verdicts[NO_GO]))
+                refused = sum(
+                    "too few items" in each.decided(rules).reason for each in found
+                )
+                shares = (
+                    100 * each / draws
+                    for each in (verdicts[GO], refused, verdicts[NO_GO])
+                )
                 told = "  ".join(f"{share:11.1f}" for share in shares)
                 print(f"{name:23} {limit:5} {items:6} {rules:6}  {told}", flush=True)
                 assert verdicts[INCONCLUSIVE] + verdicts[GO] + verdicts[NO_GO] == draws
@@ -156,7 +180,9 @@ def main() -> None:
                 a = first < 0.7
                 b = np.where(noise < 0.9, first, generator.random(items)) < 0.7 - apart
                 said[place] += equivalence(a * 1.0, b * 1.0, margin)[0] < 0.05
-        print(f"{margin:6} {items:6} {100 * said[0] / draws:21.1f} {100 * said[1] / draws:21.1f}")
+        print(
+            f"{margin:6} {items:6} {100 * said[0] / draws:21.1f} {100 * said[1] / draws:21.1f}"
+        )
 
 
 if __name__ == "__main__":

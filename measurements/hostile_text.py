@@ -2,10 +2,11 @@
 
     python -m measurements.hostile_text [--kilobytes 100] [--limit 1.0]
 
-Each task of the catalogue scores one item of its demo data, whose answer is one of the texts; a judged task's judge is asked
-nothing. The readers of judges' replies are those of the questions that scoring its gold answers asks. Times are CPU time; whatever
-is over the limit is timed again, and the faster time counts. The slowest ten are printed, and the exit status says whether all
-keep the limit.
+Each task of the catalogue scores one item of its demo data, whose answer is one of the
+texts; a judged task's judge is asked nothing. The readers of judges' replies are those
+of the questions that scoring its gold answers asks. Times are CPU time; whatever is
+over the limit is timed again, and the faster time counts. The slowest ten are printed,
+and the exit status says whether all keep the limit.
 """
 
 from __future__ import annotations
@@ -22,9 +23,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.archehr_qa.parsing import read_alignment, read_answer, read_evidence
+from medical_tasks.benchmarks.archehr_qa.parsing import (
+    read_alignment,
+    read_answer,
+    read_evidence,
+)
 from medical_tasks.benchmarks.doclens.pieces import divide_note, read_sentences
-from medical_tasks.benchmarks.ehrnoteqa.judging import read_official_choice, read_official_score
+from medical_tasks.benchmarks.ehrnoteqa.judging import (
+    read_official_choice,
+    read_official_score,
+)
 from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.medcalc_bench.quantities import ages, dates
@@ -32,7 +40,12 @@ from medical_tasks.catalog import datasets, tasks
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
-from medical_tasks.judges.reading import read_choice, read_closing_claim, read_json, read_score
+from medical_tasks.judges.reading import (
+    read_choice,
+    read_closing_claim,
+    read_json,
+    read_score,
+)
 from medical_tasks.scoring.normal_form import normal_form
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Answer, DatasetSpec, Item, Scoring, TaskSpec
@@ -130,9 +143,16 @@ def task_readers(home: Path) -> Iterator[Reader]:
         except UsageError as error:
             print(f"not timed: {task.name}: {error}", file=sys.stderr)
             continue
-        yield Reader(f"score {task.name}", scoring(task, items[:1], AskedJudge()), SCORED, ("{}",))
+        yield Reader(
+            f"score {task.name}",
+            scoring(task, items[:1], AskedJudge()),
+            SCORED,
+            ("{}",),
+        )
         if task.judge:
-            scoring(task, items[:1], asked)(task.benchmark.gold_response(task, items[0]))
+            scoring(task, items[:1], asked)(
+                task.benchmark.gold_response(task, items[0])
+            )
     for question in asked.questions.values():
         yield Reader(f"judge's reply: {question.id}", question.read)
 
@@ -174,9 +194,13 @@ def main() -> int:
     """Times all readers; 1 where one takes longer than the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kilobytes", type=int, default=100)
-    parser.add_argument("--limit", type=float, default=1.0, help="seconds a reading may take")
+    parser.add_argument(
+        "--limit", type=float, default=1.0, help="seconds a reading may take"
+    )
     parser.add_argument("--only", default="", help="readers whose name holds this")
-    parser.add_argument("--named", action="store_true", help="without tasks and their judges")
+    parser.add_argument(
+        "--named", action="store_true", help="without tasks and their judges"
+    )
     options = parser.parse_args()
     taken: list[tuple[float, str, str]] = []
     with tempfile.TemporaryDirectory() as home:
@@ -194,10 +218,16 @@ def main() -> int:
                 if took > options.limit:
                     took = min(took, seconds(reader.read, text))
                 if took > options.limit:
-                    print(f"{took:.1f} s: {reader.name}: {name}", file=sys.stderr, flush=True)
+                    print(
+                        f"{took:.1f} s: {reader.name}: {name}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                 taken.append((took, reader.name, name))
     taken.sort(reverse=True)
-    print(f"{len(readers)} readers, {len(taken)} texts of {options.kilobytes} kB; the slowest:")
+    print(
+        f"{len(readers)} readers, {len(taken)} texts of {options.kilobytes} kB; the slowest:"
+    )
     for took, reader_name, name in taken[:SLOWEST]:
         print(f"{took:8.2f} s  {reader_name:44} {name}")
     over = sum(took > options.limit for took, _, _ in taken)

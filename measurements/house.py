@@ -2,9 +2,10 @@
 
     python -m measurements.house [FOLDER ...]
 
-FOLDER is the package folder of any other codebase, such as a checkout's sacrebleu/sacrebleu. lighteval,
-inspect_ai and evaluate are measured as they are installed beside this package. Figures are those of
-scripts/budgets.py. Size says how much a reader has to take in, so only density can be compared.
+FOLDER is the package folder of any other codebase, such as a checkout's
+sacrebleu/sacrebleu. lighteval, inspect_ai and evaluate are measured as they are
+installed beside this package. Figures are those of scripts/budgets.py. Size says how
+much a reader has to take in, so only density can be compared.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def nodes_per_line(modules: Modules) -> float:
 
 def branches_per_100_lines(modules: Modules) -> float:
     """Decisions for 100 lines of code."""
-    return 100 * sum(count_branches(module.nodes) for module in modules) / code_lines(modules)
+    return (
+        100
+        * sum(count_branches(module.nodes) for module in modules)
+        / code_lines(modules)
+    )
 
 
 def long_lines(modules: Modules) -> float:
@@ -49,7 +54,9 @@ def long_lines(modules: Modules) -> float:
 
 def explaining_lines(modules: Modules) -> float:
     """Share of lines that are a comment or part of a docstring, in percent."""
-    comments = sum(line.lstrip().startswith("#") for module in modules for line in module.lines)
+    comments = sum(
+        line.lstrip().startswith("#") for module in modules for line in module.lines
+    )
     docstrings = sum(docstring_lines(module) for module in modules)
     return 100 * (comments + docstrings) / sum(len(module.lines) for module in modules)
 
@@ -81,7 +88,9 @@ def read_package(folder: Path) -> list[Module]:
                 tree = ast.parse(text)
         except SyntaxError:
             continue
-        modules.append(Module(PurePosixPath(path.relative_to(folder.parent)), text, tree))
+        modules.append(
+            Module(PurePosixPath(path.relative_to(folder.parent)), text, tree)
+        )
     return modules
 
 
@@ -93,15 +102,22 @@ def installed_folder(name: str) -> Path | None:
 
 def main(folders: Sequence[str]) -> int:
     """Prints a row a codebase; the exit code."""
-    others = [folder for name in INSTALLED if (folder := installed_folder(name)) is not None]
+    others = [
+        folder for name in INSTALLED if (folder := installed_folder(name)) is not None
+    ]
     own = Path(__file__).resolve().parents[1] / "medical_tasks"
     print(f"{'':16}" + "".join(f"{name:>14}" for name, _, _ in FIGURES))
     for folder in (own, *others, *map(Path, folders)):
         modules = read_package(folder)
         if not modules:
-            print(f"{folder}: no Python file below it. Give a package's folder.", file=sys.stderr)
+            print(
+                f"{folder}: no Python file below it. Give a package's folder.",
+                file=sys.stderr,
+            )
             return 2
-        cells = "".join(f"{format(measure(modules), form):>14}" for _, measure, form in FIGURES)
+        cells = "".join(
+            f"{format(measure(modules), form):>14}" for _, measure, form in FIGURES
+        )
         print(f"{folder.name:16}{cells}")
     return 0
 

@@ -1,7 +1,8 @@
 """The pictures of docs/how_sure.md: `python measurements/how_sure.py RECORDED.csv --out docs/pictures`.
 
-RECORDED.csv is the authors' file of one model's answers to the 1,047 rows of MedCalc-Bench v1.0. What its picture does not show of
-recorded answers is simulated with seed 0.
+RECORDED.csv is the authors' file of one model's answers to the 1,047 rows of
+MedCalc-Bench v1.0. What its picture does not show of recorded answers is simulated with
+seed 0.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def drawn(
     """An SVG of lines one below the other; orange are those that miss the truth, the dashed line, if that is to be told."""
 
     def x(value: float) -> str:
-        return f"{_LEFT + _WIDTH * (min(max(value, low), high) - low) / (high - low):.1f}"
+        return (
+            f"{_LEFT + _WIDTH * (min(max(value, low), high) - low) / (high - low):.1f}"
+        )
 
     bottom = 34 + _ROW * len(lines)
     parts = [f'<text x="8" y="18" font-weight="bold">{escaped(title)}</text>']
@@ -58,7 +61,9 @@ def drawn(
     for place, each in enumerate(lines):
         y = 42 + _ROW * place
         colour = (
-            "#2a6fdb" if truth is None or not tell or each.low <= truth <= each.high else "#d9660a"
+            "#2a6fdb"
+            if truth is None or not tell or each.low <= truth <= each.high
+            else "#d9660a"
         )
         parts.append(f'<text x="8" y="{y + 4}">{escaped(each.label)}</text>')
         parts.append(
@@ -66,9 +71,12 @@ def drawn(
         )
         parts.append(f'<circle cx="{x(each.value)}" cy="{y}" r="5" fill="{colour}"/>')
     for tick in np.linspace(low, high, 5):
-        parts.append(f'<text x="{x(tick)}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>')
+        parts.append(
+            f'<text x="{x(tick)}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>'
+        )
     said = "; ".join(
-        f"{each.label}: {each.value:.1f} ({each.low:.1f} to {each.high:.1f})" for each in lines
+        f"{each.label}: {each.value:.1f} ({each.low:.1f} to {each.high:.1f})"
+        for each in lines
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 30} {bottom + 26}" role="img" '
@@ -94,7 +102,10 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         for number, some in enumerate(drawings, 1)
     ]
     made["sample"] = drawn(
-        lines, title="Twelve samples of one model's answers", truth=100 * right.mean(), high=40
+        lines,
+        title="Twelve samples of one model's answers",
+        truth=100 * right.mean(),
+        high=40,
     )
 
     first = random.random(400) < 0.50
@@ -113,7 +124,12 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         )
     )
     made["pair"] = drawn(
-        lines, title="Two models, the same 400 questions", truth=0, low=-25, high=75, tell=False
+        lines,
+        title="Two models, the same 400 questions",
+        truth=0,
+        low=-25,
+        high=75,
+        tell=False,
     )
 
     notes = np.repeat(np.arange(60), 5)
@@ -122,7 +138,9 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         line("as 300 questions", proportion_interval(alike)),
         line("as 60 notes", proportion_interval(alike, clusters=notes.tolist())),
     ]
-    made["clusters"] = drawn(lines, title="Five questions on each of 60 notes", low=20, high=80)
+    made["clusters"] = drawn(
+        lines, title="Five questions on each of 60 notes", low=20, high=80
+    )
 
     truth = random.random(1000) < 0.6
     gold = random.random(400) < 0.6
@@ -149,7 +167,9 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     lines = []
     for number in range(1, 6):
         moved = 0.5 + 0.05 * random.standard_normal()
-        lines.append(line(f"run {number}", proportion_interval(random.random(300) < moved)))
+        lines.append(
+            line(f"run {number}", proportion_interval(random.random(300) < moved))
+        )
     made["repeats"] = drawn(
         lines, title="The same model, asked five times", truth=50, low=30, high=70
     )
@@ -162,7 +182,9 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         line(f"{name}, {len(values)} questions", proportion_interval(values))
         for name, values in sizes
     ]
-    made["groups"] = drawn(lines, title="The same answers by category", truth=100 * right.mean())
+    made["groups"] = drawn(
+        lines, title="The same answers by category", truth=100 * right.mean()
+    )
     return made
 
 
@@ -172,7 +194,9 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("recorded", type=Path, metavar="RECORDED.csv")
-    parser.add_argument("--out", type=Path, default=Path("docs/pictures"), metavar="DIR")
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/pictures"), metavar="DIR"
+    )
     given = parser.parse_args(words)
     with given.recorded.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -4,15 +4,17 @@
     python measurements/judge_correction.py sparse|classes|shares|pairs|ranking|drifts [draws]
     python measurements/judge_correction.py kqa NLI_medical_annotator.csv [splits]
 
-`cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000 verdicts; the truth and both kinds of errors
-are alike within clusters (beta distributions, correlations 0.1 and 0.05). Each is estimated by `confusion` and `prediction`, and
-beside them by the plain delta method and by percentiles of a bootstrap of whole clusters (every 20th draw). `sparse`: 150 labels,
-100 verdicts.
-`classes`: three classes whose mixture differs between labels and run. `shares`: a mean of answers' shares, where short answers are
-more often right. `ranking`: judges that reverse a ranking. `pairs`: the
-difference of two runs that share their labels.
-`drifts`: the judge errs otherwise on a kind of question, on long answers, on its own family's, and the run has more of them.
-`kqa`: half of K-QA's 50 answers are labels, the other half the run, whose rate by the physicians is known.
+`cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000
+verdicts; the truth and both kinds of errors are alike within clusters (beta
+distributions, correlations 0.1 and 0.05). Each is estimated by `confusion` and
+`prediction`, and beside them by the plain delta method and by percentiles of a
+bootstrap of whole clusters (every 20th draw). `sparse`: 150 labels, 100 verdicts.
+`classes`: three classes whose mixture differs between labels and run. `shares`: a mean
+of answers' shares, where short answers are more often right. `ranking`: judges that
+reverse a ranking. `pairs`: the difference of two runs that share their labels.
+`drifts`: the judge errs otherwise on a kind of question, on long answers, on its own
+family's, and the run has more of them. `kqa`: half of K-QA's 50 answers are labels, the
+other half the run, whose rate by the physicians is known.
 """
 
 from __future__ import annotations
@@ -27,7 +29,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.correction import NotCorrectableError, Verdicts, corrected, rescoring
+from medical_tasks.scoring.correction import (
+    NotCorrectableError,
+    Verdicts,
+    corrected,
+    rescoring,
+)
 
 LABELS, VERDICTS = 400, 1_000
 TRUTH_ALIKE, ERRORS_ALIKE = 0.1, 0.05
@@ -50,11 +57,15 @@ def answers(
         if size == 1:
             return np.full(n, mean)
         strength = (1.0 - alike) / alike
-        return generator.beta(mean * strength, (1.0 - mean) * strength, n // size).repeat(size)
+        return generator.beta(
+            mean * strength, (1.0 - mean) * strength, n // size
+        ).repeat(size)
 
     yes = generator.random(n) < chances(truth, TRUTH_ALIKE)
     said = np.where(
-        yes, chances(sensitivity, ERRORS_ALIKE), 1.0 - chances(specificity, ERRORS_ALIKE)
+        yes,
+        chances(sensitivity, ERRORS_ALIKE),
+        1.0 - chances(specificity, ERRORS_ALIKE),
     )
     judged = generator.random(n) < said
     return np.where(yes, *CLASSES), np.where(judged, *CLASSES), np.arange(n) // size
@@ -64,9 +75,9 @@ def verdicts_of(
     judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES
 ) -> Verdicts:
     """A run of one item a cluster, whose verdicts are pooled."""
-    counts = np.stack([np.bincount(clusters, judged == name) for name in classes], axis=1).astype(
-        np.float64
-    )
+    counts = np.stack(
+        [np.bincount(clusters, judged == name) for name in classes], axis=1
+    ).astype(np.float64)
     items = len(counts)
     return Verdicts(counts, np.ones(items), np.zeros(items), counts.sum(axis=1))
 
@@ -77,7 +88,11 @@ def estimate(
     """Value and interval; 0 to 1 where none is given."""
     try:
         found = rescoring(
-            labels[0].tolist(), labels[1].tolist(), classes, clusters=labels[2].tolist(), form=form
+            labels[0].tolist(),
+            labels[1].tolist(),
+            classes,
+            clusters=labels[2].tolist(),
+            form=form,
         )
         made, _ = corrected(found, run)
     except NotCorrectableError:
@@ -95,8 +110,13 @@ def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
     errors = np.where(
         yes, value * (said - t) / yes.sum(), (1.0 - value) * (said - f) / (~yes).sum()
     )
-    parts = [np.bincount(clusters, errors), (run.counts[:, 0] - p * run.of) / run.of.sum()]
-    se = np.sqrt(sum(len(part) / (len(part) - 1.0) * (part @ part) for part in parts)) / abs(t - f)
+    parts = [
+        np.bincount(clusters, errors),
+        (run.counts[:, 0] - p * run.of) / run.of.sum(),
+    ]
+    se = np.sqrt(
+        sum(len(part) / (len(part) - 1.0) * (part @ part) for part in parts)
+    ) / abs(t - f)
     return value, max(0.0, value - 1.96 * se), min(1.0, value + 1.96 * se)
 
 
@@ -107,7 +127,8 @@ def resampled(
     gold, judged, clusters = labels
     yes, said = gold == "yes", judged == "yes"
     table = np.stack(
-        [np.bincount(clusters, each) for each in (yes & said, yes, ~yes & said, ~yes)], axis=1
+        [np.bincount(clusters, each) for each in (yes & said, yes, ~yes & said, ~yes)],
+        axis=1,
     )
     times = [
         generator.multinomial(len(each), np.full(len(each), 1.0 / len(each)), draws)
@@ -123,7 +144,11 @@ def resampled(
 
 def sparse(draws: int) -> None:
     """As `cells`, of few labels and verdicts and judges that are nearly right or nearly guess."""
-    cells(draws, sizes=(150, 100), levels=((0.65, 0.98), (0.65, 0.98), (0.2, 0.85), (1, 5)))
+    cells(
+        draws,
+        sizes=(150, 100),
+        levels=((0.65, 0.98), (0.65, 0.98), (0.2, 0.85), (1, 5)),
+    )
 
 
 def cells(
@@ -140,11 +165,15 @@ def cells(
         + " | ".join(f"{each:>20}" for each in methods)
     )
     every: dict[str, list[tuple[float, float, float]]] = {each: [] for each in methods}
-    for cell, (sensitivity, specificity, truth, size) in enumerate(itertools.product(*levels)):
+    for cell, (sensitivity, specificity, truth, size) in enumerate(
+        itertools.product(*levels)
+    ):
         if only not in (None, size):
             continue
         generator = np.random.default_rng(cell)
-        found: dict[str, list[tuple[float, float, float]]] = {each: [] for each in methods}
+        found: dict[str, list[tuple[float, float, float]]] = {
+            each: [] for each in methods
+        }
         raw = []
         for number in range(draws):
             labels = answers(generator, sizes[0], size, truth, sensitivity, specificity)
@@ -233,19 +262,31 @@ def shares(draws: int) -> None:
     """A mean of shares over answers of 4 and 16 statements, from labels of 400 statements at random."""
     generator = np.random.default_rng(5)
     for apart in (0.0, 0.1, 0.2):
-        found: dict[Any, list[tuple[float, float, float]]] = {"confusion": [], "prediction": []}
+        found: dict[Any, list[tuple[float, float, float]]] = {
+            "confusion": [],
+            "prediction": [],
+        }
         for _ in range(draws):
             length = np.where(generator.random(150) < 0.5, 4, 16)
             mean = np.where(length == 4, 0.5 + apart, 0.5 - apart)
             answer = np.arange(150).repeat(length)
-            yes = generator.random(len(answer)) < generator.beta(8 * mean, 8 * (1 - mean))[answer]
+            yes = (
+                generator.random(len(answer))
+                < generator.beta(8 * mean, 8 * (1 - mean))[answer]
+            )
             said = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
             counts = np.stack(
                 [np.bincount(answer, said), np.bincount(answer, ~said)], axis=1
             ).astype(np.float64)
-            run = Verdicts(counts, 1.0 / length, np.zeros(150), np.ones(150), range(150))
+            run = Verdicts(
+                counts, 1.0 / length, np.zeros(150), np.ones(150), range(150)
+            )
             some = generator.choice(len(answer), 400, replace=False)
-            labels = (np.where(yes, *CLASSES)[some], np.where(said, *CLASSES)[some], answer[some])
+            labels = (
+                np.where(yes, *CLASSES)[some],
+                np.where(said, *CLASSES)[some],
+                answer[some],
+            )
             for form, rows in found.items():
                 rows.append(estimate(labels, run, form))
         for form, rows in found.items():
@@ -259,20 +300,26 @@ def shares(draws: int) -> None:
 def ranking(draws: int) -> None:
     """How often a judge ranks two models rightly: raw, and corrected."""
     generator = np.random.default_rng(2)
-    # A judge that prefers its own kind: it passes more wrong answers of B; each run has labels of its own.
+    # A judge that prefers its own kind: it passes more wrong answers of B; each run has
+    # labels of its own.
     raw = right = 0
     for _ in range(draws):
         rates, values = [], []
         for truth, specificity in ((0.7, 0.92), (0.6, 0.6)):
             labels = answers(generator, LABELS, 4, truth, 0.9, specificity)
-            _, judged, clusters = answers(generator, VERDICTS, 4, truth, 0.9, specificity)
+            _, judged, clusters = answers(
+                generator, VERDICTS, 4, truth, 0.9, specificity
+            )
             rates.append((judged == "yes").mean())
-            values.append(estimate(labels, verdicts_of(judged, clusters), "confusion")[0])
+            values.append(
+                estimate(labels, verdicts_of(judged, clusters), "confusion")[0]
+            )
         raw, right = raw + (rates[0] > rates[1]), right + (values[0] > values[1])
     print(
         f"own kind preferred, A 70 and B 60 true: A first in {raw / draws:.1%} raw, {right / draws:.1%} corrected"
     )
-    # One set of labels for both: A has more contradictions, B says more that is neither, which the judge often takes for entailed.
+    # One set of labels for both: A has more contradictions, B says more that is
+    # neither, which the judge often takes for entailed.
     raw = right = 0
     for _ in range(draws):
         labels = three_way(generator, LABELS, MIXED)
@@ -306,11 +353,16 @@ def pairs(draws: int) -> None:
         for _ in range(draws):
             labels = answers(generator, LABELS, size, 0.5, sensitivity, specificity)
             found = rescoring(
-                labels[0].tolist(), labels[1].tolist(), CLASSES, clusters=labels[2].tolist()
+                labels[0].tolist(),
+                labels[1].tolist(),
+                CLASSES,
+                clusters=labels[2].tolist(),
             )
             columns, facts = [], []
             for truth in (0.5, 0.5 + gap):
-                _, judged, clusters = answers(generator, 500, size, truth, sensitivity, specificity)
+                _, judged, clusters = answers(
+                    generator, 500, size, truth, sensitivity, specificity
+                )
                 columns.append(np.where(judged == "yes", *found.scores))
                 _, error = judge_error(found, verdicts_of(judged, np.arange(500)))
                 facts.append(
@@ -345,7 +397,8 @@ class Drift:
         by_length: what is added to both with one unit of log length.
         lengths: mean log length, in the labels and in the run.
         of_family: what is added to both for answers of the judge's family.
-        own: the share of labels that are of answers by the judge's family; the run is by it.
+        own: the share of labels that are of answers by the judge's family; the run is
+            by it.
     """
 
     name: str
@@ -369,17 +422,32 @@ DRIFTS = (
 
 
 def sampled(
-    generator: np.random.Generator, drift: Drift, answers: int, *, run: bool, truth: float = 0.6
+    generator: np.random.Generator,
+    drift: Drift,
+    answers: int,
+    *,
+    run: bool,
+    truth: float = 0.6,
 ) -> dict[str, Any]:
     """Answers of four statements: their kind, length and family, what is true and what the judge says."""
     kind = generator.random(answers) < drift.kinds[run]
     length = generator.normal(drift.lengths[run], 0.5, answers)
-    own = np.full(answers, bool(drift.own)) if run else generator.random(answers) < drift.own
+    own = (
+        np.full(answers, bool(drift.own))
+        if run
+        else generator.random(answers) < drift.own
+    )
     chances = np.array(drift.by_kind)[kind.astype(int)]
-    chances = chances + (length - drift.lengths[0])[:, np.newaxis] * np.array(drift.by_length)
-    chances = np.clip(chances + own[:, np.newaxis] * np.array(drift.of_family), 0.02, 0.98)
+    chances = chances + (length - drift.lengths[0])[:, np.newaxis] * np.array(
+        drift.by_length
+    )
+    chances = np.clip(
+        chances + own[:, np.newaxis] * np.array(drift.of_family), 0.02, 0.98
+    )
     yes = generator.random((answers, 4)) < truth
-    said = generator.random((answers, 4)) < np.where(yes, chances[:, :1], 1.0 - chances[:, 1:])
+    said = generator.random((answers, 4)) < np.where(
+        yes, chances[:, :1], 1.0 - chances[:, 1:]
+    )
     return {
         "kind": kind,
         "words": np.exp(length).astype(int) + 1,
@@ -405,10 +473,15 @@ def drifts(draws: int) -> None:
     )
     for drift in DRIFTS:
         generator = np.random.default_rng(6)
-        found: dict[str, list[tuple[float, float, float]]] = {"unaware": [], "aware": []}
+        found: dict[str, list[tuple[float, float, float]]] = {
+            "unaware": [],
+            "aware": [],
+        }
         refused, adjusted = 0, 0
         for _ in range(draws):
-            labels, run = (sampled(generator, drift, n, run=n == 250) for n in (100, 250))
+            labels, run = (
+                sampled(generator, drift, n, run=n == 250) for n in (100, 250)
+            )
             columns: dict[str, Any] = {
                 "gold": names[labels["yes"].reshape(-1).astype(int)].tolist(),
                 "judge": names[labels["said"].reshape(-1).astype(int)].tolist(),
@@ -416,14 +489,21 @@ def drifts(draws: int) -> None:
             }
             told = {
                 "words": labels["words"].repeat(4).tolist(),
-                "model": np.where(labels["own"], "alpha-1", "beta-2").repeat(4).tolist(),
-                "group_question_form": np.where(labels["kind"], "open", "other").repeat(4).tolist(),
+                "model": np.where(labels["own"], "alpha-1", "beta-2")
+                .repeat(4)
+                .tolist(),
+                "group_question_form": np.where(labels["kind"], "open", "other")
+                .repeat(4)
+                .tolist(),
             }
             items = [
                 Item(
                     id=str(place),
                     fields={},
-                    groups={"must_haves": "4", "question_form": "open" if kind else "other"},
+                    groups={
+                        "must_haves": "4",
+                        "question_form": "open" if kind else "other",
+                    },
                     cluster=str(place),
                 )
                 for place, kind in enumerate(run["kind"])
@@ -434,7 +514,8 @@ def drifts(draws: int) -> None:
                     values={metric.name: float(said.mean())},
                     counts={
                         metric.name: Counts(
-                            how="share", verdicts=(Counted(hits=int(said.sum()), known=4),)
+                            how="share",
+                            verdicts=(Counted(hits=int(said.sum()), known=4),),
                         )
                     },
                 )
@@ -444,9 +525,18 @@ def drifts(draws: int) -> None:
             answers = Answers(texts, "host/alpha-3" if drift.own else "host/beta-2")
             truth = 0.6
             for name, given in (("unaware", columns), ("aware", columns | told)):
-                check = {"set": "kqa", "judge": {"name": "host/alpha-3"}, "labels": given}
+                check = {
+                    "set": "kqa",
+                    "judge": {"name": "host/alpha-3"},
+                    "labels": given,
+                }
                 made = correct(
-                    Calibration(Path(), "", check, "confusion"), task, items, scores, None, answers
+                    Calibration(Path(), "", check, "confusion"),
+                    task,
+                    items,
+                    scores,
+                    None,
+                    answers,
                 )
                 entry = made.figures[metric.name]
                 if entry["value"] is None:
@@ -458,7 +548,9 @@ def drifts(draws: int) -> None:
         for rows in found.values():
             values, low, high = np.array(rows or [(np.nan, np.nan, np.nan)]).T
             held = np.mean((low <= truth) & (truth <= high))
-            shown.append((100 * (values.mean() - truth), 100 * held, 100 * (high - low).mean()))
+            shown.append(
+                (100 * (values.mean() - truth), 100 * held, 100 * (high - low).mean())
+            )
         print(
             f"{drift.name:27} | {shown[0][0]:+13.1f} {shown[0][1]:6.1f} | {shown[1][0]:+5.1f} {shown[1][1]:6.1f} "
             f"{shown[1][2]:6.1f} | {adjusted / draws:.0%}, {refused / draws:.0%} (unaware width {shown[0][2]:.1f})",
@@ -468,7 +560,10 @@ def drifts(draws: int) -> None:
 
 def kqa(path: Path, splits: int) -> None:
     """K-QA's labelled answers, half of them left out."""
-    from medical_tasks.benchmarks.kqa.judge_check import judge_annotations, read_annotations
+    from medical_tasks.benchmarks.kqa.judge_check import (
+        judge_annotations,
+        read_annotations,
+    )
     from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
     from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.judges.base import Judging
@@ -478,17 +573,26 @@ def kqa(path: Path, splits: int) -> None:
     pairs = read_annotations(path)
     with open_offline("lexical", unread="prompts") as judge:
         given, _ = labels_of(
-            judge_annotations(pairs, Judging(judge=judge, prompts=load_judge_prompts(KQA)))
+            judge_annotations(
+                pairs, Judging(judge=judge, prompts=load_judge_prompts(KQA))
+            )
         )
     gold = merged(np.array([pair.gold for pair in pairs]))
     places = np.unique([pair.cluster for pair in pairs], return_inverse=True)[1]
     generator = np.random.default_rng(3)
     lenient = np.where(
-        gold != THREE[0], np.where(generator.random(len(gold)) < 0.4, THREE[0], "rest"), gold
+        gold != THREE[0],
+        np.where(generator.random(len(gold)) < 0.4, THREE[0], "rest"),
+        gold,
     )
-    judges = {"lexical": merged(np.array(given)), "passes 40 % of what is not entailed": lenient}
+    judges = {
+        "lexical": merged(np.array(given)),
+        "passes 40 % of what is not entailed": lenient,
+    }
     judges |= {
-        f"physician {rater + 1}": merged(np.array([pair.ratings[rater] for pair in pairs]))
+        f"physician {rater + 1}": merged(
+            np.array([pair.ratings[rater] for pair in pairs])
+        )
         for rater in range(3)
     }
     pair = (THREE[0], "rest")
@@ -501,7 +605,9 @@ def kqa(path: Path, splits: int) -> None:
             labels = (gold[~out], judged[~out], places[~out])
             value, low, high = estimate(
                 labels,
-                verdicts_of(judged[out], np.unique(places[out], return_inverse=True)[1], pair),
+                verdicts_of(
+                    judged[out], np.unique(places[out], return_inverse=True)[1], pair
+                ),
                 "confusion",
                 pair,
             )

@@ -2,10 +2,12 @@
 
     python measurements/judge_faults.py [--calls 6000] [--trees TREES]
 
-Questions of K-QA, DocLens and EHRNoteQA, in every form that a reply to them has, go to a local server that knows the truth of each.
-TREES holds checkouts of Itaymanes/K-QA, yiqingxyq/DocLens and ji-youn-kim/EHRNoteQA (folders `K-QA`, `DocLens`, `EHRNoteQA`), for
-the authors' prompts. A share of all requests is spoilt; a reply that holds a readable verdict where none belongs holds a wrong one,
-and so does the judged text. One question in forty meets the same fault for ever. Compared is with what the server sent:
+Questions of K-QA, DocLens and EHRNoteQA, in every form that a reply to them has, go to
+a local server that knows the truth of each. TREES holds checkouts of Itaymanes/K-QA,
+yiqingxyq/DocLens and ji-youn-kim/EHRNoteQA (folders `K-QA`, `DocLens`, `EHRNoteQA`),
+for the authors' prompts. A share of all requests is spoilt; a reply that holds a
+readable verdict where none belongs holds a wrong one, and so does the judged text. One
+question in forty meets the same fault for ever. Compared is with what the server sent:
 
 - a question has a verdict if and only if a good reply to it was sent, and the verdict is the server's own
 - the authors' decision is theirs on the first text that was sent, none where that was cut
@@ -32,9 +34,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
-from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts as doclens_prompts
+from medical_tasks.benchmarks.doclens.judge_prompts import (
+    load_judge_prompts as doclens_prompts,
+)
 from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
+    load_judge_prompts as ehrnoteqa_prompts,
+)
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     choice_question,
     evidence_question,
@@ -94,13 +100,18 @@ def judged(number: int) -> str:
 def kqa_forms(upstream: Path | None) -> list[Form]:
     own = kqa_prompts(KQA)
     asked = {"question": "Is it safe?"}
-    words = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
+    words = {
+        "entailment": "entailed",
+        "contradiction": "contradicted",
+        "neutral": "neither",
+    }
 
     def entries(value: Sequence[tuple[str, str]]) -> str:
         return json.dumps(
             {
                 "verdicts": [
-                    {"id": name, "reason": "r", "verdict": words[label]} for name, label in value
+                    {"id": name, "reason": "r", "verdict": words[label]}
+                    for name, label in value
                 ]
             }
         )
@@ -108,7 +119,9 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
     forms = [
         Form(
             "K-QA own single",
-            lambda n: single_question(own, f"q{n}", **asked, answer=judged(n), statement="It is."),
+            lambda n: single_question(
+                own, f"q{n}", **asked, answer=judged(n), statement="It is."
+            ),
             list(words),
             lambda value: json.dumps({"reason": "r", "verdict": words[value]}),
             '{"reason": "r", "verdict": "entails"}',
@@ -116,7 +129,11 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
         Form(
             "K-QA own batched",
             lambda n: batched_question(
-                own, f"q{n}", **asked, answer=judged(n), statements=[("s1", "a"), ("s2", "b")]
+                own,
+                f"q{n}",
+                **asked,
+                answer=judged(n),
+                statements=[("s1", "a"), ("s2", "b")],
             ),
             [(("s1", one), ("s2", other)) for one in words for other in words],
             entries,
@@ -143,7 +160,12 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
                 Form(
                     f"K-QA official {kind}, {name}",
                     lambda n, kind=kind, which=which: official_question(  # type: ignore[misc]
-                        theirs, f"q{n}", kind, **asked, answer=judged(n), statement="It is."
+                        theirs,
+                        f"q{n}",
+                        kind,
+                        **asked,
+                        answer=judged(n),
+                        statement="It is.",
                     )[which],
                     [True, False],
                     lambda value: f"Both texts say it. The answer is {value}.",
@@ -171,11 +193,18 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             return int(value) if official else value
 
         def batch(
-            value: Sequence[bool], official: bool = official, key: str = key, word: Any = word
+            value: Sequence[bool],
+            official: bool = official,
+            key: str = key,
+            word: Any = word,
         ) -> str:
             names = ("It is.", "It was.") if official else ("c1", "c2")
             made = [
-                {"claim" if official else "id": one, "explanation": "e", key: word(said)}
+                {
+                    "claim" if official else "id": one,
+                    "explanation": "e",
+                    key: word(said),
+                }
                 for one, said in zip(names, value, strict=True)
             ]
             return json.dumps(made if official else {"verdicts": made})
@@ -221,7 +250,11 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             Form(
                 f"DocLens {name} citations",
                 lambda n, maker=maker: maker.citation(  # type: ignore[misc]
-                    f"q{n}", sentence=judged(n), cited=cited, form="text", section="full"
+                    f"q{n}",
+                    sentence=judged(n),
+                    cited=cited,
+                    form="text",
+                    section="full",
                 ),
                 found,
                 sentence,
@@ -230,7 +263,11 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             Form(
                 f"DocLens {name} one citation",
                 lambda n, maker=maker: maker.citation(  # type: ignore[misc]
-                    f"q{n}", sentence=judged(n), cited=cited[:1], form="text", section="full"
+                    f"q{n}",
+                    sentence=judged(n),
+                    cited=cited[:1],
+                    form="text",
+                    section="full",
                 ),
                 found[:2],
                 sentence,
@@ -239,7 +276,11 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             Form(
                 f"DocLens {name} citations in lines",
                 lambda n, lines=lines: lines.citation(  # type: ignore[misc]
-                    f"q{n}", sentence=judged(n), cited=cited, form="text", section="full"
+                    f"q{n}",
+                    sentence=judged(n),
+                    cited=cited,
+                    form="text",
+                    section="full",
                 ),
                 found,
                 sentence_in_lines,
@@ -253,8 +294,17 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
     (task, *_) = EHRNOTEQA
     prompts = {"own": ehrnoteqa_prompts(task)}
     if upstream is not None:
-        prompts["official"] = ehrnoteqa_prompts(task, "official", upstream / "EHRNoteQA")
-    note = [{"category": "Discharge summary", "text": "A note.", "note_id": "1", "charttime": ""}]
+        prompts["official"] = ehrnoteqa_prompts(
+            task, "official", upstream / "EHRNoteQA"
+        )
+    note = [
+        {
+            "category": "Discharge summary",
+            "text": "A note.",
+            "note_id": "1",
+            "charttime": "",
+        }
+    ]
     asked: dict[str, Any] = {"notes": note, "question": "What was given?"}
 
     def score(value: bool) -> str:
@@ -280,8 +330,12 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
                     texts, f"q{n}", **asked, right="It.", output=judged(n)
                 ),  # type: ignore[misc]
                 [True, False],
-                score if own else lambda value: f"Score: {int(value)}\nReasoning: so it says.",
-                '{"reason": "r", "score": 2}' if own else "Score: 2\nReasoning: more than right.",
+                score
+                if own
+                else lambda value: f"Score: {int(value)}\nReasoning: so it says.",
+                '{"reason": "r", "score": 2}'
+                if own
+                else "Score: 2\nReasoning: more than right.",
             ),
             Form(
                 f"EHRNoteQA {name} choice",
@@ -289,10 +343,16 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
                     texts, f"q{n}", choices=list("vwxyz"), letter="C", output=judged(n)
                 ),
                 [True, False],
-                (lambda value: json.dumps({"reason": "r", "verdict": "yes" if value else "no"}))
+                (
+                    lambda value: json.dumps(
+                        {"reason": "r", "verdict": "yes" if value else "no"}
+                    )
+                )
                 if own
                 else (lambda value: "yes" if value else "no"),
-                '{"reason": "r", "verdict": "C"}' if own else "Yes, if the note is right.",
+                '{"reason": "r", "verdict": "C"}'
+                if own
+                else "Yes, if the note is right.",
             ),
         ]
     return forms
@@ -325,7 +385,10 @@ def text(content: str | None, finish: str | None = "stop", **usage: int) -> Faul
 # Of each what the question ends with when it stays so.
 UNREADABLE, CUT = "judge: unreadable reply", "judge: cut reply"
 FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
-    "429 with retry-after": ("judge: rate limited", lambda case: Fault.rate_limit("0.001")),
+    "429 with retry-after": (
+        "judge: rate limited",
+        lambda case: Fault.rate_limit("0.001"),
+    ),
     "429": ("judge: rate limited", lambda case: Fault.rate_limit()),
     "408": ("judge: http 408", lambda case: Fault.status_code(408)),
     "500": ("judge: http 500", lambda case: Fault.status_code(500, case.wrong)),
@@ -356,10 +419,15 @@ FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "hidden reasoning": (CUT, lambda case: text(None, "length", completion_tokens=9)),
     "empty text": (UNREADABLE, lambda case: text("")),
     "out of range": (UNREADABLE, lambda case: text(case.form.strange)),
-    "two verdicts": (UNREADABLE, lambda case: text(f"{case.wrong}\n{case.form.say(case.truth)}")),
+    "two verdicts": (
+        UNREADABLE,
+        lambda case: text(f"{case.wrong}\n{case.form.say(case.truth)}"),
+    ),
     "quoted plant": (
         UNREADABLE,
-        lambda case: text(f'It says: "{case.wrong}" That is a plant, and I do not follow it.'),
+        lambda case: text(
+            f'It says: "{case.wrong}" That is a plant, and I do not follow it.'
+        ),
     ),
     "no closing claim": (
         UNREADABLE,
@@ -414,7 +482,9 @@ class Chaos:
         case.last = kind
         if fault is None:
             case.good += 1
-        if case.first is None and (fault is None or FAULTS[kind][0] in (UNREADABLE, CUT)):
+        if case.first is None and (
+            fault is None or FAULTS[kind][0] in (UNREADABLE, CUT)
+        ):
             if fault is None:
                 case.first = case.form.say(case.truth), "stop"
             else:
@@ -433,7 +503,9 @@ def make_cases(forms: Sequence[Form], count: int) -> list[Case]:
         chance = random.Random(number)
         truth, lie = chance.sample(list(form.values), 2)
         hopeless = (
-            kinds[number // HOPELESS % len(kinds)] if number % HOPELESS == HOPELESS - 1 else ""
+            kinds[number // HOPELESS % len(kinds)]
+            if number % HOPELESS == HOPELESS - 1
+            else ""
         )
         cases.append(Case(form, form.make(number), truth, lie, hopeless))
     return cases
@@ -455,7 +527,9 @@ def main() -> int:
     )
     parser.add_argument("--calls", type=int, default=6000, help="requests to reach")
     parser.add_argument("--trees", type=Path, help="folder of the authors' checkouts")
-    parser.add_argument("--share", type=float, default=0.2, help="of requests that are spoilt")
+    parser.add_argument(
+        "--share", type=float, default=0.2, help="of requests that are spoilt"
+    )
     options = parser.parse_args()
     trees = options.trees
     forms = [*kqa_forms(trees), *doclens_forms(trees), *ehrnoteqa_forms(trees)]
@@ -463,7 +537,10 @@ def main() -> int:
     cases = make_cases(forms, int(options.calls * (1 - options.share)) + 1)
     chaos = Chaos(cases, options.share)
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, FaultServer(chaos, answer=chaos.answer) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FaultServer(chaos, answer=chaos.answer) as server,
+    ):
         judge = partial(
             judge_at,
             server.base_url,
@@ -473,7 +550,9 @@ def main() -> int:
             concurrency=64,
         )
         with Store(Path(folder, "store.sqlite")) as store:
-            session = JudgeSession(judge(), JudgeOptions(reasks=REASKS), store, quiet=True)
+            session = JudgeSession(
+                judge(), JudgeOptions(reasks=REASKS), store, quiet=True
+            )
             outcomes = session.ask([case.question for case in cases])
             again = JudgeSession(judge(), JudgeOptions(reasks=0), store, quiet=True)
             kept = again.ask(
@@ -505,7 +584,8 @@ def main() -> int:
             f"{case.form.name}, {case.question.id}: {found!r}, expected {value!r} (last fault {case.last!r})"
         )
     invented_from_store = sum(
-        isinstance(outcome, Verdict) and not outcome.id.endswith("/official") for outcome in kept
+        isinstance(outcome, Verdict) and not outcome.id.endswith("/official")
+        for outcome in kept
     )
     columns = ("asked", "verdicts", "invented", "lost", "other reason")
     print(f"{'form':42}" + "".join(f"{name:>14}" for name in columns))

@@ -2,8 +2,9 @@
 
     python measurements/judge_official.py DOCLENS [--replies 2000]
 
-DOCLENS is a checkout of yiqingxyq/DocLens. Its scripts run as they are, in a folder of their own, with stand-ins for the services
-they call (openai, vLLM) that hand out the replies. Beside them stand our decisions. K-QA's script runs whole in `kqa_official.py`;
+DOCLENS is a checkout of yiqingxyq/DocLens. Its scripts run as they are, in a folder of
+their own, with stand-ins for the services they call (openai, vLLM) that hand out the
+replies. Beside them stand our decisions. K-QA's script runs whole in `kqa_official.py`;
 EHRNoteQA's stores a reply and decides nothing.
 """
 
@@ -35,7 +36,25 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
 )
 from medical_tasks.judges.base import Unreadable
 
-VALUES = [1, 0, 1.0, 0.0, True, False, "1", "0", None, -1, 2, [], [1], {}, "true", 1e400, 10**30]
+VALUES = [
+    1,
+    0,
+    1.0,
+    0.0,
+    True,
+    False,
+    "1",
+    "0",
+    None,
+    -1,
+    2,
+    [],
+    [1],
+    {},
+    "true",
+    1e400,
+    10**30,
+]
 PROVENANCE = [
     [],
     [0],
@@ -104,7 +123,11 @@ def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
             if "prediction" in key:
                 made[key] = chance.choice([0, 1]) if sane else chance.choice(VALUES)
             elif key == "provenance":
-                made[key] = chance.choice([[0], [2], [0, 2]]) if sane else chance.choice(PROVENANCE)
+                made[key] = (
+                    chance.choice([[0], [2], [0, 2]])
+                    if sane
+                    else chance.choice(PROVENANCE)
+                )
             else:
                 made[key] = "x"
     return made
@@ -153,7 +176,9 @@ def distinct(count: int, make: Callable[[random.Random], str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def their_world(folder: Path, tree: Path, modules: Mapping[str, ModuleType]) -> Iterator[None]:
+def their_world(
+    folder: Path, tree: Path, modules: Mapping[str, ModuleType]
+) -> Iterator[None]:
     """Their working folder and imports, with stand-ins for services; what they print goes nowhere."""
     before, argv, path, cwd = (
         {name: sys.modules.get(name) for name in modules},
@@ -193,14 +218,19 @@ def openai_like(
     replies: Mapping[str, str], key: Callable[[list[Any]], str]
 ) -> dict[str, ModuleType]:
     def create(**arguments: Any) -> Any:
-        return {"choices": [{"message": {"content": replies[key(arguments["messages"])]}}]}
+        return {
+            "choices": [{"message": {"content": replies[key(arguments["messages"])]}}]
+        }
 
     errors = {
-        name: type(name, (Exception,), {}) for name in ("RateLimitError", "InvalidRequestError")
+        name: type(name, (Exception,), {})
+        for name in ("RateLimitError", "InvalidRequestError")
     }
     error = module("openai.error", **errors)
     return {
-        "openai": module("openai", ChatCompletion=SimpleNamespace(create=create), error=error),
+        "openai": module(
+            "openai", ChatCompletion=SimpleNamespace(create=create), error=error
+        ),
         "openai.error": error,
         "nltk": module("nltk", sent_tokenize=lambda text: [text]),
     }
@@ -222,7 +252,9 @@ def vllm_like(replies: Mapping[str, str]) -> dict[str, ModuleType]:
 
     return {
         "torch": module("torch"),
-        "transformers": module("transformers", AutoModelForSeq2SeqLM=None, AutoTokenizer=None),
+        "transformers": module(
+            "transformers", AutoModelForSeq2SeqLM=None, AutoTokenizer=None
+        ),
         "vllm": module("vllm", LLM=Engine, SamplingParams=dict),
         "nltk": module("nltk", sent_tokenize=lambda text: [text]),
     }
@@ -243,8 +275,14 @@ def outcome(function: Callable[[], Any]) -> Any:
         return "fails"
 
 
-def compare(what: str, replies: Sequence[str], theirs: Sequence[Any], ours: Sequence[Any]) -> int:
-    differ = [i for i, (one, other) in enumerate(zip(theirs, ours, strict=True)) if one != other]
+def compare(
+    what: str, replies: Sequence[str], theirs: Sequence[Any], ours: Sequence[Any]
+) -> int:
+    differ = [
+        i
+        for i, (one, other) in enumerate(zip(theirs, ours, strict=True))
+        if one != other
+    ]
     fails = sum(one == "fails" for one in theirs)
     print(
         f"DocLens, {what}: {len(replies)} replies, no figure in theirs for {fails}; different: {len(differ)}"
@@ -294,14 +332,20 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         return "fails" if isinstance(value, Unreadable) else (sum(value), len(value))
 
     items = [
-        {"example_id": name, "output": f"text {name}", "subclaims_reference": [name, "b"]}
+        {
+            "example_id": name,
+            "output": f"text {name}",
+            "subclaims_reference": [name, "b"],
+        }
         for name in names
     ]
     differ = 0
 
     replies = distinct(count, claims_reply)
     by_name = dict(zip(names, replies, strict=True))
-    world = openai_like(by_name, lambda chat: json.loads(chat[-1]["content"])["claims"][0])
+    world = openai_like(
+        by_name, lambda chat: json.loads(chat[-1]["content"])["claims"][0]
+    )
     common = (
         "--dataset_name",
         "general",
@@ -309,17 +353,26 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         str(prompts / "general_claim_entail.json"),
     )
     saved = score_file(
-        items, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world
+        items,
+        "claim_scores",
+        "claim_evaluation/run_entailment.py",
+        *common,
+        world=world,
     )["full"]
     theirs = [counted(saved[name]) for name in names]
     differ += compare(
-        "claims, GPT", replies, theirs, [our_count(gpt_claims(reply)) for reply in replies]
+        "claims, GPT",
+        replies,
+        theirs,
+        [our_count(gpt_claims(reply)) for reply in replies],
     )
 
     replies = distinct(count, question_reply)
     by_name = dict(zip(names, replies, strict=True))
     pairs = [{"example_id": name, "output": "Q?", "reference": name} for name in names]
-    world = openai_like(by_name, lambda chat: json.loads(chat[-1]["content"])["question B"])
+    world = openai_like(
+        by_name, lambda chat: json.loads(chat[-1]["content"])["question B"]
+    )
     common = (
         "--dataset_name",
         "meqsum",
@@ -327,18 +380,29 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         str(prompts / "meqsum_claim_entail.json"),
     )
     saved = score_file(
-        pairs, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world
+        pairs,
+        "claim_scores",
+        "claim_evaluation/run_entailment.py",
+        *common,
+        world=world,
     )["full"]
 
     theirs = [counted(saved[name]) for name in names]
     differ += compare(
-        "questions, GPT", replies, theirs, [our_count(gpt_question(reply)) for reply in replies]
+        "questions, GPT",
+        replies,
+        theirs,
+        [our_count(gpt_question(reply)) for reply in replies],
     )
 
     replies = distinct(count, lines_reply)
     by_name = dict(zip(names, replies, strict=True))
     single = [
-        {"example_id": name, "output": f"text {name}", "subclaims_reference": [f"{name} it"]}
+        {
+            "example_id": name,
+            "output": f"text {name}",
+            "subclaims_reference": [f"{name} it"],
+        }
         for name in names
     ]
     common = (
@@ -348,9 +412,9 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         str(prompts / "general_claim_entail_Mistral.json"),
     )
     script = "claim_evaluation/run_entailment_model.py"
-    saved = score_file(single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name))[
-        "full"
-    ]
+    saved = score_file(
+        single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name)
+    )["full"]
     theirs = [counted(saved[name]) for name in names]
     said = map(mistral_claim, replies)
     ours = [our_count(one if isinstance(one, Unreadable) else [one]) for one in said]
@@ -366,7 +430,9 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         return outcome(count_them)
 
     def our_sentence(value: Any) -> Any:
-        return "fails" if isinstance(value, Unreadable) else (int(value[0]), sum(value[1]))
+        return (
+            "fails" if isinstance(value, Unreadable) else (int(value[0]), sum(value[1]))
+        )
 
     cited = [
         {"example_id": name, "input": SOURCE, "output": f"{name} it [0][2]. end [1]."}
@@ -394,12 +460,15 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         def key(chat: list[Any]) -> str:
             return str(json.loads(chat[-1]["content"])["generated_sentence"].split()[0])
 
-        # Of the second sentence nothing is compared; it is there because an output of one segment is not asked about.
+        # Of the second sentence nothing is compared; it is there because an output of
+        # one segment is not asked about.
         world = openai_like(by_name, key)
         if who == "Mistral":
             world = vllm_like(by_name)
             for item in cited:
-                item["output"] = f"{item['example_id']} it [0][2]. {item['example_id']} end [1]."
+                item["output"] = (
+                    f"{item['example_id']} it [0][2]. {item['example_id']} end [1]."
+                )
         how = (
             "--dataset_name",
             "general",
@@ -408,9 +477,9 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
             "--prompt_file",
             str(cites / file),
         )
-        saved = score_file(cited, ending, f"citation_evaluation/{script}", *how, world=world)[
-            "full"
-        ]
+        saved = score_file(
+            cited, ending, f"citation_evaluation/{script}", *how, world=world
+        )["full"]
         theirs = [their_sentence(saved[name]) for name in names]
         read = gpt_cited if who == "GPT" else mistral_cited
         differ += compare(
@@ -434,7 +503,10 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     made = score_file(texts, "output_claim_min1max30.json", script, *mode, world=world)
     theirs = [item["subclaims_output"] for item in made]
     return differ + compare(
-        "claims made, GPT", replies, theirs, [official_claims(reply) for reply in replies]
+        "claims made, GPT",
+        replies,
+        theirs,
+        [official_claims(reply) for reply in replies],
     )
 
 

@@ -2,9 +2,10 @@
 
     python measurements/judge_throughput.py [--questions 1589] [--concurrency 32] [--latency 0.2] [--full]
 
-1,589 is the number of statements of K-QA's answered questions (892 of them must-haves). The server runs in a process of its
-own. A sequential client stands beside, measured on 50 questions and extrapolated; `--full` measures all of them, which
-takes over five minutes. Then the same questions again, from the store alone.
+1,589 is the number of statements of K-QA's answered questions (892 of them must-haves).
+The server runs in a process of its own. A sequential client stands beside, measured on
+50 questions and extrapolated; `--full` measures all of them, which takes over five
+minutes. Then the same questions again, from the store alone.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def make_questions(count: int) -> list[Question]:
 
 def serve(latency: float) -> None:
     """Serves until standard input ends, then says how many requests came and how many at once."""
-    with FaultServer(answer=lambda call: '{"verdict": "entailment"}', latency=latency) as server:
+    with FaultServer(
+        answer=lambda call: '{"verdict": "entailment"}', latency=latency
+    ) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
     print(len(server.calls), server.most_at_once, flush=True)
@@ -86,7 +89,9 @@ def judge(url: str, store: Path, questions: list[Question], concurrency: int) ->
     backend = open_judge("openai-api/local/m", options, log_dir=store.parent)
     began = time.perf_counter()
     with Store(store) as opened:
-        outcomes = JudgeSession(backend, JudgeOptions(), opened, quiet=True).ask(questions)
+        outcomes = JudgeSession(backend, JudgeOptions(), opened, quiet=True).ask(
+            questions
+        )
     backend.close()
     took = time.perf_counter() - began
     if sum(isinstance(outcome, Verdict) for outcome in outcomes) != len(questions):
@@ -101,7 +106,9 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=1589)
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--latency", type=float, default=0.2)
-    parser.add_argument("--full", action="store_true", help="measure the sequential client whole")
+    parser.add_argument(
+        "--full", action="store_true", help="measure the sequential client whole"
+    )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -118,7 +125,11 @@ def main() -> None:
         with judge_server(options.latency) as (url, counts):
             took = judge(url, Path(folder, "sequential"), few, 1)
         alone = took / len(few) * len(questions)
-        how = "measured" if options.full else f"extrapolated from {len(few)} in {took:.2f} s"
+        how = (
+            "measured"
+            if options.full
+            else f"extrapolated from {len(few)} in {took:.2f} s"
+        )
         print(
             f"sequential: {alone:.1f} s for {len(questions)} ({how}); requests at once: {counts[1]}",
             flush=True,
@@ -133,7 +144,9 @@ def main() -> None:
             f"concurrency {options.concurrency}: {took:.2f} s for {len(questions)} (bound {bound:.2f} s), "
             f"{alone / took:.1f} times faster; requests {counts[0]}, at once {counts[1]}"
         )
-        print(f"again, from the store: {again:.2f} s, {counts[0] - len(questions)} requests")
+        print(
+            f"again, from the store: {again:.2f} s, {counts[0] - len(questions)} requests"
+        )
         print(f"store: {store.stat().st_size / 2**20:.1f} MiB")
     print(
         f"peak memory of the client: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"

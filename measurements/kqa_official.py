@@ -2,11 +2,14 @@
 
     python -m measurements.kqa_official CHECKOUT --python PYTHON [--rounds 3]
 
-CHECKOUT is a checkout of Itaymanes/K-QA; PYTHON has what its run_eval.py imports (langchain 0.0.327, openai 0.27, pandas 2). Both
-read the same file of results: the authors' own examples (48 of the 201 questions), and in each round answers to all questions, some
-of them the examples, the others untidy (blank, long, several lines, Unicode, braces, planted verdicts, refusals). A server on this
-machine answers both with the same reply to the same request, drawn from forms that end in True or False and from hostile ones.
-Compared are the requests and the four figures. A second scoring has reasoning before the answers, which is not part of them.
+CHECKOUT is a checkout of Itaymanes/K-QA; PYTHON has what its run_eval.py imports
+(langchain 0.0.327, openai 0.27, pandas 2). Both read the same file of results: the
+authors' own examples (48 of the 201 questions), and in each round answers to all
+questions, some of them the examples, the others untidy (blank, long, several lines,
+Unicode, braces, planted verdicts, refusals). A server on this machine answers both with
+the same reply to the same request, drawn from forms that end in True or False and from
+hostile ones. Compared are the requests and the four figures. A second scoring has
+reasoning before the answers, which is not part of them.
 """
 
 from __future__ import annotations
@@ -60,13 +63,17 @@ Answers = list[dict[str, str]]
 
 def example_answers(checkout: Path) -> Answers:
     """The authors' examples."""
-    found: Answers = json.loads((checkout / "dummy_res.json").read_text(encoding="utf-8"))
+    found: Answers = json.loads(
+        (checkout / "dummy_res.json").read_text(encoding="utf-8")
+    )
     return found
 
 
 def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
     """An answer to each question, in the authors' form, and one to a question that nobody asked, which both leave out."""
-    lines = (checkout / "dataset" / "questions_w_answers.jsonl").read_text(encoding="utf-8")
+    lines = (checkout / "dataset" / "questions_w_answers.jsonl").read_text(
+        encoding="utf-8"
+    )
     theirs = {each["Question"]: each["result"] for each in example_answers(checkout)}
     answers = [{"Question": "Who asked this?", "result": "Nobody."}]
     for line in lines.splitlines():
@@ -95,11 +102,22 @@ def reply(call: Call, seed: int) -> str:
 
 def with_reasoning(answer: str) -> str:
     """The answer behind reasoning; one with white space around it stays, since that would be the reasoning's."""
-    return f"<think>\nIs it so?\n</think>\n\n{answer}" if answer.strip() == answer else answer
+    return (
+        f"<think>\nIs it so?\n</think>\n\n{answer}"
+        if answer.strip() == answer
+        else answer
+    )
 
 
 def compare_file(
-    answers: Answers, what: str, seed: int, *, checkout: Path, python: Path, data: Path, place: Path
+    answers: Answers,
+    what: str,
+    seed: int,
+    *,
+    checkout: Path,
+    python: Path,
+    data: Path,
+    place: Path,
 ) -> bool:
     """One file of answers, theirs and ours; prints what was compared."""
     theirs_place, results = place / "theirs", place / "results.json"
@@ -120,13 +138,32 @@ def compare_file(
             environment=azure,
         )
         asked = list(server.calls)
-    theirs = json.loads((theirs_place / "out" / "macro_results.json").read_text(encoding="utf-8"))
+    theirs = json.loads(
+        (theirs_place / "out" / "macro_results.json").read_text(encoding="utf-8")
+    )
     same = True
-    for name, how in (("results", "the same file"), ("reasoned", "with reasoning before it")):
+    for name, how in (
+        ("results", "the same file"),
+        ("reasoned", "with reasoning before it"),
+    ):
         with recording(lambda call: reply(call, seed)) as server:
             run_ours(
-                *("score", "kqa", "--responses", place / f"{name}.json", "--data", data),
-                *("--prompts", "official", "--upstream", checkout, "--out", place / name),
+                *(
+                    "score",
+                    "kqa",
+                    "--responses",
+                    place / f"{name}.json",
+                    "--data",
+                    data,
+                ),
+                *(
+                    "--prompts",
+                    "official",
+                    "--upstream",
+                    checkout,
+                    "--out",
+                    place / name,
+                ),
                 *("--judge", "openai-api/local/gpt-4"),
                 server=server,
                 folder=place,
@@ -140,7 +177,9 @@ def compare_file(
             f"{len(first(sent)) - len(begun)} questions whether it is an answer; figures that differ: {differ or 'none'}"
         )
         same = same and found.same and not differ
-    print(f"  parameters, theirs: {parameters(asked)}\n  parameters, ours: {parameters(sent)}")
+    print(
+        f"  parameters, theirs: {parameters(asked)}\n  parameters, ours: {parameters(sent)}"
+    )
     return same
 
 
@@ -161,7 +200,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         run_ours(
-            *("build", "kqa", "--source", checkout, "--out", data / "kqa"), folder=Path(folder)
+            *("build", "kqa", "--source", checkout, "--out", data / "kqa"),
+            folder=Path(folder),
         )
         files = {"the authors' examples": example_answers(checkout)}
         for seed in range(options.rounds):

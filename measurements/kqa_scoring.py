@@ -2,9 +2,10 @@
 
     python measurements/kqa_scoring.py --source questions_w_answers.jsonl [--answers results.json]
 
-Scores the golds of the authors' file, and answers in their format where given, by a judge that takes no time, one call a
-statement and batched, by the lexical judge behind a session with its store, and again from that store; and decides by rule which
-answers abstain. The time is the fastest of several rounds.
+Scores the golds of the authors' file, and answers in their format where given, by a
+judge that takes no time, one call a statement and batched, by the lexical judge behind
+a session with its store, and again from that store; and decides by rule which answers
+abstain. The time is the fastest of several rounds.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Instant:
         elif question.id.endswith("/answered"):
             value = True
         else:
-            lines = str(question.messages[0]["content"]).rpartition(":\n")[2].splitlines()
+            lines = (
+                str(question.messages[0]["content"]).rpartition(":\n")[2].splitlines()
+            )
             value = tuple((line.partition(":")[0], "neutral") for line in lines)
         return Verdict(id=question.id, value=value, votes=(value,))
 
@@ -64,24 +67,38 @@ def fastest(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return best, result
 
 
-def measure(name: str, items: Sequence[Item], answers: Sequence[str], rounds: int) -> None:
+def measure(
+    name: str, items: Sequence[Item], answers: Sequence[str], rounds: int
+) -> None:
     """Prints one line a way of judging."""
     prompts = load_judge_prompts(KQA)
 
     def score(judge: Any, mode: Any) -> list[ItemScore]:
         return score_items(
-            KQA, items, answers, judging=Judging(judge=judge, prompts=prompts, mode=mode)
+            KQA,
+            items,
+            answers,
+            judging=Judging(judge=judge, prompts=prompts, mode=mode),
         )
 
     for mode in ("single", "batched"):
         judge = Instant()
         seconds, _ = fastest(rounds, lambda judge=judge, mode=mode: score(judge, mode))  # type: ignore[misc]
-        show(f"{name}, instant judge, {mode}", seconds, judge.asked // rounds, "questions")
+        show(
+            f"{name}, instant judge, {mode}",
+            seconds,
+            judge.asked // rounds,
+            "questions",
+        )
     with tempfile.TemporaryDirectory() as folder:
         for again in ("lexical judge", "lexical judge, from its store"):
             with Store(Path(folder) / "judge.sqlite") as store:
-                session = JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
-                seconds, scores = fastest(1, lambda session=session: score(session, "single"))  # type: ignore[misc]
+                session = JudgeSession(
+                    LexicalJudge(), JudgeOptions(), store, quiet=True
+                )
+                seconds, scores = fastest(
+                    1, lambda session=session: score(session, "single")
+                )  # type: ignore[misc]
             show(f"{name}, {again}", seconds, session.stats.asked, "questions")
             comp = [one.values["comprehensiveness"] for one in scores]
             hall = [one.values["hallucination_rate"] for one in scores]
@@ -102,9 +119,14 @@ def show(name: str, seconds: float, count: int, unit: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument(
-        "--source", type=Path, required=True, help="the authors' questions_w_answers.jsonl"
+        "--source",
+        type=Path,
+        required=True,
+        help="the authors' questions_w_answers.jsonl",
     )
     parser.add_argument(
         "--answers",
@@ -113,11 +135,19 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    items = load_items(KQA, list(read_rows("answered", "test", {"test": options.source})))
-    gold = ["\n".join((*item.fields["must_have"], *item.fields["nice_to_have"])) for item in items]
+    items = load_items(
+        KQA, list(read_rows("answered", "test", {"test": options.source}))
+    )
+    gold = [
+        "\n".join((*item.fields["must_have"], *item.fields["nice_to_have"]))
+        for item in items
+    ]
     measure("statements", items, gold, options.rounds)
     measure(
-        "physicians' answers", items, [str(item.fields["answer"]) for item in items], options.rounds
+        "physicians' answers",
+        items,
+        [str(item.fields["answer"]) for item in items],
+        options.rounds,
     )
     if options.answers:
         results = {

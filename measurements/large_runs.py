@@ -2,9 +2,10 @@
 
     python measurements/large_runs.py [ITEMS ...] [--data FOLDER] [--asked N]
 
-Peak memory and processor seconds are those of the command alone, a process of its own, with everything it loads. The server runs
-here and answers at once with a line of text; it is asked about the first set of at most `--asked` items. With `--data` the sets
-are kept, so that another version of the suite can be measured on the same.
+Peak memory and processor seconds are those of the command alone, a process of its own,
+with everything it loads. The server runs here and answers at once with a line of text;
+it is asked about the first set of at most `--asked` items. With `--data` the sets are
+kept, so that another version of the suite can be measured on the same.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def measure(label: str, *words: str | Path, report: Path | None = None) -> None:
 def taken(label: str, *words: str | Path) -> None:
     """Runs a command and prints what it took."""
     process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)  # of this child alone, unlike RUSAGE_CHILDREN
+    _, status, used = os.wait4(
+        process.pid, 0
+    )  # of this child alone, unlike RUSAGE_CHILDREN
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{label}: exit code {process.returncode}")
@@ -54,9 +57,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("items", nargs="*", type=int, default=[20_000, 50_000, 200_000])
-    parser.add_argument("--data", type=Path, help="where the built sets are, or are put")
     parser.add_argument(
-        "--asked", type=int, default=20_000, help="largest set that a server is asked about"
+        "--data", type=Path, help="where the built sets are, or are put"
+    )
+    parser.add_argument(
+        "--asked",
+        type=int,
+        default=20_000,
+        help="largest set that a server is asked about",
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -72,7 +80,9 @@ def main() -> None:
                     options={"seed": 1, "n": count},
                 )
             if not answers.exists():
-                items = load_task_data(MEDCALC, MEDCALC_BENCH, data=folder, config="fresh").items
+                items = load_task_data(
+                    MEDCALC, MEDCALC_BENCH, data=folder, config="fresh"
+                ).items
                 with answers.open("w", encoding="utf-8") as file:
                     for item in items:
                         gold = MEDCALC.benchmark.gold_response(MEDCALC, item)
@@ -80,7 +90,10 @@ def main() -> None:
             run = ("run", "--tasks", "medcalc", "--data", folder, "--model")
             for name in ("reference", "random"):
                 measure(
-                    f"{count:,} items, baseline/{name}", *run, f"baseline/{name}", report=folder
+                    f"{count:,} items, baseline/{name}",
+                    *run,
+                    f"baseline/{name}",
+                    report=folder,
                 )
             measure(
                 f"{count:,} items, score",
@@ -93,7 +106,10 @@ def main() -> None:
             )
             if count <= options.asked:
                 with FaultServer(answer=lambda call: "The answer is 17.") as server:
-                    os.environ |= {"LARGE_BASE_URL": server.base_url, "LARGE_API_KEY": "none"}
+                    os.environ |= {
+                        "LARGE_BASE_URL": server.base_url,
+                        "LARGE_API_KEY": "none",
+                    }
                     measure(f"{count:,} items, a server", *run, "openai-api/large/m")
 
 

@@ -2,8 +2,9 @@
 
     python measurements/leaderboard_page.py [RESULTS] [--chromium /usr/bin/chromium] [--readers 200 --seconds 60]
 
-Makes a store of RESULTS (5,000) accepted submissions of one task, writes its pages twice (the second time after one more was
-accepted), serves them, opens them in Chromium (from the first request until the table stands; filtering by one letter after the
+Makes a store of RESULTS (5,000) accepted submissions of one task, writes its pages
+twice (the second time after one more was accepted), serves them, opens them in Chromium
+(from the first request until the table stands; filtering by one letter after the
 other), downloads the table, and lets READERS load page and data once a second each.
 """
 
@@ -41,7 +42,11 @@ def timed(command: list[str]) -> str:
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seconds, peak = map(float, done.stdout.split())
     return f"{seconds:.1f} CPU s, {peak:.0f} MB"
@@ -93,12 +98,21 @@ def main() -> None:
                 in_browser(arguments.chromium, address)
             with urllib.request.urlopen(f"{address}leaderboard.json") as reply:
                 print(f"downloaded:           {len(json.load(reply)):,} rows")
-            times, failed = asyncio.run(read(address, arguments.readers, arguments.seconds))
+            times, failed = asyncio.run(
+                read(address, arguments.readers, arguments.seconds)
+            )
             memory = (
-                int(Path(f"/proc/{server.pid}/status").read_text().split("VmRSS:")[1].split()[0])
+                int(
+                    Path(f"/proc/{server.pid}/status")
+                    .read_text()
+                    .split("VmRSS:")[1]
+                    .split()[0]
+                )
                 / 1024
             )
-            middle, most = (1000 * sorted(times)[int(share * len(times))] for share in (0.5, 0.95))
+            middle, most = (
+                1000 * sorted(times)[int(share * len(times))] for share in (0.5, 0.95)
+            )
             print(
                 f"{arguments.readers} readers, {arguments.seconds} s:  {len(times):,} replies, {failed} errors"
             )
@@ -160,12 +174,19 @@ def in_browser(chromium: str, address: str) -> None:
         )
         page: Any = browser.new_page(viewport={"width": 1280, "height": 900})
         got = []
-        page.on("response", lambda reply: got.append(int(reply.headers.get("content-length", 0))))
+        page.on(
+            "response",
+            lambda reply: got.append(int(reply.headers.get("content-length", 0))),
+        )
         began = time.perf_counter()
         page.goto(address)
         page.wait_for_selector("#models tbody tr")
-        print(f"opened:               {time.perf_counter() - began:.2f} s, {sum(got) / 1e6:.2f} MB")
-        spent = [page.evaluate(measure, "model 1234"[: count + 1]) for count in range(10)]
+        print(
+            f"opened:               {time.perf_counter() - began:.2f} s, {sum(got) / 1e6:.2f} MB"
+        )
+        spent = [
+            page.evaluate(measure, "model 1234"[: count + 1]) for count in range(10)
+        ]
         print(
             f"filtered:             {statistics.median(spent):.0f} ms, at most {max(spent):.0f} ms"
         )

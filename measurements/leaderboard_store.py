@@ -2,9 +2,11 @@
 
     python -m measurements.leaderboard_store --submissions 200 --kills 10 --entries 2000
 
-First every package is submitted twice, by processes of several threads each: none may be lost, none doubled. Then processes that
-submit packages are killed (SIGKILL) at moments drawn from a seed, and the store must be whole after each. Last a board of many
-accepted submissions is read anew, as after a restart. Prints the figures; exit code 1 when anything is not as it must be.
+First every package is submitted twice, by processes of several threads each: none may
+be lost, none doubled. Then processes that submit packages are killed (SIGKILL) at
+moments drawn from a seed, and the store must be whole after each. Last a board of many
+accepted submissions is read anew, as after a restart. Prints the figures; exit code 1
+when anything is not as it must be.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def _at_once(folder: Path, count: int) -> bool:
         _PROCESSES, mp_context=multiprocessing.get_context("spawn")
     ) as processes:
         told = processes.map(
-            _share, [folder] * _PROCESSES, [twice[part::_PROCESSES] for part in range(_PROCESSES)]
+            _share,
+            [folder] * _PROCESSES,
+            [twice[part::_PROCESSES] for part in range(_PROCESSES)],
         )
         taken = [name for each in told for name in each if name]
     seconds = time.perf_counter() - start
@@ -117,7 +121,9 @@ def _read(folder: Path, count: int) -> bool:
     board = _board(folder)
     start = time.perf_counter()
     for number in range(count):
-        board.decide(board.submit(package(f"model {number}")).id, "accepted", by="benchmark")
+        board.decide(
+            board.submit(package(f"model {number}")).id, "accepted", by="benchmark"
+        )
     filled = time.perf_counter() - start
     fresh = _board(folder)
     start = time.perf_counter()

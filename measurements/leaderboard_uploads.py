@@ -2,8 +2,9 @@
 
     python measurements/leaderboard_uploads.py [--slow 50] [--tries 20] [--megabytes 8]
 
-Serves an empty store in a process of its own on loopback. Slow uploads send their headers and then a byte a second each; all come
-from one address, then each from its own, then from the honest one's.
+Serves an empty store in a process of its own on loopback. Slow uploads send their
+headers and then a byte a second each; all come from one address, then each from its
+own, then from the honest one's.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def main() -> None:
             measure(space, f"{given.slow} {label}", addresses, given)
 
 
-def measure(space: Served, label: str, addresses: list[str], given: argparse.Namespace) -> None:
+def measure(
+    space: Served, label: str, addresses: list[str], given: argparse.Namespace
+) -> None:
     """Prints a line of figures."""
     in_time, uploads, pages = 0, [], []
     content = b"PK\3\4" + bytes(given.megabytes << 20)
@@ -64,7 +67,10 @@ def measure(space: Served, label: str, addresses: list[str], given: argparse.Nam
             with contextlib.suppress(httpx.HTTPError):
                 headers = {"X-Forwarded-For": HONEST, "Content-Type": "application/zip"}
                 answer = httpx.post(
-                    f"{space.address}/submit", content=content, headers=headers, timeout=10
+                    f"{space.address}/submit",
+                    content=content,
+                    headers=headers,
+                    timeout=10,
                 )
                 uploads.append(time.perf_counter() - began)
                 in_time += answer.status_code == 200 and uploads[-1] < 10
@@ -99,7 +105,8 @@ def trickling(space: Served, addresses: list[str]) -> Iterator[None]:
                     line.sendall(b"-")
 
     threads = [
-        threading.Thread(target=trickle, args=(address,), daemon=True) for address in addresses
+        threading.Thread(target=trickle, args=(address,), daemon=True)
+        for address in addresses
     ]
     for thread in threads:
         thread.start()

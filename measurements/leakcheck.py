@@ -2,8 +2,8 @@
 
     python measurements/leakcheck.py [ROWS ...]
 
-Each size of source runs in a process of its own: made-up notes of 1,500 words in a csv.gz, against a run of 2,000 made-up
-answers of 200 words.
+Each size of source runs in a process of its own: made-up notes of 1,500 words in a
+csv.gz, against a run of 2,000 made-up answers of 200 words.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ def one(rows: int) -> None:
         run.mkdir()
         with (run / "answers.jsonl").open("w") as out:
             for number in range(ANSWERS):
-                out.write(json.dumps({"id": number, "response": _words(draw, ANSWER_WORDS)}) + "\n")
+                out.write(
+                    json.dumps({"id": number, "response": _words(draw, ANSWER_WORDS)})
+                    + "\n"
+                )
         notes = [_words(draw, NOTE_WORDS) for _ in range(200)]
-        with gzip.open(folder / "notes.csv.gz", "wt", newline="", compresslevel=1) as stream:
+        with gzip.open(
+            folder / "notes.csv.gz", "wt", newline="", compresslevel=1
+        ) as stream:
             writer = csv.writer(stream)
             writer.writerow(["note_id", "text"])
             for number in range(rows):

@@ -3,10 +3,12 @@
     python measurements/leakcheck_fuzz.py                 10,000 files
     python measurements/leakcheck_fuzz.py --files 1000 --seed 7
 
-Half of the files hold a text of the source. A file is left whole, or damaged: bytes changed, cut out, doubled or put in, its end
-or its head lost, another file's head before it, another file behind it. Some names quote the source or hold orders to a terminal.
-The command itself runs, on 100 files at a time. A traceback, a word of the planted text in what is printed, a text found where
-none is, or a whole file with a text that is called clean ends the run. Printed: the outcomes by form.
+Half of the files hold a text of the source. A file is left whole, or damaged: bytes
+changed, cut out, doubled or put in, its end or its head lost, another file's head
+before it, another file behind it. Some names quote the source or hold orders to a
+terminal. The command itself runs, on 100 files at a time. A traceback, a word of the
+planted text in what is printed, a text found where none is, or a whole file with a text
+that is called clean ends the run. Printed: the outcomes by form.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def _tar_link(text: str) -> bytes:
     return out.getvalue()
 
 
-def _zip(content: bytes, name: str = "deep/a.txt", how: int = zipfile.ZIP_DEFLATED) -> bytes:
+def _zip(
+    content: bytes, name: str = "deep/a.txt", how: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", how) as archive:
         archive.writestr(name, content)
@@ -105,7 +109,13 @@ def _png(text: str, kind: bytes = b"zTXt") -> bytes:
 
     packed = chunk(kind, b"Comment\0\0" + zlib.compress(text.encode()))
     points = chunk(b"IDAT", zlib.compress(bytes(300)))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + points + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", bytes(13))
+        + packed
+        + points
+        + chunk(b"IEND", b"")
+    )
 
 
 def _jpeg(text: str) -> bytes:
@@ -135,7 +145,9 @@ def _parquet(text: str) -> bytes:
 
 def _arrow(text: str) -> bytes:
     out = io.BytesIO()
-    pyarrow.feather.write_feather(pa.table({"text": [text, None]}), out, compression="lz4")
+    pyarrow.feather.write_feather(
+        pa.table({"text": [text, None]}), out, compression="lz4"
+    )
     return out.getvalue()
 
 
@@ -144,7 +156,8 @@ def _sqlite(text: str) -> bytes:
     with contextlib.closing(connection):
         connection.execute("CREATE TABLE t (a, b)")
         connection.executemany(
-            "INSERT INTO t VALUES (?, ?)", [(1, zlib.compress(text.encode())), (2, text)]
+            "INSERT INTO t VALUES (?, ?)",
+            [(1, zlib.compress(text.encode())), (2, text)],
         )
         connection.commit()
         return connection.serialize()
@@ -174,21 +187,34 @@ def _safetensors(text: str) -> bytes:
 
 
 def _notebook(text: str) -> bytes:
-    output = {"output_type": "stream", "text": [f"{part}\n" for part in text.split(", ")]}
+    output = {
+        "output_type": "stream",
+        "text": [f"{part}\n" for part in text.split(", ")],
+    }
     cell = {"cell_type": "code", "source": [], "outputs": [output]}
     return json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def _pdf(text: str) -> bytes:
     page = zlib.compress(f"BT ({text}) Tj ET".encode())
-    return b"%PDF-1.7\n1 0 obj<</Filter/FlateDecode>>stream\n" + page + b"\nendstream endobj\n%%EOF"
+    return (
+        b"%PDF-1.7\n1 0 obj<</Filter/FlateDecode>>stream\n"
+        + page
+        + b"\nendstream endobj\n%%EOF"
+    )
 
 
 FORMS: dict[str, Callable[[str], bytes]] = {
     "txt": str.encode,
-    "html": lambda text: f"<p>{text.replace(' a ', ' <b>a</b> ')}&nbsp;&#8220;</p>".encode(),
-    "json": lambda text: json.dumps({"a": [{"b": json.dumps({"text": text})}]}).encode(),
-    "csv": lambda text: "".join(f"{n},{word},O\n" for n, word in enumerate(text.split())).encode(),
+    "html": lambda text: (
+        f"<p>{text.replace(' a ', ' <b>a</b> ')}&nbsp;&#8220;</p>".encode()
+    ),
+    "json": lambda text: json.dumps(
+        {"a": [{"b": json.dumps({"text": text})}]}
+    ).encode(),
+    "csv": lambda text: "".join(
+        f"{n},{word},O\n" for n, word in enumerate(text.split())
+    ).encode(),
     "xlsx": lambda text: workbook_bytes(["id", "text"], [["1", text], ["2", "=1+1"]]),
     "notebook": _notebook,
     "pdf": _pdf,
@@ -197,7 +223,9 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "tar.gz": lambda text: _tar(text, "w:gz"),
     "tar.xz": lambda text: _tar(text, "w:xz"),
     "zip": lambda text: _zip(text.encode()),
-    "zip, nested": lambda text: _zip(_zip(gzip.compress(text.encode()), "b.gz"), "b.zip"),
+    "zip, nested": lambda text: _zip(
+        _zip(gzip.compress(text.encode()), "b.gz"), "b.zip"
+    ),
     "zip, encrypted": _sealed_zip,
     "gz": lambda text: gzip.compress(text.encode()),
     "bz2": lambda text: bz2.compress(text.encode()),
@@ -293,25 +321,37 @@ def checked_files(count: int, seed: int) -> Iterator[Tried]:
             run, source = Path(made) / "run", Path(made) / "source.jsonl"
             source.write_text(json.dumps({"note": PLANTED}), encoding="utf-8")
             run.mkdir()
-            names = [f"{number:06d}" for number in range(first, min(first + _BATCH, count))]
+            names = [
+                f"{number:06d}" for number in range(first, min(first + _BATCH, count))
+            ]
             files = {name: _write(draw, run, name) for name in names}
             report = _report(run, source)
         for written, (form, damage, planted) in files.values():
             outcome = _outcome(report, written)
             if outcome == "found" and not planted:
-                raise AssertionError(f"{form}, {damage}: a text was found where none is")
+                raise AssertionError(
+                    f"{form}, {damage}: a text was found where none is"
+                )
             if outcome == "clean" and planted and damage == "whole":
-                raise AssertionError(f"{form}: a whole file with a text was called clean")
+                raise AssertionError(
+                    f"{form}: a whole file with a text was called clean"
+                )
             yield Tried(form=form, damage=damage, planted=planted, outcome=outcome)
 
 
-def _write(draw: random.Random, run: Path, name: str) -> tuple[str, tuple[str, str, bool]]:
+def _write(
+    draw: random.Random, run: Path, name: str
+) -> tuple[str, tuple[str, str, bool]]:
     """Writes a file; returns its name, and its form, damage and whether it holds the text."""
     if draw.random() < _SHARE_OF_NAMES:
         name = f"{name} {PLANTED[:100]}"
         (run / name).symlink_to("nowhere")
         return name, (QUOTING_NAME, "whole", True)
-    form, damage, planted = draw.choice([*FORMS]), draw.choice([*DAMAGE]), draw.random() < 0.5
+    form, damage, planted = (
+        draw.choice([*FORMS]),
+        draw.choice([*DAMAGE]),
+        draw.random() < 0.5,
+    )
     name += draw.choice(_ENDS)
     content = FORMS[form](PLANTED if planted else OTHER)
     (run / name).write_bytes(DAMAGE[damage](draw, content))
@@ -351,10 +391,13 @@ def _outcome(report: dict[str, dict[str, object]], name: str) -> str:
 
 
 def _table(counts: Counter[tuple[str, bool, str]]) -> str:
-    lines = [f"{'form':18} {'with the text: ' + ', '.join(OUTCOMES):>45} {'without it':>28}"]
+    lines = [
+        f"{'form':18} {'with the text: ' + ', '.join(OUTCOMES):>45} {'without it':>28}"
+    ]
     for form in (*FORMS, QUOTING_NAME):
         cells = [
-            [counts[form, planted, outcome] for outcome in OUTCOMES] for planted in (True, False)
+            [counts[form, planted, outcome] for outcome in OUTCOMES]
+            for planted in (True, False)
         ]
         lines.append(f"{form:18} {str(cells[0])[1:-1]:>45} {str(cells[1])[1:-1]:>28}")
     return "\n".join(lines)
@@ -373,7 +416,9 @@ def main() -> None:
     for planted, said in ((True, "with the text"), (False, "without it")):
         print(
             f"{said}: "
-            + ", ".join(f"{total[planted, outcome]:,} {outcome}" for outcome in OUTCOMES)
+            + ", ".join(
+                f"{total[planted, outcome]:,} {outcome}" for outcome in OUTCOMES
+            )
         )
     took = time.perf_counter() - began
     print(f"{len(tries):,} files, no traceback, no text printed; {took:.0f} s")

@@ -32,11 +32,15 @@ def measure(model: Model, count: int, size: int) -> tuple[float, int]:
     start = time.perf_counter()
     model.generate(requests, results.append)
     seconds = time.perf_counter() - start
-    return seconds, sum(one.output_tokens or 0 for one in results if isinstance(one, Answer))
+    return seconds, sum(
+        one.output_tokens or 0 for one in results if isinstance(one, Answer)
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--batch-sizes", default="1,8,32")
     parser.add_argument("--count", type=int, default=256)
     parser.add_argument("--size", type=int, default=64)

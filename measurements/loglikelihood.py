@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python measurements/loglikelihood.py --batch-sizes 1,8
     OMP_NUM_THREADS=1 python measurements/loglikelihood.py --batch-sizes 8 --lighteval
 
-The model is the toy with a larger vocabulary (rows of random weights that stand for no word), since that is what the memory goes
-into. Each line is a process of its own, so that its peak of memory is its own; what the process holds before it asks is
-subtracted.
+The model is the toy with a larger vocabulary (rows of random weights that stand for no
+word), since that is what the memory goes into. Each line is a process of its own, so
+that its peak of memory is its own; what the process holds before it asks is subtracted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def measure(folder: str, batch: str, questions: int, tokens: int, lightevals: bool) -> None:
+def measure(
+    folder: str, batch: str, questions: int, tokens: int, lightevals: bool
+) -> None:
     """Scores the questions once and prints a line."""
     model: Any = open_hf(f"hf/{folder}", options={"batch_size": batch})
     layout = model.setup.layout
@@ -59,7 +61,10 @@ def measure(folder: str, batch: str, questions: int, tokens: int, lightevals: bo
 
         prompts = [layout.render(request.messages) for request in requests]
         model.inner.loglikelihood(
-            [Doc(query=one, choices=list("ABCDE"), gold_index=0, task_name="m") for one in prompts]
+            [
+                Doc(query=one, choices=list("ABCDE"), gold_index=0, task_name="m")
+                for one in prompts
+            ]
         )
     else:
         done: list[Any] = []
@@ -74,7 +79,9 @@ def measure(folder: str, batch: str, questions: int, tokens: int, lightevals: bo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--batch-sizes", default="1,8")
     parser.add_argument("--questions", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=2000)
@@ -83,7 +90,13 @@ def main() -> None:
     parser.add_argument("--model", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.model:
-        measure(given.model, given.batch_sizes, given.questions, given.tokens, given.lighteval)
+        measure(
+            given.model,
+            given.batch_sizes,
+            given.questions,
+            given.tokens,
+            given.lighteval,
+        )
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = make_toy_model(Path(scratch) / "toy", TEXTS)
@@ -97,9 +110,15 @@ def main() -> None:
                 "--questions",
                 str(given.questions),
             ]
-            words += ["--tokens", str(given.tokens), *(["--lighteval"] if given.lighteval else [])]
+            words += [
+                "--tokens",
+                str(given.tokens),
+                *(["--lighteval"] if given.lighteval else []),
+            ]
             subprocess.run(
-                [sys.executable, __file__, *words], check=True, stderr=subprocess.DEVNULL
+                [sys.executable, __file__, *words],
+                check=True,
+                stderr=subprocess.DEVNULL,
             )
 
 

@@ -5,9 +5,10 @@
     python -m measurements.medcalc_errors --show A table                  prints replies that did not get their type
     python -m measurements.medcalc_errors --real CLONE --csv test_data.csv   agreement with labels of real replies
 
-Replies are written about `fresh` rows: the working of the calculator, with one error planted, in six layouts and varied words.
-The words follow the dataset's own explanations and worked examples and clinicians' short forms; the reader's patterns are not
-used. Reader and generator have one author all the same.
+Replies are written about `fresh` rows: the working of the calculator, with one error
+planted, in six layouts and varied words. The words follow the dataset's own
+explanations and worked examples and clinicians' short forms; the reader's patterns are
+not used. Reader and generator have one author all the same.
 """
 
 from __future__ import annotations
@@ -39,9 +40,14 @@ MEASURED = re.compile(
     r"(?P<name>[A-Z][\w/ ().-]*?) (?P<value>-?\d[\d.]*)(?P<unit> mm Hg| [^\d\s]\S*| 10\^9/L)? is (?P<klass>.*)"
 )
 
-# How clinicians and models write the findings; the dataset's own names are used beside them.
+# How clinicians and models write the findings; the dataset's own names are used beside
+# them.
 SAID: Mapping[str, tuple[str, ...]] = {
-    "Congestive heart failure": ("CHF", "a history of heart failure", "congestive cardiac failure"),
+    "Congestive heart failure": (
+        "CHF",
+        "a history of heart failure",
+        "congestive cardiac failure",
+    ),
     "Hypertension": (
         "high blood pressure (HTN)",
         "a history of hypertension",
@@ -114,13 +120,19 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "IHD",
         "coronary artery disease",
     ),
-    "Cerebrovascular disease": ("history of stroke or TIA", "cerebrovascular disease (stroke/TIA)"),
+    "Cerebrovascular disease": (
+        "history of stroke or TIA",
+        "cerebrovascular disease (stroke/TIA)",
+    ),
     "Treatment with insulin": ("preoperative insulin", "insulin-treated diabetes"),
     "Tender or swollen anterior cervical nodes": (
         "tender anterior cervical adenopathy",
         "swollen anterior cervical lymph nodes",
     ),
-    "Exudate or swelling of the tonsils": ("tonsillar exudate", "tonsillar swelling or exudates"),
+    "Exudate or swelling of the tonsils": (
+        "tonsillar exudate",
+        "tonsillar swelling or exudates",
+    ),
     "Renal disease": ("abnormal renal function", "kidney disease"),
     "Liver disease": ("abnormal liver function", "hepatic disease"),
     "Major bleeding or predisposition": (
@@ -145,9 +157,15 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "Pleural effusion": ("pleural effusion on x-ray", "an effusion on chest film"),
     "Myocardial infarction": ("prior MI", "previous heart attack"),
     "Peripheral vascular disease": ("PVD", "peripheral arterial disease"),
-    "Cerebrovascular accident or transient ischemic attack": ("CVA or TIA", "stroke/TIA"),
+    "Cerebrovascular accident or transient ischemic attack": (
+        "CVA or TIA",
+        "stroke/TIA",
+    ),
     "Chronic pulmonary disease": ("COPD", "chronic lung disease"),
-    "Connective tissue disease": ("rheumatologic disease", "a connective tissue disorder"),
+    "Connective tissue disease": (
+        "rheumatologic disease",
+        "a connective tissue disorder",
+    ),
     "Peptic ulcer disease": ("PUD", "peptic ulcers"),
     "Hemiplegia": ("hemiparesis/hemiplegia", "hemiplegia or paraplegia"),
     "Moderate to severe chronic kidney disease": (
@@ -156,7 +174,10 @@ SAID: Mapping[str, tuple[str, ...]] = {
     ),
     "AIDS": ("AIDS/HIV", "HIV/AIDS"),
     "Fever in the past 24 hours": ("fever in the last day", "fever within 24 h"),
-    "Symptom onset within 3 days": ("attended rapidly (≤3 days)", "symptoms for 3 days or less"),
+    "Symptom onset within 3 days": (
+        "attended rapidly (≤3 days)",
+        "symptoms for 3 days or less",
+    ),
     "Purulent tonsils": ("pus on the tonsils", "tonsillar purulence"),
     "Severe inflammation of the tonsils": (
         "severely inflamed tonsils",
@@ -193,9 +214,15 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "a personal history of DVT/PE",
         "prior VTE (DVT/PE)",
     ),
-    "Family history of thrombosis": ("a family history of blood clots", "family history of VTE"),
+    "Family history of thrombosis": (
+        "a family history of blood clots",
+        "family history of VTE",
+    ),
     "Inflammatory bowel disease": ("IBD", "a history of IBD"),
-    "Chronic obstructive pulmonary disease": ("COPD", "chronic obstructive lung disease"),
+    "Chronic obstructive pulmonary disease": (
+        "COPD",
+        "chronic obstructive lung disease",
+    ),
     "Malignancy": ("present or previous cancer", "history of malignancy"),
 }
 FOREIGN = (
@@ -207,7 +234,14 @@ FOREIGN = (
     "Gout",
     "Vitamin D deficiency",
 )
-YES = ("present", "yes", "documented in the note", "positive", "Yes, reported", "confirmed")
+YES = (
+    "present",
+    "yes",
+    "documented in the note",
+    "positive",
+    "Yes, reported",
+    "confirmed",
+)
 NO = (
     "absent",
     "no",
@@ -293,8 +327,12 @@ def _told_finding(label: str, points: float, dice: random.Random) -> Told:
     yes = label.endswith(" present")
     head = label.removesuffix(" present" if yes else " absent")
     name = dice.choice((head, *SAID.get(head, ())))
-    sentence = dice.choice(HAS if yes else LACKS).format(n=_lower(name), N=_capital(_lower(name)))
-    return Told(name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes)
+    sentence = dice.choice(HAS if yes else LACKS).format(
+        n=_lower(name), N=_capital(_lower(name))
+    )
+    return Told(
+        name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes
+    )
 
 
 def _told_measured(measured: re.Match[str], points: float, dice: random.Random) -> Told:
@@ -362,10 +400,18 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         )
     if head == "Sex":
         sentence = dice.choice(
-            (f"The patient is {rest}", f"The patient's sex is {rest}", f"Gender: {rest}")
+            (
+                f"The patient is {rest}",
+                f"The patient's sex is {rest}",
+                f"Gender: {rest}",
+            )
         )
         return Told(
-            dice.choice(("Sex", "Gender", "Sex category")), rest, sentence, points, points != 0
+            dice.choice(("Sex", "Gender", "Sex category")),
+            rest,
+            sentence,
+            points,
+            points != 0,
         )
     if label.startswith("Respiratory rate over 20"):
         rate = re.search(r"over 20 \(([^)]*)\) or .*\(([^)]*)\)", label)
@@ -398,7 +444,11 @@ def told(label: str, points: float, dice: random.Random) -> Told:
     if label.startswith("Circulation: "):
         _, _, why = label.partition("mcg/kg/min, ")
         return Told(
-            "Cardiovascular", why, f"For the cardiovascular system: {why}", points, points != 0
+            "Cardiovascular",
+            why,
+            f"For the cardiovascular system: {why}",
+            points,
+            points != 0,
         )
     if label.startswith("Kidney"):
         return Told(
@@ -415,7 +465,9 @@ def told(label: str, points: float, dice: random.Random) -> Told:
 
 def _lower(name: str) -> str:
     first = name.split(" ")[0].split("/")[0]
-    return name if first[1:2].isupper() or first.isupper() else name[:1].lower() + name[1:]
+    return (
+        name if first[1:2].isupper() or first.isupper() else name[:1].lower() + name[1:]
+    )
 
 
 def _p(points: float, dice: random.Random, *, worded: bool = False) -> str:
@@ -446,7 +498,9 @@ def numbered(items: Sequence[Told], dice: random.Random) -> str:
         elif style == 1:
             lines.append(f"{n}) {each.sentence}{dice.choice(AWARDS).format(p=p)}.")
         elif style == 2:
-            lines.append(f"{n}. **{_capital(each.name)}**: {each.sentence} → {each.points:+g}")
+            lines.append(
+                f"{n}. **{_capital(each.name)}**: {each.sentence} → {each.points:+g}"
+            )
         else:
             lines += [
                 f"{n}. **{_capital(each.name)}**",
@@ -476,14 +530,17 @@ def paragraph(items: Sequence[Told], dice: random.Random) -> str:
     style = dice.randrange(3)
     if style == 0:
         return " ".join(
-            each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True)) + "."
+            each.sentence
+            + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True))
+            + "."
             for each in items
         )
     if style == 1:  # grouped: "The patient scores 1 point for ..., 2 points for ..."
         counted = [each for each in items if each.points or each.notable] or list(items)
         rest = [each for each in items if each not in counted]
         text = "The patient scores " + ", ".join(
-            f"{_p(each.points, dice)} for {_lower(each.name)} ({each.finding})" for each in counted
+            f"{_p(each.points, dice)} for {_lower(each.name)} ({each.finding})"
+            for each in counted
         )
         return (
             text
@@ -494,7 +551,10 @@ def paragraph(items: Sequence[Told], dice: random.Random) -> str:
                 else ""
             )
         )
-    parts = [f"{_lower(each.name)} ({each.finding}, {_p(each.points, dice)})" for each in items]
+    parts = [
+        f"{_lower(each.name)} ({each.finding}, {_p(each.points, dice)})"
+        for each in items
+    ]
     return "Going through the criteria in turn: " + ", ".join(parts) + "."
 
 
@@ -513,10 +573,17 @@ def table(items: Sequence[Told], dice: random.Random) -> str:
                 ("Parameter", "Points assigned", "Reason"),
                 lambda n, e: (f"**{e.name}**", f"{e.points:g}", e.sentence),
             ),
-            (("Variable", "Value", "Pts"), lambda n, e: (e.name, e.finding, _p(e.points, dice))),
+            (
+                ("Variable", "Value", "Pts"),
+                lambda n, e: (e.name, e.finding, _p(e.points, dice)),
+            ),
         )
     )
-    rows = [heads, tuple("---" for _ in heads), *(make(n, each) for n, each in enumerate(items, 1))]
+    rows = [
+        heads,
+        tuple("---" for _ in heads),
+        *(make(n, each) for n, each in enumerate(items, 1)),
+    ]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -553,7 +620,12 @@ def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> st
     return "\n".join(parts)
 
 
-WRITE = {"numbered": numbered, "bullets": bullets, "paragraph": paragraph, "table": table}
+WRITE = {
+    "numbered": numbered,
+    "bullets": bullets,
+    "paragraph": paragraph,
+    "table": table,
+}
 
 
 def _sum(items: Sequence[Told], total: float, dice: random.Random) -> str:
@@ -579,10 +651,16 @@ def written(
         style = dice.randrange(3)
         if style == 0:
             steps: Any = [
-                {"criterion": each.name, "finding": each.finding, "points": _whole(each.points)}
+                {
+                    "criterion": each.name,
+                    "finding": each.finding,
+                    "points": _whole(each.points),
+                }
                 for each in items
             ]
-            return json.dumps({"steps": steps, "total": _whole(total), "answer": f"{answer:g}"})
+            return json.dumps(
+                {"steps": steps, "total": _whole(total), "answer": f"{answer:g}"}
+            )
         if style == 1:
             steps = [
                 each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice))
@@ -595,13 +673,23 @@ def written(
                 }
             )
         steps = {
-            each.name: {"evidence": each.finding, "score": _whole(each.points)} for each in items
+            each.name: {"evidence": each.finding, "score": _whole(each.points)}
+            for each in items
         }
         return json.dumps(
-            {"calculation": steps, "total_score": _whole(total), "answer": _whole(answer)}, indent=1
+            {
+                "calculation": steps,
+                "total_score": _whole(total),
+                "answer": _whole(answer),
+            },
+            indent=1,
         )
     slip = total - sum(each.points for each in items)
-    working = narrative(items, dice, slip) if layout == "narrative" else WRITE[layout](items, dice)
+    working = (
+        narrative(items, dice, slip)
+        if layout == "narrative"
+        else WRITE[layout](items, dice)
+    )
     if layout != "narrative":
         working += ("\n" if layout != "paragraph" else " ") + _sum(items, total, dice)
     if dice.random() < 0.5:
@@ -613,7 +701,9 @@ def _whole(number: float) -> float | int:
     return int(number) if number == int(number) else number
 
 
-def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Random) -> str | None:
+def score_reply(
+    row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
+) -> str | None:
     """A reply about a row of a score; None where this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     result = calculator.calculate(entities_of(row))
@@ -632,18 +722,23 @@ def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Ra
     ):  # long scores: only what counts, and what was looked at
         items = [each for each in items if each.notable] or items
     answer = total
-    if truth == "C" and (layout != "narrative" or any(each.points > 0 for each in items)):
+    if truth == "C" and (
+        layout != "narrative" or any(each.points > 0 for each in items)
+    ):
         answer = total = total + dice.choice((-2, -1, 1, 2))
     if truth == "none":
         kind = dice.randrange(3)
         if kind == 0:  # a slip after a right working
             answer = total + dice.choice((-1, 1, 2))
         elif kind == 1:  # no working
-            return dice.choice(("The score is {}.", "Answer: {}", '{{"answer": "{}"}}')).format(
-                f"{gold + dice.choice((-1, 1, 3)):g}"
-            )
+            return dice.choice(
+                ("The score is {}.", "Answer: {}", '{{"answer": "{}"}}')
+            ).format(f"{gold + dice.choice((-1, 1, 3)):g}")
         else:  # cut off
-            return written(items, layout, total, answer, dice)[: 40 + dice.randrange(60)] + " ..."
+            return (
+                written(items, layout, total, answer, dice)[: 40 + dice.randrange(60)]
+                + " ..."
+            )
     return None if answer == gold else written(items, layout, total, answer, dice)
 
 
@@ -652,12 +747,17 @@ def _other_rule(
 ) -> list[Told]:
     kind = dice.randrange(4)
     counted = [place for place, each in enumerate(items) if each.points]
-    if kind == 0 and len(items) > 3 and counted:  # a criterion that the reply does not know
+    if (
+        kind == 0 and len(items) > 3 and counted
+    ):  # a criterion that the reply does not know
         place = dice.choice(counted)
         return [each for at, each in enumerate(items) if at != place]
     if kind == 1:  # one that the rule does not have
         name = dice.choice(FOREIGN)
-        return [*items, Told(name, "present", f"The patient has {name.lower()}", 1, notable=True)]
+        return [
+            *items,
+            Told(name, "present", f"The patient has {name.lower()}", 1, notable=True),
+        ]
     able = [
         place
         for place, (label, points) in enumerate(labels)
@@ -668,7 +768,9 @@ def _other_rule(
     place = dice.choice(able)
     points = items[place].points
     choices = (
-        [points + 1, points + 2, points - 1] if points > 0 else [points - 1, points + 1, points + 2]
+        [points + 1, points + 2, points - 1]
+        if points > 0
+        else [points - 1, points + 1, points + 2]
     )
     if abs(points) >= 10:
         choices = [points / 2, points * 2, points + 10]
@@ -690,7 +792,8 @@ def _other_note(
             changes = [word for word in item.words if word not in ("True", "False")]
         elif isinstance(value, list) and isinstance(value[0], int | float):
             changes = [
-                [round(value[0] * factor, 2), *value[1:]] for factor in (0.6, 0.8, 1.25, 1.6)
+                [round(value[0] * factor, 2), *value[1:]]
+                for factor in (0.6, 0.8, 1.25, 1.6)
             ]
         elif isinstance(value, int | float):
             changes = [value - 3, value + 2]
@@ -715,9 +818,16 @@ EQUATIONS: Mapping[int, tuple[tuple[str, str], ...]] = {
     6: (("Height in m", "{height_cm} / 100"), ("BMI", "{weight_kg} / {1}^2")),
     7: (("Corrected calcium", "{calcium_mg_dl} + 0.8 * (4 - {albumin_g_dl})"),),
     11: (_RR, ("QTc", "{qt_ms} / sqrt({1})")),
-    19: (("FIB-4", "({age_years} * {ast_u_l}) / ({platelets_10e9_l} * sqrt({alt_u_l}))"),),
+    19: (
+        ("FIB-4", "({age_years} * {ast_u_l}) / ({platelets_10e9_l} * sqrt({alt_u_l}))"),
+    ),
     26: (("Corrected Na", "{sodium_mmol_l} + 0.024 * ({glucose_mg_dl} - 100)"),),
-    30: (("Serum osmolality", "2 * {sodium_mmol_l} + {bun_mg_dl} / 2.8 + {glucose_mg_dl} / 18"),),
+    30: (
+        (
+            "Serum osmolality",
+            "2 * {sodium_mmol_l} + {bun_mg_dl} / 2.8 + {glucose_mg_dl} / 18",
+        ),
+    ),
     31: (("HOMA-IR", "({insulin_micro_iu_ml} * {glucose_mg_dl}) / 405"),),
     39: (_GAP,),
     40: (
@@ -726,15 +836,27 @@ EQUATIONS: Mapping[int, tuple[tuple[str, str], ...]] = {
             "100 * ({urine_sodium_mmol_l} * {creatinine_mg_dl}) / ({sodium_mmol_l} * {urine_creatinine_mg_dl})",
         ),
     ),
-    44: (("LDL", "{total_cholesterol_mg_dl} - {hdl_mg_dl} - ({triglycerides_mg_dl} / 5)"),),
+    44: (
+        (
+            "LDL",
+            "{total_cholesterol_mg_dl} - {hdl_mg_dl} - ({triglycerides_mg_dl} / 5)",
+        ),
+    ),
     56: (_RR, ("QTc", "{qt_ms} / ({1}^(1/3))")),
     57: (_RR, ("QTc", "{qt_ms} + 154 * (1 - {1})")),
     58: (("QTc", "{qt_ms} + 1.75 * ({heart_rate_per_min} - 60)"),),
     59: (("QTc", "{qt_ms} * (120 + {heart_rate_per_min}) / 180"),),
     60: (("BSA", "sqrt({weight_kg} * {height_cm} / 3600)"),),
-    61: (("Height in m", "{height_cm} / 100"), ("Target weight", "{bmi_kg_m2} * {1}^2")),
+    61: (
+        ("Height in m", "{height_cm} / 100"),
+        ("Target weight", "{bmi_kg_m2} * {1}^2"),
+    ),
     63: (_GAP, ("Delta gap", "{1} - 12")),
-    64: (_GAP, ("Delta gap", "{1} - 12"), ("Delta ratio", "{2} / (24 - {bicarbonate_mmol_l})")),
+    64: (
+        _GAP,
+        ("Delta gap", "{1} - 12"),
+        ("Delta ratio", "{2} / (24 - {bicarbonate_mmol_l})"),
+    ),
     65: (_GAP, _CORRECTED),
     66: (_GAP, _CORRECTED, ("Delta gap", "{2} - 12")),
     67: (
@@ -743,9 +865,17 @@ EQUATIONS: Mapping[int, tuple[tuple[str, str], ...]] = {
         ("Delta gap", "{2} - 12"),
         ("Delta ratio", "{3} / (24 - {bicarbonate_mmol_l})"),
     ),
-    3: (("eGFR", "142 * ({creatinine_mg_dl} / {kappa})^{alpha} * 0.9938^{age_years} * {ckd}"),),
+    3: (
+        (
+            "eGFR",
+            "142 * ({creatinine_mg_dl} / {kappa})^{alpha} * 0.9938^{age_years} * {ckd}",
+        ),
+    ),
     9: (("eGFR", "175 * {creatinine_mg_dl}^-1.154 * {age_years}^-0.203 * {mdrd}"),),
-    10: (("Height in inches", "{height_cm} / 2.54"), ("IBW", "{base} + 2.3 * ({1} - 60)")),
+    10: (
+        ("Height in inches", "{height_cm} / 2.54"),
+        ("IBW", "{base} + 2.3 * ({1} - 60)"),
+    ),
     62: (
         ("Height in inches", "{height_cm} / 2.54"),
         ("IBW", "{base} + 2.3 * ({1} - 60)"),
@@ -798,7 +928,11 @@ def equation_reply(
     low, high = float(row["lower_limit"]), float(row["upper_limit"])
     used = dict(result.used)
     female = used.get("sex") == "female"
-    names = [name for name in VALUE_NAMES if any("{" + name + "}" in form for _, form in chain)]
+    names = [
+        name
+        for name in VALUE_NAMES
+        if any("{" + name + "}" in form for _, form in chain)
+    ]
     values = {name: _r(float(used[name])) for name in names}
     forms = [form for _, form in chain]
     if truth == "A":
@@ -814,7 +948,9 @@ def equation_reply(
     if calculator.id == 3:
         values["kappa"] = 0.7 if female else 0.9
         values["alpha"] = (
-            -1.2 if values["creatinine_mg_dl"] > values["kappa"] else (-0.241 if female else -0.302)
+            -1.2
+            if values["creatinine_mg_dl"] > values["kappa"]
+            else (-0.241 if female else -0.302)
         )
     slip = dice.randrange(len(chain)) if truth == "C" else None
     shown: list[tuple[str, str, str, float]] = []
@@ -830,7 +966,9 @@ def equation_reply(
         if place == slip:
             value = _r(value * dice.choice((0.8, 1.15, 1.3)) + dice.choice((-1, 1, 2)))
         results.append(value)
-        plain_form = re.sub(r"\{(\d)\}", lambda match: chain[int(match[1]) - 1][0], form)
+        plain_form = re.sub(
+            r"\{(\d)\}", lambda match: chain[int(match[1]) - 1][0], form
+        )
         shown.append((chain[place][0], plain_form, filled, value))
     answer = results[-1]
     if truth == "none":
@@ -855,7 +993,9 @@ def _other_constant(forms: Sequence[str], dice: random.Random) -> list[str]:
         if not form.endswith("/ 100")
     ]
     if not spots:  # a formula without constants: another operation
-        return [form.replace(" - (", " - ", 1).replace(" + ", " - ", 1) for form in forms]
+        return [
+            form.replace(" - (", " - ", 1).replace(" + ", " - ", 1) for form in forms
+        ]
     place, match = dice.choice(spots)
     number = float(match[0])
     other = _r(number * dice.choice((0.75, 1.25, 1.5)))
@@ -889,10 +1029,13 @@ def _equation_text(
         lines.append(both.replace("*", times))
     values = [f"{name} = {value}" for name, value in said]
     if layout == "numbered":
-        text = "\n".join(f"{n}. {line}" for n, line in enumerate([", ".join(values), *lines], 1))
+        text = "\n".join(
+            f"{n}. {line}" for n, line in enumerate([", ".join(values), *lines], 1)
+        )
     elif layout == "bullets":
         text = "\n".join(
-            f"- {line}" for line in [*(f"{name}: {value}" for name, value in said), *lines]
+            f"- {line}"
+            for line in [*(f"{name}: {value}" for name, value in said), *lines]
         )
     elif layout == "table":
         text = "| Variable | Value |\n|---|---|\n" + "\n".join(
@@ -901,7 +1044,9 @@ def _equation_text(
         text += "\n\n" + "\n".join(lines)
     elif layout == "json":
         steps = [{"step": n, "calculation": line} for n, line in enumerate(lines, 1)]
-        return json.dumps({"values": dict(said), "steps": steps, "answer": f"{answer:g}"})
+        return json.dumps(
+            {"values": dict(said), "steps": steps, "answer": f"{answer:g}"}
+        )
     else:
         listed = ", ".join(f"the {_lower(name)} is {value}" for name, value in said)
         text = f"From the note, {listed}. " + (
@@ -978,11 +1123,17 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", nargs=2, metavar=("PLANTED", "LAYOUT"))
     parser.add_argument("--kind", choices=("scores", "equations"), default="scores")
-    parser.add_argument("--real", type=Path, metavar="CLONE", help="the authors' repository")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="test split of v1.0, for --real")
+    parser.add_argument(
+        "--real", type=Path, metavar="CLONE", help="the authors' repository"
+    )
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="test split of v1.0, for --real"
+    )
     arguments = parser.parse_args()
     if (arguments.real is None) != (arguments.csv is None):
-        parser.error("--real and --csv go together: the replies and the rows they are about")
+        parser.error(
+            "--real and --csv go together: the replies and the rows they are about"
+        )
     if arguments.real:
         print(report(list(sortings(arguments.real, arguments.csv))))
         return 0
@@ -1003,16 +1154,20 @@ def main() -> int:
                         "; ".join(
                             f"{a}: {b:g}"
                             for a, b in labels_of(
-                                find(reply.row["calculator_id"]).calculate(entities_of(reply.row))
+                                find(reply.row["calculator_id"]).calculate(
+                                    entities_of(reply.row)
+                                )
                             )
                         )
                     )
         return 0
     scores, equations = (
-        tally(replies(arguments.seed, arguments.rows, kind)) for kind in ("scores", "equations")
+        tally(replies(arguments.seed, arguments.rows, kind))
+        for kind in ("scores", "equations")
     )
     text = "| planted | scores | equations |\n|---|---|---|\n" + "\n".join(
-        f"| {truth} | {cell(scores, truth)} | {cell(equations, truth)} |" for truth in TRUTHS
+        f"| {truth} | {cell(scores, truth)} | {cell(equations, truth)} |"
+        for truth in TRUTHS
     )
     print(text)
     if arguments.write:

@@ -3,9 +3,9 @@
     python measurements/medcalc_fuzz.py                    100,000 random replies and every hostile one
     python measurements/medcalc_fuzz.py --replies 1000000 --seed 7
 
-Times are CPU time of one decision; the slowest ones are timed three times more and the fastest counts, so that other work on
-the machine does not. An audit hook ends the run when
-scoring compiles or runs code, imports, opens a file or starts a process.
+Times are CPU time of one decision; the slowest ones are timed three times more and the
+fastest counts, so that other work on the machine does not. An audit hook ends the run
+when scoring compiles or runs code, imports, opens a file or starts a process.
 """
 
 from __future__ import annotations
@@ -393,7 +393,9 @@ def hostile_replies(size: int = 1_000_000) -> Iterator[tuple[str, str]]:
         "a{}, B ",
         "= {} ",
     ):
-        lines = "\n".join(unit.format(line) * (300 // len(unit)) for line in range(1, 60))
+        lines = "\n".join(
+            unit.format(line) * (300 // len(unit)) for line in range(1, 60)
+        )
         for frame in ("{}", '{{"answer": "{}"}}', "Answer: {}"):
             yield f"59 different lines of {unit!r} in {frame}", frame.format(lines)
     for name, expression in (
@@ -417,12 +419,19 @@ def hostile_replies(size: int = 1_000_000) -> Iterator[tuple[str, str]]:
         yield f"expression: {name}", f'{{"answer": str({expression})}}'
 
 
-def decisions(reply: str, row: tuple[int, str, str, str]) -> Iterator[tuple[str, Decision, float]]:
+def decisions(
+    reply: str, row: tuple[int, str, str, str]
+) -> Iterator[tuple[str, Decision, float]]:
     """Name, decision and CPU seconds of each scorer."""
     calculator_id, gold, lower, upper = row
-    for name, scorer in (("accuracy", decide), ("accuracy_official", official_decision)):
+    for name, scorer in (
+        ("accuracy", decide),
+        ("accuracy_official", official_decision),
+    ):
         start = time.process_time()
-        decision = scorer(reply, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+        decision = scorer(
+            reply, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
+        )
         yield name, decision, time.process_time() - start
 
 
@@ -450,17 +459,26 @@ class Guard:
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.armed and event.startswith(self.FORBIDDEN) and "<arithmetic>" not in arguments:
+        if (
+            self.armed
+            and event.startswith(self.FORBIDDEN)
+            and "<arithmetic>" not in arguments
+        ):
             self.armed = False
             raise AssertionError(f"scoring caused {event} {str(arguments)[:200]}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--replies", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=20240610)
     parser.add_argument(
-        "--size", type=int, default=1_000_000, help="length of the longest hostile replies"
+        "--size",
+        type=int,
+        default=1_000_000,
+        help="length of the longest hostile replies",
     )
     options = parser.parse_args()
     for row in ROWS:  # the standard library loads its date parser on first use

@@ -2,13 +2,16 @@
 
     python -m measurements.medcalc_official_prompts CHECKOUT --source test_data.csv --python PYTHON
 
-CHECKOUT is a checkout of ncbi-nlp/MedCalc-Bench, test_data.csv the file of version 1.0, PYTHON has openai 0.27, pandas and
-numpy. On all 1,047 rows the authors' `run.py` (zero_shot, direct_answer, one_shot) and `generate_code_prompt.py` are run as they
-are, with stand-ins for what they import and do not need here (torch, transformers ...), and then `medical-tasks run`, against a
-server on this machine that keeps every request. Both sides get the same replies: golds and other answers in several forms, and for
-code one of eight dialogues. Equal means: the messages of a request are the same text, and the decision about an item is the same.
-(Rows that ask the same question share a request here.) Of a traceback the line is left out that names the file which ran the
-program. Their code script runs programs in its own process, so that these are harmless ones.
+CHECKOUT is a checkout of ncbi-nlp/MedCalc-Bench, test_data.csv the file of version 1.0,
+PYTHON has openai 0.27, pandas and numpy. On all 1,047 rows the authors' `run.py`
+(zero_shot, direct_answer, one_shot) and `generate_code_prompt.py` are run as they are,
+with stand-ins for what they import and do not need here (torch, transformers ...), and
+then `medical-tasks run`, against a server on this machine that keeps every request.
+Both sides get the same replies: golds and other answers in several forms, and for code
+one of eight dialogues. Equal means: the messages of a request are the same text, and
+the decision about an item is the same. (Rows that ask the same question share a request
+here.) Of a traceback the line is left out that names the file which ran the program.
+Their code script runs programs in its own process, so that these are harmless ones.
 """
 
 from __future__ import annotations
@@ -95,7 +98,16 @@ def main() -> None:
         built = place / "data" / "medcalc_bench"
         source = options.source.absolute()
         run_ours(
-            *("build", "medcalc_bench", "--config", "v1.0", "--source", source, "--out", built),
+            *(
+                "build",
+                "medcalc_bench",
+                "--config",
+                "v1.0",
+                "--source",
+                source,
+                "--out",
+                built,
+            ),
             folder=place,
         )
         checkout = options.checkout.resolve()
@@ -116,7 +128,10 @@ def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
         gold = row["Ground Truth Answer"]
         if task == "medcalc_code":
             found.append(
-                [reply.replace("{gold}", gold) for reply in DIALOGUES[number % len(DIALOGUES)]]
+                [
+                    reply.replace("{gold}", gold)
+                    for reply in DIALOGUES[number % len(DIALOGUES)]
+                ]
             )
         else:
             found.append([FORMS[number % len(FORMS)](gold)])
@@ -124,7 +139,11 @@ def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
 
 
 def compared(
-    task: str, checkout: Path, python: Path, place: Path, rows: Sequence[Mapping[str, str]]
+    task: str,
+    checkout: Path,
+    python: Path,
+    place: Path,
+    rows: Sequence[Mapping[str, str]],
 ) -> bool:
     """Runs a task on both sides and prints what was compared."""
     replies = replies_of(task, rows)
@@ -166,7 +185,11 @@ def texts(call: Call) -> bytes:
         [
             (
                 message["role"],
-                [line for line in message["content"].split("\n") if not line.endswith(runs)],
+                [
+                    line
+                    for line in message["content"].split("\n")
+                    if not line.endswith(runs)
+                ],
             )
             for message in call.body["messages"]
         ]
@@ -174,7 +197,11 @@ def texts(call: Call) -> bytes:
 
 
 def run_theirs(
-    task: str, checkout: Path, python: Path, place: Path, replies: Sequence[Sequence[str]]
+    task: str,
+    checkout: Path,
+    python: Path,
+    place: Path,
+    replies: Sequence[Sequence[str]],
 ) -> tuple[list[Call], dict[str, bool]]:
     """Runs one of the authors' scripts, and returns what it sent and decided."""
     style, here = TASKS[task], place / task / "evaluation"
@@ -229,7 +256,15 @@ def run_task(
 
     with recording(answer) as server:
         run_ours(
-            *("run", "--tasks", task, "--model", "openai-api/local/m", "--prompts", "official"),
+            *(
+                "run",
+                "--tasks",
+                task,
+                "--model",
+                "openai-api/local/m",
+                "--prompts",
+                "official",
+            ),
             *("--upstream", checkout, "--data", place / "data", "--config", "v1.0"),
             *("--out", place / f"run_{task}"),
             server=server,

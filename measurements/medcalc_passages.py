@@ -2,11 +2,12 @@
 
     python -m measurements.medcalc_statements --real CHECKOUT
 
-The history of the authors' repository (https://github.com/ncbi-nlp/MedCalc-Bench) holds replies of
-GPT-3.5, GPT-4 and GPT-4o mini, committed in June and November 2024. The reasoning of GPT-4 and
-GPT-3.5 with one example, 171 passages, was read by a language model, not by clinicians: what each
-states as its answer was noted from the text alone, before any program read it. `real_readings.json` holds these readings with the
-hash of the passage, and no text.
+The history of the authors' repository (https://github.com/ncbi-nlp/MedCalc-Bench) holds
+replies of GPT-3.5, GPT-4 and GPT-4o mini, committed in June and November 2024. The
+reasoning of GPT-4 and GPT-3.5 with one example, 171 passages, was read by a language
+model, not by clinicians: what each states as its answer was noted from the text alone,
+before any program read it. `real_readings.json` holds these readings with the hash of
+the passage, and no text.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ def reply(row: Row) -> str:
     """What is left of a reply: its reasoning, its last message, or its answer field."""
     messages = row.get("LLM Chat History")
     if isinstance(messages, list):
-        answers = [message["content"] for message in messages if message["role"] == "assistant"]
+        answers = [
+            message["content"] for message in messages if message["role"] == "assistant"
+        ]
         return str(answers[-1])
     return passage(row) or json.dumps({"answer": str(row["LLM Answer"])})
 
@@ -180,5 +183,7 @@ def report(mirror: Path) -> str:
     total, found = unclear_replies(mirror)
     lines += [f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in found]
     lines.append(f"{agreed} of {len(readings())} passages are read as noted")
-    lines.append(f"{len(found)} of {total} replies are unclear ({len(found) / total:.1%})")
+    lines.append(
+        f"{len(found)} of {total} replies are unclear ({len(found) / total:.1%})"
+    )
     return "\n".join(lines)

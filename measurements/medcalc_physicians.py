@@ -2,10 +2,11 @@
 
     python -m measurements.medcalc_physicians --source CSV --corrected CSV --physicians XLSX
 
-The first file is the test set of v1.0. The others are of junzeye/validate-medcalc-labels on GitHub:
-`data/medcalc_v1_corrected.csv` and `data/phase3/y_new_and_sampled_MD_evals.xlsx`. Three licensed
-physicians answered 50 rows from note and question alone. Printed are, as Markdown: where the golds
-of the rows with a corrected label agree, how often each answer agrees with the physicians, and
+The first file is the test set of v1.0. The others are of
+junzeye/validate-medcalc-labels on GitHub: `data/medcalc_v1_corrected.csv` and
+`data/phase3/y_new_and_sampled_MD_evals.xlsx`. Three licensed physicians answered 50
+rows from note and question alone. Printed are, as Markdown: where the golds of the rows
+with a corrected label agree, how often each answer agrees with the physicians, and
 whether audit flags the labels that they reject.
 """
 
@@ -22,7 +23,10 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.benchmarks.medcalc_bench.corrected import CorrectedLabels, labels_of_file
+from medical_tasks.benchmarks.medcalc_bench.corrected import (
+    CorrectedLabels,
+    labels_of_file,
+)
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     NOT_COMPUTABLE,
@@ -69,7 +73,9 @@ class Reviewed:
         """The same by the labels' authors: small scores may differ by a point."""
         if value is None or self.physicians is None:
             return value is self.physicians
-        if all(map(_looks_like_a_score, (self.physicians, self.original, self.pipeline))):
+        if all(
+            map(_looks_like_a_score, (self.physicians, self.original, self.pipeline))
+        ):
             return abs(value - self.physicians) <= 1
         if self.physicians == 0:
             return abs(value) <= _NEAR_ZERO
@@ -87,7 +93,9 @@ def number_of(cell: object) -> Value:
         return None
     found = _NUMBER.match(text)
     if found is None:
-        raise UsageError(f"{text!r}: neither a number nor {NOT_COMPUTABLE}. Check the table.")
+        raise UsageError(
+            f"{text!r}: neither a number nor {NOT_COMPUTABLE}. Check the table."
+        )
     return float(found[0])
 
 
@@ -105,24 +113,38 @@ def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Rev
                 number_of(cells[column]) for column in (PHYSICIANS, ORIGINAL, PIPELINE)
             )
             row = rows[int(float(cells["uid"]))]
-            made = Reviewed(row=row, physicians=physicians, original=original, pipeline=pipeline)
+            made = Reviewed(
+                row=row, physicians=physicians, original=original, pipeline=pipeline
+            )
             found.append(made)
     return found
 
 
-def golds_lines(rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels) -> Iterator[str]:
+def golds_lines(
+    rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels
+) -> Iterator[str]:
     """Where released label, published rule and corrected label agree."""
     pairs = [(row, golds) for row in rows if (golds := golds_of(row, labels)).corrected]
     agreed = [(row, golds) for row, golds in pairs if golds.label_and_rule]
     wrong = [(row, golds) for row, golds in pairs if audit_row(row).verdict == "wrong"]
-    contradicted = [(row, golds) for row, golds in agreed if not golds.label_and_corrected]
+    contradicted = [
+        (row, golds) for row, golds in agreed if not golds.label_and_corrected
+    ]
     others = [row for row, golds in contradicted if not golds.not_computable]
     dates = [row for row in others if answer_kind(int(row["calculator_id"])) == "date"]
     yield from _table(
         ("of the rows with a corrected label", "rows", "of"),
         [
-            ("N/A: the note does not allow an answer", _count(pairs, "not_computable"), len(pairs)),
-            ("the released label is right by it", _count(pairs, "label_and_corrected"), len(pairs)),
+            (
+                "N/A: the note does not allow an answer",
+                _count(pairs, "not_computable"),
+                len(pairs),
+            ),
+            (
+                "the released label is right by it",
+                _count(pairs, "label_and_corrected"),
+                len(pairs),
+            ),
             (
                 "the rule's value is right by it",
                 _count(pairs, "rule_and_corrected"),
@@ -153,7 +175,9 @@ def _count(pairs: Sequence[tuple[Mapping[str, Any], Any]], name: str) -> int:
     return sum(bool(getattr(golds, name)) for _, golds in pairs)
 
 
-def agreement_lines(reviewed: Sequence[Reviewed], labels: CorrectedLabels) -> Iterator[str]:
+def agreement_lines(
+    reviewed: Sequence[Reviewed], labels: CorrectedLabels
+) -> Iterator[str]:
     """How often each answer agrees with the physicians."""
     released, recomputed, pipeline, corrected = [], [], [], []
     for each in reviewed:
@@ -170,7 +194,14 @@ def agreement_lines(reviewed: Sequence[Reviewed], labels: CorrectedLabels) -> It
         ("the labels' pipeline, before the physicians", pipeline),
         ("corrected label, which the physicians' answers went into", corrected),
     )
-    header = ("answer", "agrees", "of", "share", "95 % interval", "by the authors' criterion")
+    header = (
+        "answer",
+        "agrees",
+        "of",
+        "share",
+        "95 % interval",
+        "by the authors' criterion",
+    )
     yield from _table(
         header,
         [
@@ -194,12 +225,22 @@ def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
         some = [each for found, each in verdicts if found == verdict]
         accepted = sum(each.agrees(each.original) for each in some)
         not_computable = sum(each.physicians is None for each in some)
-        rows.append((verdict, len(some), accepted, len(some) - accepted, not_computable))
-    header = ("audit's verdict", "rows", "label accepted", "label rejected", "of these N/A")
+        rows.append(
+            (verdict, len(some), accepted, len(some) - accepted, not_computable)
+        )
+    header = (
+        "audit's verdict",
+        "rows",
+        "label accepted",
+        "label rejected",
+        "of these N/A",
+    )
     yield from _table(header, rows)
     yield ""
     for name, wanted in (("rejected", False), ("accepted", True)):
-        told = [found for found, each in verdicts if each.agrees(each.original) is wanted]
+        told = [
+            found for found, each in verdicts if each.agrees(each.original) is wanted
+        ]
         flagged = sum(found != "agrees" for found in told)
         share, limits = _share(flagged, len(told))
         said = f"{flagged} of the {len(told)} labels that are {name}"
@@ -219,7 +260,9 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[
 
 def report(source: Path, corrected: Path, physicians: Path) -> list[str]:
     """Everything that is printed, a line each."""
-    rows = {row["row_number"]: row for row in read_rows("v1.0", "test", {"test": source})}
+    rows = {
+        row["row_number"]: row for row in read_rows("v1.0", "test", {"test": source})
+    }
     labels = labels_of_file(corrected)
     reviewed = reviewed_rows(physicians, rows)
     return [

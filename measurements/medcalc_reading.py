@@ -4,8 +4,9 @@
     python measurements/medcalc_reading.py --write     and puts them into the document
     python measurements/medcalc_reading.py --misses    also prints each reply that is decided wrongly
 
-Every form of `medcalc_forms.json` is applied to one question of each of the 55 calculators, drawn by the generator of fresh
-questions: replies that state the gold, and replies that mention the gold and state something else, or nothing.
+Every form of `medcalc_forms.json` is applied to one question of each of the 55
+calculators, drawn by the generator of fresh questions: replies that state the gold, and
+replies that mention the gold and state something else, or nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind, answer_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    SCORE_IDS,
+    AnswerKind,
+    answer_kind,
+)
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import find
@@ -69,8 +74,12 @@ def cases() -> list[Case]:
             "g": gold if kind != "gestational_age" else _age(gold),
             "w": wrong,
             "u": f" {unit}" if unit and unit != "%" else unit,
-            "n": f"{name} score" if number in SCORE_IDS and "score" not in name.lower() else name,
-            "big": str(abs(Decimal(gold)) + 5) if kind in ("integer", "decimal") else "",
+            "n": f"{name} score"
+            if number in SCORE_IDS and "score" not in name.lower()
+            else name,
+            "big": str(abs(Decimal(gold)) + 5)
+            if kind in ("integer", "decimal")
+            else "",
         }
         found.append(
             Case(
@@ -189,7 +198,9 @@ def count(author: str, *, right: bool) -> Count:
 def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
     """Both tables in Markdown."""
     lines = []
-    for side, title in enumerate(("the gold is stated", "the gold is mentioned, not stated")):
+    for side, title in enumerate(
+        ("the gold is stated", "the gold is mentioned, not stated")
+    ):
         lines += [
             f"| {title} | replies | `accuracy` accepts | `accuracy_official` accepts |",
             "|---|---|---|---|",
@@ -197,7 +208,11 @@ def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
         for author, both in counts.items():
             made = both[side]
             total = made.replies.total()
-            lines.append(_row(f"{author} author", total, made.sane.total(), made.official.total()))
+            lines.append(
+                _row(
+                    f"{author} author", total, made.sane.total(), made.official.total()
+                )
+            )
         lines.append("")
     return "\n".join(lines).rstrip()
 
@@ -208,7 +223,10 @@ def _row(name: str, replies: int, sane: int, official: int) -> str:
 
 def counted() -> dict[str, tuple[Count, Count]]:
     """What is counted on right and on wrong replies, by author."""
-    return {author: (count(author, right=True), count(author, right=False)) for author in FORMS}
+    return {
+        author: (count(author, right=True), count(author, right=False))
+        for author in FORMS
+    }
 
 
 def document_with(made: str, document: str) -> str:
@@ -218,10 +236,16 @@ def document_with(made: str, document: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--write", action="store_true", help=f"put the tables into {DOCUMENT.name}")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument(
-        "--misses", action="store_true", help="print the replies that are decided wrongly"
+        "--write", action="store_true", help=f"put the tables into {DOCUMENT.name}"
+    )
+    parser.add_argument(
+        "--misses",
+        action="store_true",
+        help="print the replies that are decided wrongly",
     )
     options = parser.parse_args()
     counts = counted()

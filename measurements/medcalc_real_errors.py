@@ -1,7 +1,8 @@
 """Agreement of `errors` with labels of real replies; `measurements.medcalc_errors --real FOLDER` prints it.
 
-The replies are those of GPT-4 and GPT-3.5 in the history of github.com/ncbi-nlp/MedCalc-Bench. They are not in this project: the
-labels name each by its file in that history, its line and its SHA-256.
+The replies are those of GPT-4 and GPT-3.5 in the history of
+github.com/ncbi-nlp/MedCalc-Bench. They are not in this project: the labels name each by
+its file in that history, its line and its SHA-256.
 """
 
 from __future__ import annotations
@@ -62,10 +63,13 @@ def sortings(folder: Path, rows: Path) -> Iterator[Sorting]:
     """Every labelled reply, sorted by the tool.
 
     Args:
-        folder: a clone of the authors' repository, or a folder with its files named by their git ids.
+        folder: a clone of the authors' repository, or a folder with its files named by
+            their git ids.
         rows: the CSV file of the test split of v1.0.
     """
-    by_number = {int(row["row_number"]): row for row in read_rows("v1.0", "test", {"test": rows})}
+    by_number = {
+        int(row["row_number"]): row for row in read_rows("v1.0", "test", {"test": rows})
+    }
     files: dict[str, list[str]] = {}
     for label in labels():
         if label.blob not in files:
@@ -96,7 +100,9 @@ def reply_of(line: Mapping[str, Any], label: Label) -> str:
         text = str(line["LLM Explanation"])
     else:
         turns = line["LLM Chat History"]
-        text = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "assistant")
+        text = "\n\n".join(
+            turn["content"] for turn in turns if turn["role"] == "assistant"
+        )
     digest = hashlib.sha256(text.encode()).hexdigest()
     if digest != label.sha256:
         raise ValueError(
@@ -122,7 +128,11 @@ def agreement(found: Sequence[Sorting]) -> str:
         clusters=[str(each.label.row) for each in typed],
     )
     return " | ".join(
-        (str(len(found)), *shares, f"{kappa.value:.2f} ({kappa.ci_low:.2f} to {kappa.ci_high:.2f})")
+        (
+            str(len(found)),
+            *shares,
+            f"{kappa.value:.2f} ({kappa.ci_low:.2f} to {kappa.ci_high:.2f})",
+        )
     )
 
 
@@ -141,7 +151,11 @@ def report(found: Sequence[Sorting]) -> str:
         for each in found
         if each.label.half == "held out"
     )
-    lines += ["", f"| held out: label | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    lines += [
+        "",
+        f"| held out: label | {' | '.join(columns)} |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
     for letter in LETTERS:
         cells = " | ".join(str(counts[letter, given]) for given in columns)
         lines.append(f"| {letter} | {cells} |")

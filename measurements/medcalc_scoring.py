@@ -2,10 +2,10 @@
 
     python measurements/medcalc_scoring.py --source test_data.csv [--recorded gpt-4o-mini_direct_answer.csv] [--upstream DIR]
 
-With a checkout of the authors' repository, their `extract_answer` (which evaluates replies as code) reads the same golds in
-the same run, beside ours.
-Scores the golds of the authors' CSV in three forms of reply, and their recorded answers where given. The time is CPU time of
-the fastest of several rounds.
+With a checkout of the authors' repository, their `extract_answer` (which evaluates
+replies as code) reads the same golds in the same run, beside ours. Scores the golds of
+the authors' CSV in three forms of reply, and their recorded answers where given. The
+time is CPU time of the fastest of several rounds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ Row = dict[str, str]
 Scorer = Callable[..., Decision]
 
 FORMS: dict[str, Callable[[Row], str]] = {
-    "JSON, the answer only": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
+    "JSON, the answer only": lambda row: json.dumps(
+        {"answer": row["Ground Truth Answer"]}
+    ),
     "JSON with reasoning": lambda row: json.dumps(
         {
             "step_by_step_thinking": row["Ground Truth Explanation"],
@@ -52,7 +54,9 @@ def read(path: Path) -> list[Row]:
         return list(csv.DictReader(lines))
 
 
-def measure(name: str, scorer: Scorer, replies: list[str], rows: list[Row], rounds: int) -> None:
+def measure(
+    name: str, scorer: Scorer, replies: list[str], rows: list[Row], rounds: int
+) -> None:
     """Prints how many rows a second a scorer decides."""
     arguments: list[dict[str, Any]] = [
         {
@@ -67,7 +71,8 @@ def measure(name: str, scorer: Scorer, replies: list[str], rows: list[Row], roun
     for _ in range(rounds):
         start = time.process_time()
         correct = sum(
-            scorer(reply, **row).correct for reply, row in zip(replies, arguments, strict=True)
+            scorer(reply, **row).correct
+            for reply, row in zip(replies, arguments, strict=True)
         )
         best = min(best, time.process_time() - start)
     print(
@@ -98,7 +103,9 @@ def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]
             LLMInference=None, check_correctness=None, compute_overall_accuracy=None
         )
         sys.modules[name] = stand_in
-    spec = importlib.util.spec_from_file_location("authors_run", checkout / "evaluation" / "run.py")
+    spec = importlib.util.spec_from_file_location(
+        "authors_run", checkout / "evaluation" / "run.py"
+    )
     if spec is None or spec.loader is None:
         raise SystemExit(f"{checkout}: no evaluation/run.py there")
     module = importlib.util.module_from_spec(spec)
@@ -107,7 +114,9 @@ def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]
     return reader
 
 
-def measure_reading(checkout: Path, replies: list[str], rows: list[Row], rounds: int) -> None:
+def measure_reading(
+    checkout: Path, replies: list[str], rows: list[Row], rounds: int
+) -> None:
     """Prints how many replies a second the authors' reader and ours read."""
     theirs = load_authors_reader(checkout)
     identifiers = [int(row["Calculator ID"]) for row in rows]
@@ -116,15 +125,19 @@ def measure_reading(checkout: Path, replies: list[str], rows: list[Row], rounds:
     for _ in range(rounds):
         start = time.process_time()
         read_by_authors = [
-            theirs(reply, number)[0] for reply, number in zip(replies, identifiers, strict=True)
+            theirs(reply, number)[0]
+            for reply, number in zip(replies, identifiers, strict=True)
         ]
         best["authors"] = min(best["authors"], time.process_time() - start)
         start = time.process_time()
         read_by_us = [
-            official_answer(reply, kind) for reply, kind in zip(replies, kinds, strict=True)
+            official_answer(reply, kind)
+            for reply, kind in zip(replies, kinds, strict=True)
         ]
         best["ours"] = min(best["ours"], time.process_time() - start)
-    same = sum(one == other for one, other in zip(read_by_authors, read_by_us, strict=True))
+    same = sum(
+        one == other for one, other in zip(read_by_authors, read_by_us, strict=True)
+    )
     print(
         f"reading alone: authors {len(rows) / best['authors']:,.0f} rows/s, ours {len(rows) / best['ours']:,.0f} rows/s, "
     )
@@ -134,21 +147,33 @@ def measure_reading(checkout: Path, replies: list[str], rows: list[Row], rounds:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--source", type=Path, required=True, help="the authors' test_data.csv")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
+    parser.add_argument(
+        "--source", type=Path, required=True, help="the authors' test_data.csv"
+    )
     parser.add_argument(
         "--recorded",
         type=Path,
         help="a CSV of recorded answers, with the columns Row Number and LLM Answer",
     )
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--upstream", type=Path, help="a checkout of the authors' repository")
+    parser.add_argument(
+        "--upstream", type=Path, help="a checkout of the authors' repository"
+    )
     options = parser.parse_args()
     rows = read(options.source)
     for form, write in FORMS.items():
         replies = [write(row) for row in rows]
         measure(f"accuracy, {form}", decide, replies, rows, options.rounds)
-        measure(f"accuracy_official, {form}", official_decision, replies, rows, options.rounds)
+        measure(
+            f"accuracy_official, {form}",
+            official_decision,
+            replies,
+            rows,
+            options.rounds,
+        )
     measure_items(options.source, rows, options.rounds)
     if options.upstream:
         measure_reading(
@@ -166,7 +191,11 @@ def main() -> None:
         )
         measure("accuracy, recorded answers", decide, answers, wanted, options.rounds)
         measure(
-            "accuracy_official, recorded answers", official_check, answers, wanted, options.rounds
+            "accuracy_official, recorded answers",
+            official_check,
+            answers,
+            wanted,
+            options.rounds,
         )
 
 

@@ -7,16 +7,18 @@
     python -m measurements.medcalc_statements --author second    counts another author's forms
     python -m measurements.medcalc_statements --real CHECKOUT    compares real replies (medcalc_passages)
 
-Every name of each of the 55 calculators is put into forms of every kind. A form of the right side
-states the gold. A form of the wrong side mentions the gold and states another value, or none:
+Every name of each of the 55 calculators is put into forms of every kind. A form of the
+right side states the gold. A form of the wrong side mentions the gold and states
+another value, or none:
 
     right, "verb":          "The sex factor is 0.85. This gives a creatinine clearance of 37.7."
     wrong, "intermediate":  "The adjusted weight is 37.7 kg. The creatinine clearance is 52.1."
 
-Wrong forms are `plain` where language models write them, and `contrived` where an adversary would.
-The forms fall into two halves by a hash of their text, so that a reader of answers can be developed
-on one half and measured on the other. The second to fourth authors did not know the reader. The
-fifth did, and had not run it on the forms when they were written.
+Wrong forms are `plain` where language models write them, and `contrived` where an
+adversary would. The forms fall into two halves by a hash of their text, so that a
+reader of answers can be developed on one half and measured on the other. The second to
+fourth authors did not know the reader. The fifth did, and had not run it on the forms
+when they were written.
 """
 
 from __future__ import annotations
@@ -150,7 +152,8 @@ def forms(author: Author = "first") -> tuple[Form, ...]:
     listed = _forms_file(author)
     verbs = listed["verbs"]
     all_forms = [
-        Form("verb", "right", "plain", "right", text) for text in verb_forms("«gu»", verbs)
+        Form("verb", "right", "plain", "right", text)
+        for text in verb_forms("«gu»", verbs)
     ]
     all_forms += [
         Form("intermediate", "wrong", "plain", "another value", f"«cg» {text}")
@@ -162,7 +165,9 @@ def forms(author: Author = "first") -> tuple[Form, ...]:
     for manner in manners:
         for expected, kinds in listed["wrong"][manner].items():
             for kind, texts in kinds.items():
-                all_forms += [Form(kind, "wrong", manner, expected, text) for text in texts]
+                all_forms += [
+                    Form(kind, "wrong", manner, expected, text) for text in texts
+                ]
     return tuple(all_forms)
 
 
@@ -205,7 +210,9 @@ def filled(text: str, words: Mapping[str, str]) -> str | None:
     return capitalised(statement) if text.startswith("«n»") else statement
 
 
-def framed(form: Form, filler: Filler, words: Mapping[str, str], frames: Frames) -> str | None:
+def framed(
+    form: Form, filler: Filler, words: Mapping[str, str], frames: Frames
+) -> str | None:
     """The reply: the statement, working before it and remarks behind it."""
     core = filled(form.text, words)
     if core is None:
@@ -252,7 +259,9 @@ def _of_kind(
     seen: set[str],
 ) -> Iterator[Case]:
     """A name in some forms of a kind, with one of the calculator's golds each."""
-    wanted = TRIES.get(kind_forms[0].kind, 1 if kind_forms[0].manner == "contrived" else 2)
+    wanted = TRIES.get(
+        kind_forms[0].kind, 1 if kind_forms[0].manner == "contrived" else 2
+    )
     for form in rng.sample(kind_forms, len(kind_forms)):
         if not wanted:
             return
@@ -345,7 +354,9 @@ def last_number_is_right(case: Case) -> bool:
         return bool(days) and day_of(days[-1]) == day_of(case.gold)
     numbers = NUMBER.findall(case.reply)
     if kind == "gestational_age":
-        return [int(float(number)) for number in numbers[-2:]] == [*weeks_and_days(case.gold)]
+        return [int(float(number)) for number in numbers[-2:]] == [
+            *weeks_and_days(case.gold)
+        ]
     return bool(numbers) and within_limits(numbers[-1], case.lower, case.upper)
 
 
@@ -412,13 +423,25 @@ def document_with(new_table: str, document: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measures how MedCalc-Bench's replies are read.")
-    parser.add_argument("--seed", type=int, default=SEED, help="another draw of the cases")
+    parser = argparse.ArgumentParser(
+        description="Measures how MedCalc-Bench's replies are read."
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="another draw of the cases"
+    )
     parser.add_argument("--half", choices=HALVES, help="one half of the forms")
-    parser.add_argument("--author", choices=AUTHORS, default="first", help="whose forms are used")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
-    parser.add_argument("--misses", metavar="KIND", help="print misread replies of a kind, or all")
-    parser.add_argument("--real", type=Path, metavar="CHECKOUT", help="read the authors' replies")
+    parser.add_argument(
+        "--author", choices=AUTHORS, default="first", help="whose forms are used"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"put the table into {DOCUMENT.name}"
+    )
+    parser.add_argument(
+        "--misses", metavar="KIND", help="print misread replies of a kind, or all"
+    )
+    parser.add_argument(
+        "--real", type=Path, metavar="CHECKOUT", help="read the authors' replies"
+    )
     options = parser.parse_args()
 
     if options.real:
@@ -430,8 +453,12 @@ def main() -> None:
 
     kinds = sorted({form.kind for form in forms(options.author)})
     if options.misses not in (None, "all", *kinds):
-        parser.error(f"--misses: {options.misses!r} is no kind. Use all, or one of: {kinds}")
-    if options.write and (options.half or options.seed != SEED or options.author != "first"):
+        parser.error(
+            f"--misses: {options.misses!r} is no kind. Use all, or one of: {kinds}"
+        )
+    if options.write and (
+        options.half or options.seed != SEED or options.author != "first"
+    ):
         parser.error(
             "--write: the document shows both halves of the first author's usual draw. "
             "Leave out the rest"
@@ -439,7 +466,9 @@ def main() -> None:
 
     drawn = list(cases(options.seed, options.author))
     chosen: Sequence[Half] = [options.half] if options.half else HALVES
-    halves = {half: counted(case for case in drawn if case.half == half) for half in chosen}
+    halves = {
+        half: counted(case for case in drawn if case.half == half) for half in chosen
+    }
     totals = table(halves)
     sys.stdout.write(f"{totals}\n\n")
     for half, counts in halves.items():

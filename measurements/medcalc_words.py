@@ -1,7 +1,8 @@
 """The words of which statements about MedCalc-Bench's answers are made.
 
-`medcalc_statements` puts them into forms. The golds are drawn with the generator of fresh questions;
-inputs, intermediate values and remarks of each calculator stand in `statement_subjects.json`.
+`medcalc_statements` puts them into forms. The golds are drawn with the generator of
+fresh questions; inputs, intermediate values and remarks of each calculator stand in
+`statement_subjects.json`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Final, TypedDict
 
-from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind, answer_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    SCORE_IDS,
+    AnswerKind,
+    answer_kind,
+)
 from medical_tasks.calculators import CALCULATORS, AnyCalculator
 from medical_tasks.construct.fresh import fresh_rows
 
-DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "benchmarks" / "medcalc_bench"
+DATA: Final = (
+    Path(__file__).resolve().parents[1] / "tests" / "benchmarks" / "medcalc_bench"
+)
 GOLDS: Final = 4
 """Questions drawn for each calculator."""
 
@@ -89,7 +96,9 @@ def golds(seed: int) -> Mapping[int, Sequence[Gold]]:
         cells = (row["ground_truth_answer"], row["lower_limit"], row["upper_limit"])
         rows[int(row["calculator_id"])].append(cells)
     for number, subject in subjects().items():
-        rows[number] += [_row(number, Decimal(value)) for value in subject.get("golds", ())]
+        rows[number] += [
+            _row(number, Decimal(value)) for value in subject.get("golds", ())
+        ]
 
     rng = random.Random(seed)
     return {
@@ -120,7 +129,8 @@ def _gold(
 def _beyond_limits(calculator_id: int, value: str, lower: str, upper: str) -> str:
     """An answer just outside the limits; a score stays whole and on its scale.
 
-    A MELD score of 38 has the limits 36.1 and 39.9: the next one is 40. For 40 it is 37.
+    A MELD score of 38 has the limits 36.1 and 39.9: the next one is 40. For 40 it is
+    37.
     """
     if calculator_id not in SCORE_IDS:
         return plain_text(Decimal(value) + (Decimal(upper) - Decimal(lower)))
@@ -144,7 +154,9 @@ def _wrong(calculator_id: int, kind: AnswerKind, gold: str, rng: random.Random) 
         return plain_text(number + step if number + step <= most else number - step)
     if not number:
         return "7.2"
-    factor = rng.choice((Decimal("0.62"), Decimal("0.85"), Decimal("1.24"), Decimal("1.9")))
+    factor = rng.choice(
+        (Decimal("0.62"), Decimal("0.85"), Decimal("1.24"), Decimal("1.9"))
+    )
     return plain_text(round(number * factor, 3))
 
 
@@ -216,7 +228,11 @@ def number_spellings(text: str) -> list[str]:
     if decimals in (1, 2):
         spellings += [text.replace(".", ","), text.replace(".", "٫")]
     if decimals:
-        spellings += [f"{text}0", f"{number:e}".replace("e+", "e"), _power_of_ten(number)]
+        spellings += [
+            f"{text}0",
+            f"{number:e}".replace("e+", "e"),
+            _power_of_ten(number),
+        ]
     if abs(number) >= 1000:
         for separator in (",", "'", "’", "\u202f", " "):
             spellings.append(f"{number:,}".replace(",", separator))
@@ -469,7 +485,9 @@ class Filler:
                 "rows_right": self.rows(gold),
             }
         low = plain_text(Decimal(gold) - 1)
-        if Decimal(gold) >= 2 and not within_limits(low, self.gold.lower, self.gold.upper):
+        if Decimal(gold) >= 2 and not within_limits(
+            low, self.gold.lower, self.gold.upper
+        ):
             words["low"] = low
         if self.gold.lower == self.gold.upper:
             words["whole"] = gold
@@ -490,7 +508,9 @@ class Filler:
 
     def by_item(self, total: str) -> Iterator[tuple[str, str]]:
         """Items with their points."""
-        for item, points in zip(self.subject["items"], self.addends(total), strict=False):
+        for item, points in zip(
+            self.subject["items"], self.addends(total), strict=False
+        ):
             yield capitalised(item), plain_text(points)
 
     def listed(self, total: str) -> str:
@@ -499,7 +519,9 @@ class Filler:
 
     def rows(self, total: str) -> str:
         """The points as rows of a table."""
-        return "\n".join(f"| {item} | {points} |" for item, points in self.by_item(total))
+        return "\n".join(
+            f"| {item} | {points} |" for item, points in self.by_item(total)
+        )
 
     def age_words(self) -> dict[str, str]:
         """Words for gestational ages: weeks and days, and the days of another age."""

@@ -3,9 +3,10 @@
     python measurements/medcon.py index [ROWS]                    # 10,000,000 rows of MRCONSO by default, invented
     python measurements/medcon.py match UMLS TEXTS.json [TIMES]   # a folder of MRCONSO.RRF and MRSTY.RRF, a list of texts
 
-`index` writes some gigabytes to the temporary folder (TMPDIR) and removes them. `match` needs `pip install quickumls`, with a
-blank tokenizer in place of its spaCy model: both find the same terms, which is checked, over the texts repeated to 10,000
-(TIMES for another number; QuickUMLS is timed on a tenth).
+`index` writes some gigabytes to the temporary folder (TMPDIR) and removes them. `match`
+needs `pip install quickumls`, with a blank tokenizer in place of its spaCy model: both
+find the same terms, which is checked, over the texts repeated to 10,000 (TIMES for
+another number; QuickUMLS is timed on a tenth).
 """
 
 from __future__ import annotations
@@ -39,8 +40,13 @@ SYLLABLES = [
 def write_umls(folder: Path, rows: int) -> None:
     """Invented terms of one to eight words, as long as real ones; one string in four is not English."""
     draw = random.Random(1)
-    words = ["".join(draw.choices(SYLLABLES, k=draw.randrange(2, 5))) for _ in range(200_000)]
-    with (folder / "MRCONSO.RRF").open("w") as strings, (folder / "MRSTY.RRF").open("w") as types:
+    words = [
+        "".join(draw.choices(SYLLABLES, k=draw.randrange(2, 5))) for _ in range(200_000)
+    ]
+    with (
+        (folder / "MRCONSO.RRF").open("w") as strings,
+        (folder / "MRSTY.RRF").open("w") as types,
+    ):
         for row in range(rows):
             concept = row // STRINGS_A_CONCEPT
             if row % STRINGS_A_CONCEPT == 0:
@@ -67,7 +73,10 @@ def index(rows: int) -> None:
         )
         for way in ("build", "open"):
             done = subprocess.run(
-                [sys.executable, __file__, way, name], check=True, capture_output=True, text=True
+                [sys.executable, __file__, way, name],
+                check=True,
+                capture_output=True,
+                text=True,
             )
             print(" ", done.stdout.strip(), flush=True)
 
@@ -107,14 +116,18 @@ def match(umls: Path, given: Path, times: int) -> None:
             took = time.perf_counter() - began
         few = texts[: times // 10]
         began = time.perf_counter()
-        theirs = [quick.match(text, best_match=True, ignore_syntax=True) for text in few]
+        theirs = [
+            quick.match(text, best_match=True, ignore_syntax=True) for text in few
+        ]
         slow = (time.perf_counter() - began) * len(texts) / len(few)
         differ = sum(
             {(each.start, each.end) for each in mine}
             != {(each[0]["start"], each[0]["end"]) for each in other}
             for mine, other in zip(ours, theirs, strict=False)
         )
-    print(f"{len(texts):,} texts: {took:.2f} s; QuickUMLS {slow:.1f} s (from {len(few):,} of them)")
+    print(
+        f"{len(texts):,} texts: {took:.2f} s; QuickUMLS {slow:.1f} s (from {len(few):,} of them)"
+    )
     print(f"  {slow / took:.0f} times as fast; {differ} of {len(few):,} texts differ")
 
 

@@ -2,10 +2,11 @@
 
     python -m measurements.mimic_build [NOTES ...]
 
-For each number of notes (30,000, then 300,000) a synthetic `NOTEEVENTS.csv.gz` is written to a temporary folder, which is removed
-at the end. Each measured thing is a process of its own: its time, the processor seconds it took (which other programs on the
-machine change less), and the largest memory it had. From the last two sizes the figures of MIMIC-III's 2,083,180 notes are
-extrapolated.
+For each number of notes (30,000, then 300,000) a synthetic `NOTEEVENTS.csv.gz` is
+written to a temporary folder, which is removed at the end. Each measured thing is a
+process of its own: its time, the processor seconds it took (which other programs on the
+machine change less), and the largest memory it had. From the last two sizes the figures
+of MIMIC-III's 2,083,180 notes are extrapolated.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def build(folder: Path) -> None:
     from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
     from medical_tasks.data.building import build_source
 
-    built = build_source(MIMIC_SOURCE, place=folder, config="notes", folder=folder / "built")
+    built = build_source(
+        MIMIC_SOURCE, place=folder, config="notes", folder=folder / "built"
+    )
     if built.splits["test"] != 200:
         raise SystemExit(f"built {built.splits}")
 
@@ -49,7 +52,10 @@ def rows(folder: Path) -> None:
     from medical_tasks.io.csv_files import stream_rows
 
     for _ in stream_rows(
-        folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""
+        folder / NOTES_FILE,
+        NOTE_COLUMNS,
+        wanted={"CATEGORY": ("Radiology",)},
+        release="",
     ):
         pass
 
@@ -81,7 +87,11 @@ def one(way: str, folder: Path) -> None:
 def measured(folder: Path, way: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--one", way, str(folder)]
     done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     shutil.rmtree(folder / "built", ignore_errors=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

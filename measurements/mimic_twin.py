@@ -25,7 +25,11 @@ CT_MR_SHARE = 0.06
 """CT and MR reports among all notes, near what the release has."""
 
 _ERRORS = 0.001
-_FINDINGS_CHARS = (300, 1_200, 6_000)  # least, most of most reports, most of one in forty
+_FINDINGS_CHARS = (
+    300,
+    1_200,
+    6_000,
+)  # least, most of most reports, most of one in forty
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
 _PARAGRAPHS = 600
 
@@ -43,7 +47,9 @@ class Examination(NamedTuple):
 def twin_words() -> dict[str, Any]:
     """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
     words: dict[str, Any] = packaged(__file__, "mimic_twin_words.json")
-    return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
+    return words | {
+        "examinations": [Examination(**each) for each in words["examinations"]]
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +63,9 @@ class TwinNote:
     impression: str = ""
 
 
-def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
+def twin_notes(
+    *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE
+) -> Iterator[TwinNote]:
     """Generates notes, by growing ROW_ID. `ct_mr`: share of them that are CT and MR reports."""
     if notes < 1 or not 0 <= ct_mr <= 1:
         raise UsageError(
@@ -72,7 +80,11 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
     for _ in range(notes):
         row += draw.randrange(1, 3)
         patient = draw.randrange(patients)
-        year, month, day = 2100 + patient % 100, draw.randrange(1, 13), draw.randrange(1, 29)
+        year, month, day = (
+            2100 + patient % 100,
+            draw.randrange(1, 13),
+            draw.randrange(1, 29),
+        )
         date = f"{year}-{month}-{day}"
         common = {
             "ROW_ID": str(row),
@@ -89,13 +101,22 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
 
 
 def write_twin(
-    folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6
+    folder: Path,
+    *,
+    seed: int,
+    notes: int,
+    ct_mr: float = CT_MR_SHARE,
+    compresslevel: int = 6,
 ) -> Path:
     """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = (_csv_row(note.cells) for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr))
+    rows = (
+        _csv_row(note.cells) for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr)
+    )
     head = ",".join(f'"{name}"' for name in NOTE_COLUMNS) + "\n"
-    write_gzip(folder / NOTES_FILE, itertools.chain([head], rows), compresslevel=compresslevel)
+    write_gzip(
+        folder / NOTES_FILE, itertools.chain([head], rows), compresslevel=compresslevel
+    )
     write_sums(folder, NOTES_FILE)
     return folder
 
@@ -105,7 +126,9 @@ def _imaging(
 ) -> TwinNote:
     least, most, longest = _FINDINGS_CHARS
     length = draw.randrange(least, longest if draw.random() < 1 / 40 else most)
-    text, sentences, impression = _write_report(draw, examination, date=date, length=length)
+    text, sentences, impression = _write_report(
+        draw, examination, date=date, length=length
+    )
     error = draw.random() < _ERRORS
     cells = {
         "CATEGORY": "Radiology",
@@ -125,9 +148,13 @@ def _imaging(
     )
 
 
-def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str]) -> TwinNote:
+def _other(
+    draw: random.Random, common: dict[str, str], paragraphs: Sequence[str]
+) -> TwinNote:
     categories = twin_words()["categories"]
-    category, _, least, most = draw.choices(categories, [share for _, share, _, _ in categories])[0]
+    category, _, least, most = draw.choices(
+        categories, [share for _, share, _, _ in categories]
+    )[0]
     length = int(draw.uniform(least, most))
     chosen = []
     while length > 0:
@@ -137,7 +164,9 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
     cells = {
         "CATEGORY": category,
         "DESCRIPTION": of[int(draw.random() * len(of))],
-        "CGID": str(draw.randrange(14_000, 21_000)) if category == "Nursing/other" else "",
+        "CGID": str(draw.randrange(14_000, 21_000))
+        if category == "Nursing/other"
+        else "",
         "ISERROR": "",
         "TEXT": "".join(chosen),
     }
@@ -147,7 +176,8 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
 def _paragraph(draw: random.Random) -> str:
     sentences = draw.sample(twin_words()["filling"], draw.randrange(1, 4))
     text = "  ".join(
-        each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences
+        each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120))
+        for each in sentences
     )
     return textwrap.fill(text, 78) + "\n"
 
@@ -164,7 +194,11 @@ def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = twin_parser("mimic_twin")
     parser.add_argument(
-        "--notes", type=int, default=20_000, metavar="N", help="notes in all (default 20000)"
+        "--notes",
+        type=int,
+        default=20_000,
+        metavar="N",
+        help="notes in all (default 20000)",
     )
     parser.add_argument(
         "--ct-mr",
@@ -174,7 +208,9 @@ def main(words: Sequence[str] | None = None) -> int:
         help=f"share of CT and MR (default {CT_MR_SHARE})",
     )
     given = parser.parse_args(words)
-    folder = write_twin(given.out, seed=given.seed, notes=given.notes, ct_mr=given.ct_mr)
+    folder = write_twin(
+        given.out, seed=given.seed, notes=given.notes, ct_mr=given.ct_mr
+    )
     print(f"wrote {NOTES_FILE} and {SUMS_FILE} in {folder}")
     return 0
 
@@ -196,19 +232,32 @@ def _write_report(
     kind = draw.random()
     usable = kind > _WITHOUT_FINDINGS + _WITHOUT_IMPRESSION + _POINTING
     heading = draw.choice(
-        ("FINDINGS:  ", "FINDINGS:\n ", f"{examination.modality} FINDINGS:  ", "Findings: ")
+        (
+            "FINDINGS:  ",
+            "FINDINGS:\n ",
+            f"{examination.modality} FINDINGS:  ",
+            "Findings: ",
+        )
     )
     if kind < _WITHOUT_FINDINGS:
         heading = "This examination was read on the console.  "
     elif kind < _WITHOUT_FINDINGS + _POINTING:
-        impression = [draw.choice(("As above.", "Please see above.", "See body of the report."))]
+        impression = [
+            draw.choice(("As above.", "Please see above.", "See body of the report."))
+        ]
     end = draw.choice(("IMPRESSION:  ", "IMPRESSION:\n ", "CONCLUSION: ")) + "\n ".join(
         map(_wrapped, impression)
     )
-    if _WITHOUT_FINDINGS + _POINTING <= kind < _WITHOUT_FINDINGS + _POINTING + _WITHOUT_IMPRESSION:
+    if (
+        _WITHOUT_FINDINGS + _POINTING
+        <= kind
+        < _WITHOUT_FINDINGS + _POINTING + _WITHOUT_IMPRESSION
+    ):
         end = ""
     half = len(sentences) // 2
-    paragraphs = [sentences[:half], sentences[half:]] if draw.random() < 0.5 else [sentences]
+    paragraphs = (
+        [sentences[:half], sentences[half:]] if draw.random() < 0.5 else [sentences]
+    )
     findings = "\n\n ".join(_wrapped(" ".join(part)) for part in paragraphs if part)
     texts = twin_words()["report"]
     order = texts["order"].format(
@@ -227,22 +276,37 @@ def _write_report(
         findings=findings,
         end=end,
     )
-    # A long report breaks as the printer did: the order's block stands again between the pages.
+    # A long report breaks as the printer did: the order's block stands again between
+    # the pages.
     lines = body.splitlines(keepends=True)
     pages = [
-        "".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)
+        "".join(lines[start : start + _PAGE_LINES])
+        for start in range(0, len(lines), _PAGE_LINES)
     ]
-    text = order + texts["condition"] + (texts["over"] + order + texts["continued"]).join(pages)
-    text += (texts["signed"] if kind > 0.5 else "") + (texts["pfi"] if kind > 0.9 else "")
-    return text, tuple(sentences) if usable else (), " ".join(impression) if usable else ""
+    text = (
+        order
+        + texts["condition"]
+        + (texts["over"] + order + texts["continued"]).join(pages)
+    )
+    text += (texts["signed"] if kind > 0.5 else "") + (
+        texts["pfi"] if kind > 0.9 else ""
+    )
+    return (
+        text,
+        tuple(sentences) if usable else (),
+        " ".join(impression) if usable else "",
+    )
 
 
-def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str], list[str]]:
+def _content(
+    draw: random.Random, anatomy: str, length: int
+) -> tuple[list[str], list[str]]:
     abnormal, usual = twin_words()["seen"][anatomy], twin_words()["normal"][anatomy]
     seen = draw.sample(abnormal, draw.randrange(1, len(abnormal) + 1))
     numbers = [draw.randrange(3, 60) for _ in seen]
     sentences = [
-        finding.format(n=number) for (finding, _), number in zip(seen, numbers, strict=True)
+        finding.format(n=number)
+        for (finding, _), number in zip(seen, numbers, strict=True)
     ]
     normal = draw.sample(usual, len(usual))
     level = 0
@@ -254,13 +318,18 @@ def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str],
         )
     draw.shuffle(sentences)
     return sentences, [
-        meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)
+        meaning.format(n=number)
+        for (_, meaning), number in zip(seen, numbers, strict=True)
     ]
 
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(
-        text, _WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
+        text,
+        _WIDTH,
+        subsequent_indent=" ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

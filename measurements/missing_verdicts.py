@@ -2,12 +2,15 @@
 
     python measurements/missing_verdicts.py [simulations per row]
 
-Prints a Markdown table. Each simulated run is scored twice by the suite's own code, whole and with verdicts lost: each by itself
-(`each`), more of them the longer an answer is (`long`: in proportion to its length), or all of an answer at once (`answers`). Bias
-is the mean of the difference to the same run's whole value. `cover`: how often the 95 % interval holds the value of the population.
+Prints a Markdown table. Each simulated run is scored twice by the suite's own code,
+whole and with verdicts lost: each by itself (`each`), more of them the longer an answer
+is (`long`: in proportion to its length), or all of an answer at once (`answers`). Bias
+is the mean of the difference to the same run's whole value. `cover`: how often the 95 %
+interval holds the value of the population.
 
-The runs: 201 questions of K-QA with 1 to 14 statements, longer answers contradicting more, a twentieth of them empty; 137 questions
-of EHRNoteQA, 21 of them empty; 100 outputs of DocLens with 2 to 24 claims.
+The runs: 201 questions of K-QA with 1 to 14 statements, longer answers contradicting
+more, a twentieth of them empty; 137 questions of EHRNoteQA, 21 of them empty; 100
+outputs of DocLens with 2 to 24 claims.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ RATES = (0.03, 0.1, 0.2)
 REASON = "judge: http 500"
 
 
-def kqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
+def kqa(
+    generator: Generator, lost: Lost
+) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
     for place in range(201):
@@ -70,7 +75,10 @@ def kqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[st
         ]
         gone = lost(place, len(names))
         empty = generator.random() < 0.05
-        for scores, missing in ((whole, np.zeros(len(names), dtype=bool)), (holed, gone)):
+        for scores, missing in (
+            (whole, np.zeros(len(names), dtype=bool)),
+            (holed, gone),
+        ):
             if empty:
                 verdict = AnswerVerdict(
                     statements=tuple(StatementVerdict(name=name) for name in names),
@@ -81,8 +89,12 @@ def kqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[st
             else:
                 verdict = AnswerVerdict(
                     statements=tuple(
-                        statement_verdict(name, None if absent else label, reason=REASON)  # type: ignore[arg-type]
-                        for name, label, absent in zip(names, labels, missing, strict=True)
+                        statement_verdict(
+                            name, None if absent else label, reason=REASON
+                        )  # type: ignore[arg-type]
+                        for name, label, absent in zip(
+                            names, labels, missing, strict=True
+                        )
                     )
                 )
             scores[case.id] = kqa_score(case, verdict, most_statements=14)
@@ -111,11 +123,16 @@ def ehrnoteqa(
     return whole, holed
 
 
-def doclens(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
+def doclens(
+    generator: Generator, lost: Lost
+) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
     for place in range(100):
-        claims, sentences = int(generator.integers(2, 25)), int(generator.integers(1, 11))
+        claims, sentences = (
+            int(generator.integers(2, 25)),
+            int(generator.integers(1, 11)),
+        )
         chance = generator.beta(3.0, 1.5 + claims / 12)
         entailed = generator.random(claims) < chance
         cited = [
@@ -126,7 +143,10 @@ def doclens(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dic
             for _ in range(sentences)
         ]
         gone = lost(place, claims + sentences)
-        for scores, missing in ((whole, np.zeros(claims + sentences, dtype=bool)), (holed, gone)):
+        for scores, missing in (
+            (whole, np.zeros(claims + sentences, dtype=bool)),
+            (holed, gone),
+        ):
             section = Section(
                 reference_claims=tuple(
                     None if absent else bool(one)
@@ -138,9 +158,13 @@ def doclens(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dic
                     if (not right and not absent) or not len(supports)
                     else SentenceVerdict(
                         entailed=None if absent else True,
-                        supports=tuple(None if absent else bool(one) for one in supports),
+                        supports=tuple(
+                            None if absent else bool(one) for one in supports
+                        ),
                     )
-                    for (right, supports), absent in zip(cited, missing[claims:], strict=True)
+                    for (right, supports), absent in zip(
+                        cited, missing[claims:], strict=True
+                    )
                 ),
             )
             verdict = UnitVerdict(section=section, reasons=(REASON,))
@@ -152,11 +176,15 @@ def losing(generator: Generator, how: str, rate: float, mean: float) -> Lost:
     if how == "answers":
         return lambda place, count: np.full(count, generator.random() < rate)
     if how == "long":
-        return lambda place, count: generator.random(count) < min(0.9, rate * count / mean)
+        return lambda place, count: (
+            generator.random(count) < min(0.9, rate * count / mean)
+        )
     return lambda place, count: generator.random(count) < rate
 
 
-def complete_case(metric: str, scores: Mapping[str, ItemScore], *, pooled: bool) -> float:
+def complete_case(
+    metric: str, scores: Mapping[str, ItemScore], *, pooled: bool
+) -> float:
     known = [
         (score.values[metric], score.weights[metric] if pooled else 1.0)
         for score in scores.values()
@@ -175,8 +203,18 @@ RUNS: dict[
         tuple[str, ...],
     ],
 ] = {
-    "K-QA": (KQA, kqa, 7.5, ("comprehensiveness", "hallucination_rate", "contradicted")),
-    "EHRNoteQA": (next(task for task in EHRNOTEQA if task.judge), ehrnoteqa, 1.0, ("accuracy",)),
+    "K-QA": (
+        KQA,
+        kqa,
+        7.5,
+        ("comprehensiveness", "hallucination_rate", "contradicted"),
+    ),
+    "EHRNoteQA": (
+        next(task for task in EHRNOTEQA if task.judge),
+        ehrnoteqa,
+        1.0,
+        ("accuracy",),
+    ),
     "DocLens": (
         next(task for task in DOCLENS if task.name == "mimic_rrs"),
         doclens,
@@ -194,7 +232,8 @@ def main(simulations: int) -> None:
     for run, (task, make, mean, names) in RUNS.items():
         task = replace(task, cluster=None, groups=())
         metrics = {
-            name: next(metric for metric in task.metrics if metric.name == name) for name in names
+            name: next(metric for metric in task.metrics if metric.name == name)
+            for name in names
         }
         truth = dict.fromkeys(names, 0.0)
         generator = np.random.default_rng(7)
@@ -202,7 +241,8 @@ def main(simulations: int) -> None:
             scores, _ = make(generator, losing(generator, "each", 0.0, mean))
             for name in names:
                 truth[name] += (
-                    complete_case(name, scores, pooled=metrics[name].kind == "ratio") / 200
+                    complete_case(name, scores, pooled=metrics[name].kind == "ratio")
+                    / 200
                 )
         for how in ("each", "long", "answers") if run != "EHRNoteQA" else ("each",):
             for rate in RATES:
@@ -210,7 +250,10 @@ def main(simulations: int) -> None:
                 generator = np.random.default_rng(11)
                 for number in range(simulations):
                     scores, holed = make(generator, losing(generator, how, rate, mean))
-                    items = [Item(id=name, fields={}, groups={}, cluster=name) for name in scores]
+                    items = [
+                        Item(id=name, fields={}, groups={}, cluster=name)
+                        for name in scores
+                    ]
                     estimator = Estimator(task, holed, items=len(items))
                     for name, metric in metrics.items():
                         pooled = metric.kind == "ratio"

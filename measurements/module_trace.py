@@ -2,7 +2,8 @@
 
     python measurements/module_trace.py score kqa --responses answers.jsonl --config demo --data DIR --out DIR
 
-Without arguments it scores one ready answer to a demo question of K-QA, in a folder of its own.
+Without arguments it scores one ready answer to a demo question of K-QA, in a folder of
+its own.
 """
 
 from __future__ import annotations
@@ -41,10 +42,13 @@ def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
         code = main(words)
     finally:
         sys.setprofile(None)
-    places = [str(getattr(module, "__file__", "") or "") for module in sys.modules.values()]
+    places = [
+        str(getattr(module, "__file__", "") or "") for module in sys.modules.values()
+    ]
     imported = {place for place in places if place.startswith(PACKAGE)} - entered
     shown = [
-        sorted(place.removeprefix(PACKAGE) for place in found) for found in (entered, imported)
+        sorted(place.removeprefix(PACKAGE) for place in found)
+        for found in (entered, imported)
     ]
     return code, shown[0], shown[1]
 
@@ -69,11 +73,15 @@ def main() -> int:
             subprocess.run(build, check=True, capture_output=True)
             row = json.loads(
                 subprocess.run(
-                    [sys.executable, "-c", _FIRST, data], check=True, capture_output=True, text=True
+                    [sys.executable, "-c", _FIRST, data],
+                    check=True,
+                    capture_output=True,
+                    text=True,
                 ).stdout
             )
             answers.write_text(
-                json.dumps({"id": row["id"], "response": row["answer"]}) + "\n", encoding="utf-8"
+                json.dumps({"id": row["id"], "response": row["answer"]}) + "\n",
+                encoding="utf-8",
             )
             words = [
                 "score",

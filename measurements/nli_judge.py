@@ -2,8 +2,8 @@
 
     python measurements/nli_judge.py [../shared/data/kqa/NLI_medical_annotator.csv] --sizes 64x2
 
-A size is width x layers; 512x6 is t5-small. The reference generates up to three tokens for one pair at a time, as DocLens'
-authors do. Loading is not counted.
+A size is width x layers; 512x6 is t5-small. The reference generates up to three tokens
+for one pair at a time, as DocLens' authors do. Loading is not counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from medical_tasks.models.checkpoint import quiet_libraries
 from tests.judges.tiny_nli import answers, save_true, train_pieces
 
 VOCABULARY = 32128  # T5's
-CSV = Path(__file__).resolve().parents[2] / "shared" / "data" / "kqa" / "NLI_medical_annotator.csv"
+CSV = (
+    Path(__file__).resolve().parents[2]
+    / "shared"
+    / "data"
+    / "kqa"
+    / "NLI_medical_annotator.csv"
+)
 
 Pairs = Sequence[tuple[str, str]]
 Ask = Callable[[Pairs], list[str]]
@@ -38,12 +44,16 @@ def generate_each(folder: Path) -> Ask:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    model = AutoModelForSeq2SeqLM.from_pretrained(str(folder), local_files_only=True).eval()
+    model = AutoModelForSeq2SeqLM.from_pretrained(
+        str(folder), local_files_only=True
+    ).eval()
 
     def label(premise: str, hypothesis: str) -> str:
         cut = " ".join(premise.split(" ")[:OFFICIAL_WORDS])
         ids = tokenizer(
-            f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False
+            f"premise: {cut} hypothesis: {hypothesis}",
+            return_tensors="pt",
+            verbose=False,
         )["input_ids"]
         with torch.inference_mode():
             written = model.generate(ids, max_new_tokens=3, do_sample=False)
@@ -58,13 +68,17 @@ def judge_all(folder: Path, **options: str) -> Ask:
 
     def ask(asked: Pairs) -> list[str]:
         return [
-            str(outcome.label) for outcome in answers(judge, asked) if isinstance(outcome, Reply)
+            str(outcome.label)
+            for outcome in answers(judge, asked)
+            if isinstance(outcome, Reply)
         ]
 
     return ask
 
 
-def timed(ways: Mapping[str, Ask], asked: Pairs, rounds: int) -> dict[str, tuple[list[str], float]]:
+def timed(
+    ways: Mapping[str, Ask], asked: Pairs, rounds: int
+) -> dict[str, tuple[list[str], float]]:
     """Asks in turns, so that what else the machine does meets all ways; returns labels and the best time of each."""
     best: dict[str, tuple[list[str], float]] = {}
     for _ in range(rounds):
@@ -100,17 +114,25 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "source", type=Path, nargs="?", default=CSV, help="K-QA's NLI_medical_annotator.csv"
+        "source",
+        type=Path,
+        nargs="?",
+        default=CSV,
+        help="K-QA's NLI_medical_annotator.csv",
     )
     parser.add_argument("--sizes", default="64x2")
     parser.add_argument("--limit", type=int, help="pairs, from the start of the file")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
     options = parser.parse_args()
     with options.source.open(encoding="utf-8", newline="") as stream:
-        asked = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][: options.limit]
+        asked = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][
+            : options.limit
+        ]
     tokenizer = train_pieces([text for pair in asked for text in pair], size=8000)
     lengths = [
-        len(tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"])
+        len(
+            tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"]
+        )
         for one, other in asked
     ]
     print(

@@ -3,11 +3,13 @@
     python measurements/package_fuzz.py                 10,000 packages
     python measurements/package_fuzz.py --packages 1000 --seed 7
 
-Every package is made of a sound one: bits flipped, cut off, random bytes, members added, doubled, overlapping, linked, with names
-that lead elsewhere, zip bombs, headers that disagree, JSON too deep, too long, with NaN, huge numbers, names standing twice; half
-of them with hashes that are right again, as a forger makes them. Anything else than `PackageError` or a package ends the run. An
-audit hook ends it when reading opens a file to write, starts a process or connects. Printed: how many were taken, the kinds of
-reasons, the peak of memory and the slowest package.
+Every package is made of a sound one: bits flipped, cut off, random bytes, members
+added, doubled, overlapping, linked, with names that lead elsewhere, zip bombs, headers
+that disagree, JSON too deep, too long, with NaN, huge numbers, names standing twice;
+half of them with hashes that are right again, as a forger makes them. Anything else
+than `PackageError` or a package ends the run. An audit hook ends it when reading opens
+a file to write, starts a process or connects. Printed: how many were taken, the kinds
+of reasons, the peak of memory and the slowest package.
 """
 
 from __future__ import annotations
@@ -96,11 +98,15 @@ def _structure(draw: random.Random, package: bytes) -> bytes:
     """Changes a field of a header, in both or in one of its two places."""
     changed = bytearray(package)
     marks = [
-        place for mark in (b"PK\1\2", b"PK\3\4", b"PK\5\6") for place in _places(package, mark)
+        place
+        for mark in (b"PK\1\2", b"PK\3\4", b"PK\5\6")
+        for place in _places(package, mark)
     ]
     place = draw.choice(marks) + 4 + draw.randrange(40)
     if place + 4 <= len(changed):
-        value = draw.choice((0, 1, 0xFFFF, 0xFFFFFFFF, 0x7FFFFFFF, draw.getrandbits(32)))
+        value = draw.choice(
+            (0, 1, 0xFFFF, 0xFFFFFFFF, 0x7FFFFFFF, draw.getrandbits(32))
+        )
         changed[place : place + 4] = struct.pack("<L", value)
     return bytes(changed)
 
@@ -135,14 +141,20 @@ def _zipped(draw: random.Random, package: bytes) -> bytes:
     made = io.BytesIO()
     members = members_of(package)
     with zipfile.ZipFile(
-        made, "w", draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
+        made,
+        "w",
+        draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)),
     ) as opened:
         for name, content in members.items():
-            info = zipfile.ZipInfo(name if draw.random() < 0.8 else draw.choice(_NAMES) or "x")
+            info = zipfile.ZipInfo(
+                name if draw.random() < 0.8 else draw.choice(_NAMES) or "x"
+            )
             info.external_attr = (
                 draw.choice((0o100644, 0o120777, 0o040755, 0o010644, 0o060644, 0)) << 16
             )
-            info.extra = draw.choice((b"", b"", b"UT\5\0\1\0\0\0\0", b"\1\0\x10\0" + b"\xff" * 16))
+            info.extra = draw.choice(
+                (b"", b"", b"UT\5\0\1\0\0\0\0", b"\1\0\x10\0" + b"\xff" * 16)
+            )
             info.comment = draw.choice((b"", b"", b"x"))
             info.compress_type = draw.choice(
                 (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
@@ -162,7 +174,9 @@ def _bomb(draw: random.Random, package: bytes) -> bytes:
     if draw.random() < 0.5:  # says that it is small
         size_field = struct.pack("<L", len(content))
         bomb = bytearray(
-            bytes(bomb).replace(size_field, struct.pack("<L", draw.choice((10, 1000, 1 << 20))))
+            bytes(bomb).replace(
+                size_field, struct.pack("<L", draw.choice((10, 1000, 1 << 20)))
+            )
         )
     return bytes(bomb)
 
@@ -180,12 +194,17 @@ def _overlapping(draw: random.Random, package: bytes) -> bytes:
     for number in range(count):
         each = MEMBERS[number % len(MEMBERS)].encode() if draw.random() < 0.8 else name
         listed += (
-            struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(each), 0, 0, 0, 0, 0, 0) + each
+            struct.pack(
+                "<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(each), 0, 0, 0, 0, 0, 0
+            )
+            + each
         )
     return (
         local
         + listed
-        + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(listed), len(local), 0)
+        + struct.pack(
+            "<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(listed), len(local), 0
+        )
     )
 
 
@@ -197,7 +216,9 @@ def _literal(draw: random.Random, package: bytes) -> bytes:
     places = list(_places(content, b": "))
     start = draw.choice(places) + 2
     end = min(
-        place for place in (content.find(mark, start) for mark in (b",", b"}", b"\n")) if place > 0
+        place
+        for place in (content.find(mark, start) for mark in (b",", b"}", b"\n"))
+        if place > 0
     )
     members[name] = content[:start] + draw.choice(_LITERALS) + content[end:]
     return rehashed(members) if draw.random() < 0.7 else zip_bytes(members)
@@ -224,7 +245,9 @@ def _values(draw: random.Random, package: bytes) -> bytes:
 def _change(draw: random.Random, value: Any) -> None:
     """Changes one place in lists and objects."""
     while isinstance(value, dict | list) and value:
-        key = draw.choice(list(value) if isinstance(value, dict) else list(range(len(value))))
+        key = draw.choice(
+            list(value) if isinstance(value, dict) else list(range(len(value)))
+        )
         inner = value[key]
         if isinstance(inner, dict | list) and inner and draw.random() < 0.9:
             value = inner
@@ -233,15 +256,23 @@ def _change(draw: random.Random, value: Any) -> None:
         if how < 0.2:
             del value[key]
         elif how < 0.4 and isinstance(value, dict):
-            value[draw.choice(("", "x", "__class__", "a" * 300, "\u202e", "id", "value"))] = inner
+            value[
+                draw.choice(("", "x", "__class__", "a" * 300, "\u202e", "id", "value"))
+            ] = inner
         else:
             value[key] = _other(draw, inner)
         return
 
 
 def _other(draw: random.Random, value: Any) -> Any:
-    if isinstance(value, float | int) and not isinstance(value, bool) and draw.random() < 0.6:
-        return draw.choice((value + 1, value * 1.0000001 + 1e-7, -value - 1, 0, 1e18, 10**30, 0.5))
+    if (
+        isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and draw.random() < 0.6
+    ):
+        return draw.choice(
+            (value + 1, value * 1.0000001 + 1e-7, -value - 1, 0, 1e18, 10**30, 0.5)
+        )
     return draw.choice((*_OTHER, {"value": value}, [value] * 3))
 
 
@@ -264,7 +295,9 @@ def _lines(draw: random.Random, package: bytes) -> bytes:
         lines[number] = b'{"task": "' + b"a" * (1 << 21) + b'"}\n'
     elif how == 5:
         lines += [
-            draw.choice((b"\n", b"{}\n", b"[]\n", b"1\n", b'"\n', b'{"task": "medcalc"}\n'))
+            draw.choice(
+                (b"\n", b"{}\n", b"[]\n", b"1\n", b'"\n', b'{"task": "medcalc"}\n')
+            )
         ] * draw.choice((1, 400_000))
     elif how == 6:
         lines[number] = b'{"a": ' + b'[1, "' + b'\\"' * 200_000 + b"]}\n"
@@ -301,7 +334,9 @@ _MUTATIONS: Final[tuple[Callable[[random.Random, bytes], bytes], ...]] = (
 )  # fmt: skip
 
 
-def hostile_packages(sound: bytes, count: int, *, seed: int) -> Iterator[tuple[str, bytes]]:
+def hostile_packages(
+    sound: bytes, count: int, *, seed: int
+) -> Iterator[tuple[str, bytes]]:
     """Makes packages of a sound one.
 
     Args:
@@ -322,7 +357,9 @@ def try_package(content: bytes) -> str:
     """Reads a package; `taken`, or the reason. Whatever else is raised is a fault, and so is what is taken and no JSON."""
     try:
         package = read_package(content)
-        json.dumps([package.results, package.verdicts, package.answers], allow_nan=False)
+        json.dumps(
+            [package.results, package.verdicts, package.answers], allow_nan=False
+        )
     except PackageError as error:
         text = str(error)
         if not text.isascii() or "\n" in text or len(text) > 1500:
@@ -347,7 +384,9 @@ class Guard:
             ("subprocess", "socket.", "os.remove", "os.rename", "os.mkdir", "os.system")
         )
         if forbidden or (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+            event == "open"
+            and isinstance(arguments[2], int)
+            and arguments[2] & _WRITING
         ):
             raise AssertionError(f"reading a package did {event} {arguments!r:.200}")
 
@@ -355,13 +394,18 @@ class Guard:
 def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
     from medical_tasks.data.fetching import build_dataset
-    from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
+    from medical_tasks.leaderboard.submission_package.contents import (
+        Submitter,
+        VerifyOptions,
+    )
     from medical_tasks.leaderboard.submission_package.package_file import write_package
 
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         for dataset in ("medcalc_bench", "kqa"):
-            build_dataset(dataset, source=None, config="demo", out=place / "data" / dataset)
+            build_dataset(
+                dataset, source=None, config="demo", out=place / "data" / dataset
+            )
         out = place / "run"
         medical_tasks.run(
             "medcalc,kqa",
@@ -374,7 +418,11 @@ def _made() -> bytes:
         out = place / "made.zip"
         options = VerifyOptions(data=place / "data")
         write_package(
-            place / "run", out, Submitter(model="Made"), options=options, allow_partial=True
+            place / "run",
+            out,
+            Submitter(model="Made"),
+            options=options,
+            allow_partial=True,
         )
         return out.read_bytes()
 

@@ -2,9 +2,11 @@
 
     python measurements/peer_medcalc.py --source test_data.csv [--wheel medhelm-0.8.0-py3-none-any.whl] [--venv FOLDER]
 
-Their wheel and the few packages that its metric imports go into an environment of their own (79 MB), from the package index or
-from `--wheel`. Each gold answer is handed to their `MedCalcBenchMetric` as the model's completion, with the instance that their
-scenario makes of the row (that module itself needs `datasets`), and to our `accuracy` as the reply.
+Their wheel and the few packages that its metric imports go into an environment of their
+own (79 MB), from the package index or from `--wheel`. Each gold answer is handed to
+their `MedCalcBenchMetric` as the model's completion, with the instance that their
+scenario makes of the row (that module itself needs `datasets`), and to our `accuracy`
+as the reply.
 """
 
 from __future__ import annotations
@@ -20,10 +22,9 @@ from pathlib import Path
 
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
-# What the metric's module and its base classes import, of any version; torch and the rest of the wheel's requirements do without.
-IMPORTS = (
-    "cattrs colorlog dacite filelock mako pyhocon pyyaml retrying sqlitedict tqdm zstandard".split()
-)
+# What the metric's module and its base classes import, of any version; torch and the
+# rest of the wheel's requirements do without.
+IMPORTS = "cattrs colorlog dacite filelock mako pyhocon pyyaml retrying sqlitedict tqdm zstandard".split()
 METRIC_SHA256 = "daf884098123f32eb9ff0e4c3c7dbde59d4e80b4cdae03ff88ccf361281cda14"
 
 THEIRS = """
@@ -57,7 +58,11 @@ def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[floa
     subprocess.run([*install, *IMPORTS], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
     told = subprocess.run(
-        [python, "-c", THEIRS], input=json.dumps(rows), capture_output=True, text=True, check=True
+        [python, "-c", THEIRS],
+        input=json.dumps(rows),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     digest, marks = told.stdout.splitlines()[-2:]
     if digest != METRIC_SHA256:
@@ -71,9 +76,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--source", type=Path, required=True, help="the authors' CSV file of v1.0")
     parser.add_argument(
-        "--wheel", default="medhelm==0.8.0", help="the wheel, instead of the package index"
+        "--source", type=Path, required=True, help="the authors' CSV file of v1.0"
+    )
+    parser.add_argument(
+        "--wheel",
+        default="medhelm==0.8.0",
+        help="the wheel, instead of the package index",
     )
     parser.add_argument("--venv", type=Path, help="folder to keep the environment in")
     given = parser.parse_args()
@@ -85,12 +94,16 @@ def main() -> None:
     for row, mark in zip(rows, theirs, strict=True):
         gold = row["Ground Truth Answer"]
         limits = {"lower": row["Lower Limit"], "upper": row["Upper Limit"]}
-        right = decide(gold, calculator_id=int(row["Calculator ID"]), gold=gold, **limits).correct
+        right = decide(
+            gold, calculator_id=int(row["Calculator ID"]), gold=gold, **limits
+        ).correct
         for name in (row["Category"], "all"):
             golds[name] += 1
             peer[name] += int(mark)
             ours[name] += right
-    print(f"{'gold answers':<13} {'number':>6} {'medhelm 0.8.0':>14} {'medical-tasks':>14}")
+    print(
+        f"{'gold answers':<13} {'number':>6} {'medhelm 0.8.0':>14} {'medical-tasks':>14}"
+    )
     for name in sorted(golds, key=lambda name: (name == "all", name)):
         print(f"{name:<13} {golds[name]:>6,} {peer[name]:>14,} {ours[name]:>14,}")
 

@@ -2,9 +2,10 @@
 
     OMP_NUM_THREADS=1 python measurements/plan_power.py [draws]
 
-The number of items that `plan` gives is drawn again and again, and tested by `compare_columns`' test
-of such a metric. 0.80 is said; with 20,000 draws a share is known to 0.3 points. `at_least` is
-also counted exactly, as `plan` does. Margins and past runs are drawn 1,000 times (1.3 points).
+The number of items that `plan` gives is drawn again and again, and tested by
+`compare_columns`' test of such a metric. 0.80 is said; with 20,000 draws a share is
+known to 0.3 points. `at_least` is also counted exactly, as `plan` does. Margins and
+past runs are drawn 1,000 times (1.3 points).
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import sys
 import numpy as np
 
 from medical_tasks.comparison.gate_risk import Limit
-from medical_tasks.comparison.planning import Goal, Needed, needed_as_assumed, needed_from_runs
+from medical_tasks.comparison.planning import (
+    Goal,
+    Needed,
+    needed_as_assumed,
+    needed_from_runs,
+)
 from medical_tasks.comparison.statistics import Columns, compare_columns
 from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.means import proportion_interval
@@ -38,14 +44,22 @@ def columns(first: Floats, second: Floats, kind: MetricKind, size: int = 1) -> C
 
 
 def pair(
-    generator: np.random.Generator, items: int, accuracy: float, difference: float, agreement: float
+    generator: np.random.Generator,
+    items: int,
+    accuracy: float,
+    difference: float,
+    agreement: float,
 ) -> tuple[Floats, Floats]:
     """Two models that are right or wrong: the second is right more often by the difference."""
     apart = 1.0 - agreement
     ahead, behind = (apart + difference) / 2.0, (apart - difference) / 2.0
     both = accuracy - behind
-    outcome = generator.choice(4, items, p=[both, ahead, behind, 1.0 - both - ahead - behind])
-    return np.isin(outcome, (0, 2)).astype(float), np.isin(outcome, (0, 1)).astype(float)
+    outcome = generator.choice(
+        4, items, p=[both, ahead, behind, 1.0 - both - ahead - behind]
+    )
+    return np.isin(outcome, (0, 2)).astype(float), np.isin(outcome, (0, 1)).astype(
+        float
+    )
 
 
 def differences(draws: int) -> None:
@@ -56,16 +70,24 @@ def differences(draws: int) -> None:
         (0.2, 0.5, 0.9), (0.03, 0.05, 0.1), (0.6, 0.8, 0.9)
     ):
         apart = 1.0 - agreement
-        least = accuracy - (apart - difference) / 2.0, 1.0 - accuracy - (apart + difference) / 2.0
+        least = (
+            accuracy - (apart - difference) / 2.0,
+            1.0 - accuracy - (apart + difference) / 2.0,
+        )
         if apart < difference or min(least) < 0.0:
             continue
-        items = needed_as_assumed(Goal("difference", difference, apart=apart), 1).clusters
+        items = needed_as_assumed(
+            Goal("difference", difference, apart=apart), 1
+        ).clusters
         found = 0
         for number in range(draws):
             a, b = pair(generator, items, accuracy, difference, agreement)
             p = mcnemar(a, b).p_exact
             if number < 3:
-                assert compare_columns(columns(a, b, "proportion"), resamples=100)["p"] == p
+                assert (
+                    compare_columns(columns(a, b, "proportion"), resamples=100)["p"]
+                    == p
+                )
             found += p < 0.05
         print(
             f"{accuracy:8} {difference:11} {agreement:10} {items:7} {found / draws:17.3f}",
@@ -77,7 +99,13 @@ def limits(draws: int) -> None:
     """A gate's at_least, by Wilson's interval."""
     print("\nat least   true   items  GO")
     generator = np.random.default_rng(2)
-    for limit, truth in ((0.2, 0.25), (0.5, 0.6), (0.8, 0.85), (0.9, 0.95), (0.95, 0.98)):
+    for limit, truth in (
+        (0.2, 0.25),
+        (0.5, 0.6),
+        (0.8, 0.85),
+        (0.9, 0.95),
+        (0.95, 0.98),
+    ):
         items = needed_as_assumed(Goal("at_least", limit, truth=truth), 1).clusters
         counts = np.unique(generator.binomial(items, truth, draws), return_counts=True)
         said = 0
@@ -92,7 +120,9 @@ def margins(draws: int) -> None:
     print("\n  margin  agreement   items  GO")
     generator = np.random.default_rng(3)
     for margin, agreement in ((0.1, 0.6), (0.1, 0.9), (0.05, 0.8)):
-        items = needed_as_assumed(Goal("margin", margin, apart=1.0 - agreement), 1).clusters
+        items = needed_as_assumed(
+            Goal("margin", margin, apart=1.0 - agreement), 1
+        ).clusters
         said = 0
         for _ in range(draws):
             made = compare_columns(
@@ -111,12 +141,16 @@ def past_runs(draws: int) -> None:
         """Notes of four items, which two models have right together more often than not."""
         ease = generator.normal(0.0, 1.0, clusters).repeat(4)
         noise = generator.normal(0.0, 1.0, (2, 4 * clusters))
-        return (ease + noise[0] > 0.0).astype(float), (ease + noise[1] > -0.19).astype(float)
+        return (ease + noise[0] > 0.0).astype(float), (ease + noise[1] > -0.19).astype(
+            float
+        )
 
     def means(clusters: int) -> tuple[Floats, Floats]:
         """Shares of statements, most of which are near 1."""
         ease = generator.beta(4.0, 1.5, clusters)
-        first, second = (generator.binomial(8, ease**power) / 8.0 for power in (1.0, 0.8))
+        first, second = (
+            generator.binomial(8, ease**power) / 8.0 for power in (1.0, 0.8)
+        )
         return first, second
 
     for name, made, kind, size in (
@@ -128,10 +162,15 @@ def past_runs(draws: int) -> None:
         past = columns(*made(2_000), kind, size)  # type: ignore[arg-type]
         needed: Needed = needed_from_runs(Goal("difference", truth), past)
         found = sum(
-            compare_columns(columns(*made(needed.clusters), kind, size), resamples=400)["p"] < 0.05  # type: ignore[arg-type]
+            compare_columns(columns(*made(needed.clusters), kind, size), resamples=400)[
+                "p"
+            ]
+            < 0.05  # type: ignore[arg-type]
             for _ in range(draws)
         )
-        print(f"{name:38} {needed.clusters:9} {found / draws:.3f} (difference {truth:.3f})")
+        print(
+            f"{name:38} {needed.clusters:9} {found / draws:.3f} (difference {truth:.3f})"
+        )
 
 
 if __name__ == "__main__":

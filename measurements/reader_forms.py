@@ -2,9 +2,10 @@
 
     python -m measurements.reader_forms [--misses development]
 
-`reader_forms.json` holds replies by reader and kind, each with what a person reads at once, or that nothing can be told. They
-were written before the readers were changed to read them. A hash of the text puts each into one of two halves: readers were
-developed on the misses of the first alone, and the second says what to expect of other replies.
+`reader_forms.json` holds replies by reader and kind, each with what a person reads at
+once, or that nothing can be told. They were written before the readers were changed to
+read them. A hash of the text puts each into one of two halves: readers were developed
+on the misses of the first alone, and the second says what to expect of other replies.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def verdict(read: Callable[[str], Any], text: str) -> Any:
 def citations(text: str) -> Any:
     """The known sentences that an answer cites; an unknown one is as good as none."""
     answer = read_answer(text, SENTENCES)
-    if getattr(answer, "unclear", "") or any(cited not in SENTENCES for cited in answer.citations):
+    if getattr(answer, "unclear", "") or any(
+        cited not in SENTENCES for cited in answer.citations
+    ):
         return NOTHING
     return list(answer.citations)
 
@@ -116,14 +119,18 @@ def outcome(form: Form) -> str:
     found = READERS[form.reader](form.text)
     if found is NOTHING and form.means is not NOTHING:
         return "unread"
-    same = found is form.means if NOTHING in (found, form.means) else found == form.means
+    same = (
+        found is form.means if NOTHING in (found, form.means) else found == form.means
+    )
     return "read" if same else "false"
 
 
 def main() -> None:
     """Prints the table, and the misses of a half where they are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--misses", choices=HALVES, help="list the forms of a half that are missed")
+    parser.add_argument(
+        "--misses", choices=HALVES, help="list the forms of a half that are missed"
+    )
     options = parser.parse_args()
 
     counts: dict[tuple[str, str], Counter[str]] = {}
@@ -136,12 +143,16 @@ def main() -> None:
             counts.setdefault(row, Counter())[f"{form.half} {said}"] += 1
         if form.half == options.misses and said != "read":
             print(f"{form.reader}, {form.kind}: {said}: {form.text!r}")
-    heads = "".join(f"{f'{half}: read':>20}{'unread':>8}{'false':>7}" for half in HALVES)
+    heads = "".join(
+        f"{f'{half}: read':>20}{'unread':>8}{'false':>7}" for half in HALVES
+    )
     print(f"{'reader: kind':44}{heads}")
     for (reader, kind), told in sorted(counts.items()):
         cells = ""
         for half in HALVES:
-            read, unread, false = (told[f"{half} {said}"] for said in ("read", "unread", "false"))
+            read, unread, false = (
+                told[f"{half} {said}"] for said in ("read", "unread", "false")
+            )
             cells += f"{f'{read}/{read + unread + false}':>20}{unread:>8}{false:>7}"
         print(f"{f'{reader}: {kind}':44}{cells}")
 

@@ -1,8 +1,9 @@
 """What an authors' script and `medical-tasks` ask one server on this machine, compared request by request.
 
-Both sides are programs as they are: the authors' script runs in a Python that has the client library it was written for, and
-reaches the server by the environment variables of that library. The server keeps every request. A request is its roles and its
-texts; what else is in a body (model, temperature, limits) is listed by `parameters`.
+Both sides are programs as they are: the authors' script runs in a Python that has the
+client library it was written for, and reaches the server by the environment variables
+of that library. The server keeps every request. A request is its roles and its texts;
+what else is in a body (model, temperature, limits) is listed by `parameters`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def official_options(description: str | None, **numbers: int) -> argparse.Namesp
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkout", type=lambda path: Path(path).resolve())
-    parser.add_argument("--python", type=lambda path: Path(path).absolute(), required=True)
+    parser.add_argument(
+        "--python", type=lambda path: Path(path).absolute(), required=True
+    )
     for name, usual in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=usual)
     return parser.parse_args()
@@ -81,12 +84,17 @@ def official_options(description: str | None, **numbers: int) -> argparse.Namesp
 
 def content(call: Call) -> bytes:
     """The roles and texts of a request."""
-    messages = [(message["role"], message["content"]) for message in call.body["messages"]]
+    messages = [
+        (message["role"], message["content"]) for message in call.body["messages"]
+    ]
     return json.dumps(messages, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def compare(
-    theirs: Iterable[Call], ours: Iterable[Call], *, by: Callable[[Call], bytes] = content
+    theirs: Iterable[Call],
+    ours: Iterable[Call],
+    *,
+    by: Callable[[Call], bytes] = content,
 ) -> Compared:
     """Compares requests by the bytes of their roles and texts, or of what `by` takes of them."""
     asked, sent = Counter(map(by, theirs)), Counter(map(by, ours))
@@ -110,7 +118,9 @@ def parameters(calls: Iterable[Call]) -> str:
         for name, value in call.body.items():
             if name != "messages":
                 values.setdefault(name, set()).add(json.dumps(value))
-    return "; ".join(f"{name} {' or '.join(sorted(values[name]))}" for name in sorted(values))
+    return "; ".join(
+        f"{name} {' or '.join(sorted(values[name]))}" for name in sorted(values)
+    )
 
 
 def recording(answer: Callable[[Call], str]) -> FaultServer:
@@ -132,19 +142,36 @@ def run_authors(
     _run(command, folder, {**kept, "PYTHONUTF8": "1", **environment}, allowed=(0,))
 
 
-def run_ours(*words: str | Path, server: FaultServer | None = None, folder: Path) -> None:
+def run_ours(
+    *words: str | Path, server: FaultServer | None = None, folder: Path
+) -> None:
     """Runs `medical-tasks`; `openai-api/local/NAME` is the server. Unscored items (exit code 5) are part of what is compared."""
-    place = {} if server is None else {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"}
+    place = (
+        {}
+        if server is None
+        else {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"}
+    )
     root = str(Path(__file__).resolve().parents[1])
-    environment = {**os.environ, "PYTHONPATH": root, "MEDICAL_TASKS_HOME": str(folder), **place}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": root,
+        "MEDICAL_TASKS_HOME": str(folder),
+        **place,
+    }
     command = [sys.executable, "-m", "medical_tasks", *map(str, words)]
     _run(command, folder, environment, allowed=(0, 5))
 
 
 def _run(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], *, allowed: Sequence[int]
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    allowed: Sequence[int],
 ) -> None:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True
+    )
     if done.returncode not in allowed:
         raise SystemExit(
             f"{' '.join(command[-8:])} ended with {done.returncode}:\n{done.stderr[-4000:]}"
@@ -153,7 +180,9 @@ def _run(
 
 def results_of(folder: Path, task: str) -> dict[str, Any]:
     """The metrics of a task that `medical-tasks` wrote."""
-    entry = json.loads((folder / "results.json").read_text(encoding="utf-8"))["tasks"][task]
+    entry = json.loads((folder / "results.json").read_text(encoding="utf-8"))["tasks"][
+        task
+    ]
     metrics: dict[str, Any] = entry["metrics"]
     return metrics
 

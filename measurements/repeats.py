@@ -2,8 +2,9 @@
 
     OMP_NUM_THREADS=1 python measurements/repeats.py [simulations per row]
 
-An item is right with a chance of its own: beta, of mean `right`, so that answers to one item correlate by `alike`; half of that is
-its cluster's. A run moves every chance p by 4p(1-p) times a triangular number within 2 `run`, and leaves the mean where it was. Of
+An item is right with a chance of its own: beta, of mean `right`, so that answers to one
+item correlate by `alike`; half of that is its cluster's. A run moves every chance p by
+4p(1-p) times a triangular number within 2 `run`, and leaves the mean where it was. Of
 two votes, each is wrong with chance 0.1. Standard deviations are root mean squares.
 """
 
@@ -44,12 +45,17 @@ def main(simulations: int) -> None:
         (200, 1, 3, 0.7, 0.6, 0.0, 2),
         (300, 5, 3, 0.7, 0.6, 0.05, 2),
     ):
-        found, held = simulated(generator, simulations, n, size, k, right, alike, run, votes)
+        found, held = simulated(
+            generator, simulations, n, size, k, right, alike, run, votes
+        )
         total = right * (1 - right)
         seen = (1 - 2 * WRONG) ** 2 if votes > 1 else 1.0
-        planted = np.sqrt([seen * total * alike, seen * total * (1 - alike), WRONG * (1 - WRONG)])
+        planted = np.sqrt(
+            [seen * total * alike, seen * total * (1 - alike), WRONG * (1 - WRONG)]
+        )
         told = " | ".join(
-            f"{f:11.3f} {p:8.3f}" for f, p in zip(found[: votes + 1], planted, strict=False)
+            f"{f:11.3f} {p:8.3f}"
+            for f, p in zip(found[: votes + 1], planted, strict=False)
         )
         print(
             f"{n:5d} {size:4d} {k:2d} {right:5.2f} {alike:5.1f} {run:4.2f} {votes:5d} | {told} | {held[0]:.3f} {held[1]:.3f}",
@@ -81,15 +87,24 @@ def simulated(
             ],
             2,
         )
-        found, split = repeats(said[:, :, :1], clusters=clusters), repeats(said, clusters=clusters)
-        variances += np.nan_to_num(np.square([split.sd_items, split.sd_run, split.sd_judge]))
+        found, split = (
+            repeats(said[:, :, :1], clusters=clusters),
+            repeats(said, clusters=clusters),
+        )
+        variances += np.nan_to_num(
+            np.square([split.sd_items, split.sd_run, split.sd_judge])
+        )
         answered = np.repeat(np.arange(n) // size, k).tolist()
         whole = proportion_interval(said[:, :, 0].reshape(-1), clusters=answered)
         alone = proportion_interval(said[:, 0, 0], clusters=clusters)
         low, high = (
-            math.hypot(whole.value - end, found.margin) for end in (whole.ci_low, whole.ci_high)
+            math.hypot(whole.value - end, found.margin)
+            for end in (whole.ci_low, whole.ci_high)
         )
-        held += [-high <= whole.value - truth <= low, alone.ci_low <= truth <= alone.ci_high]
+        held += [
+            -high <= whole.value - truth <= low,
+            alone.ci_low <= truth <= alone.ci_high,
+        ]
     return np.sqrt(variances / simulations), held / simulations
 
 
@@ -110,14 +125,16 @@ def drawn(
         chance = np.repeat(
             generator.beta(right * strength, (1 - right) * strength, n // size), size
         )
-        # What the cluster leaves: E[chance (1 - chance)] = right (1 - right) (1 - shared).
+        # What the cluster leaves: E[chance (1 - chance)] = right (1 - right) (1 -
+        # shared).
     own = (alike - shared) / (1 - shared)
     strength = (1 - own) / own
     chance = np.clip(chance, 1e-6, 1 - 1e-6)
     chance = generator.beta(chance * strength, (1 - chance) * strength)
     moved = generator.triangular(-2 * run, 0, 2 * run, k) if run else np.zeros(k)
     right_ones: npt.NDArray[np.bool_] = (
-        generator.random((n, k)) < chance[:, None] + 4 * (chance * (1 - chance))[:, None] * moved
+        generator.random((n, k))
+        < chance[:, None] + 4 * (chance * (1 - chance))[:, None] * moved
     )
     return right_ones
 

@@ -2,8 +2,9 @@
 
     python measurements/report_page.py [--items 2000] [--repeats 5]
 
-Needs the extra `browser` and Chromium (`CHROMIUM` names it where it is not on the path). Times are the page's own
-(`performance.now()`), from the key to the next frame that is painted.
+Needs the extra `browser` and Chromium (`CHROMIUM` names it where it is not on the
+path). Times are the page's own (`performance.now()`), from the key to the next frame
+that is painted.
 """
 
 from __future__ import annotations
@@ -50,7 +51,13 @@ def large_table(rows: int) -> str:
         id="large",
         columns=columns,
         rows=[
-            Row([f"model-{n:04d}", *metric_cells(metric(n % 97 / 97, 500)), f"group {n % 7}"])
+            Row(
+                [
+                    f"model-{n:04d}",
+                    *metric_cells(metric(n % 97 / 97, 500)),
+                    f"group {n % 7}",
+                ]
+            )
             for n in range(rows)
         ],
         caption="Entries",
@@ -61,7 +68,9 @@ def large_table(rows: int) -> str:
 
 
 def typed(page: Any, field: str, texts: list[str], repeats: int) -> str:
-    times = [page.evaluate(TYPED, [field, text]) for _ in range(repeats) for text in texts]
+    times = [
+        page.evaluate(TYPED, [field, text]) for _ in range(repeats) for text in texts
+    ]
     scripted, painted = zip(*times, strict=True)
     return (
         f"script {statistics.median(scripted):.0f} ms median, {max(scripted):.0f} ms most; "
@@ -79,7 +88,8 @@ def main() -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-gpu", "--disable-quic"],
         )
         report = sample_report(items=40)
         large = type(report)(

@@ -2,9 +2,10 @@
 
     python measurements/retrieval.py [CHUNKS]
 
-Writes an invented corpus of CHUNKS passages (default 100,000) of 150 words into a temporary folder: words are drawn from a
-vocabulary of 60,000 by Zipf's law, as in real text. Then times reading it, building the index, and the demo's questions
-beside questions of ten frequent words each, the worst case.
+Writes an invented corpus of CHUNKS passages (default 100,000) of 150 words into a
+temporary folder: words are drawn from a vocabulary of 60,000 by Zipf's law, as in real
+text. Then times reading it, building the index, and the demo's questions beside
+questions of ten frequent words each, the worst case.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def write_corpus(folder: Path, chunks: int) -> list[str]:
         "tablet",
         "skin",
     ]
-    words = np.array([*frequent, *(f"w{number}" for number in range(VOCABULARY - len(frequent)))])
+    words = np.array(
+        [*frequent, *(f"w{number}" for number in range(VOCABULARY - len(frequent)))]
+    )
     weights = 1 / np.arange(2, VOCABULARY + 2)
     weights /= weights.sum()
     per_file = 1000
@@ -49,7 +52,9 @@ def write_corpus(folder: Path, chunks: int) -> list[str]:
             words, size=(min(per_file, chunks - start), CHUNK_WORDS), p=weights
         )
         text = "\n\n".join(" ".join(passage) for passage in drawn)
-        (folder / f"part-{start // per_file:05d}.txt").write_text(text, encoding="utf-8")
+        (folder / f"part-{start // per_file:05d}.txt").write_text(
+            text, encoding="utf-8"
+        )
     return frequent
 
 
@@ -60,10 +65,14 @@ def main() -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start = time.perf_counter()
         passages = list(chunk_documents(read_documents(Path(scratch)), CHUNK_WORDS))
-        print(f"read and cut   {len(passages):>9,} passages {time.perf_counter() - start:8.2f} s")
+        print(
+            f"read and cut   {len(passages):>9,} passages {time.perf_counter() - start:8.2f} s"
+        )
         start = time.perf_counter()
         index = Index(passages)
-        print(f"index                                   {time.perf_counter() - start:8.2f} s")
+        print(
+            f"index                                   {time.perf_counter() - start:8.2f} s"
+        )
     for label, questions in (
         ("the demo's questions", [str(row["question"]) for row in demo_rows()]),
         ("ten frequent words", [" ".join(frequent)]),

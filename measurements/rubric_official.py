@@ -2,10 +2,12 @@
 
     python -m measurements.rubric_official CHECKOUT [--python PYTHON] [--sets 20]
 
-CHECKOUT is a checkout of openai/simple-evals, a folder whose name Python can import (simple_evals). PYTHON has what its
-`healthbench_eval.py` imports; of `blobfile`, which downloads, a name is enough. Its `grade_sample` and
-`_aggregate_get_clipped_mean` get invented conversations, in the published form, and a judge that decides by the hash of
-what it is asked. Ours reads the same file, and its server decides alike: a prompt that differs by a letter would tell.
+CHECKOUT is a checkout of openai/simple-evals, a folder whose name Python can import
+(simple_evals). PYTHON has what its `healthbench_eval.py` imports; of `blobfile`, which
+downloads, a name is enough. Its `grade_sample` and `_aggregate_get_clipped_mean` get
+invented conversations, in the published form, and a judge that decides by the hash of
+what it is asked. Ours reads the same file, and its server decides alike: a prompt that
+differs by a letter would tell.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def conversation(chance: random.Random, name: str) -> dict[str, object]:
     rubrics = [
         {
             "criterion": f"Says {chance.random()}\nand such as this.",
-            "points": chance.choice((-9, -5, -2, 1, 3, 7, 10)) if n else chance.randint(1, 10),
+            "points": chance.choice((-9, -5, -2, 1, 3, 7, 10))
+            if n
+            else chance.randint(1, 10),
             "tags": [
                 chance.choice(("level:cluster", "level:example")),
                 f"axis:{chance.choice(AXES.split())}",
@@ -79,7 +83,8 @@ def conversation(chance: random.Random, name: str) -> dict[str, object]:
         ],
         "ideal_completions_data": None,
         "prompt": [
-            {"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(turns)
+            {"role": ("user", "assistant")[n % 2], "content": text}
+            for n, text in enumerate(turns)
         ],
         "prompt_id": name,
         "rubrics": rubrics,
@@ -108,7 +113,9 @@ def quietly(*words: str) -> None:
 
 def our_figures(folder: Path, checkout: Path, seed: int) -> dict[str, float | None]:
     """What `medical-tasks score` makes of the answers, under the authors' names."""
-    source, answers, out = (str(folder / name) for name in ("rows.jsonl", "answers.jsonl", "run"))
+    source, answers, out = (
+        str(folder / name) for name in ("rows.jsonl", "answers.jsonl", "run")
+    )
     quietly("build", "medical_rubric", "--config", "full", "--source", source)
     with FaultServer(answer=judged) as server:
         os.environ["JUDGING_BASE_URL"] = server.base_url
@@ -141,10 +148,14 @@ def main() -> None:
                 "MEDICAL_TASKS_DATA": str(folder / "data"),
                 "JUDGING_API_KEY": "none",
             }
-            rows = [conversation(chance, f"{seed}-{n}") for n in range(chance.randint(2, 40))]
+            rows = [
+                conversation(chance, f"{seed}-{n}")
+                for n in range(chance.randint(2, 40))
+            ]
             write_lines(folder / "rows.jsonl", rows)
             answers = [
-                {"id": row["prompt_id"], "response": f"Reply {chance.random()}"} for row in rows
+                {"id": row["prompt_id"], "response": f"Reply {chance.random()}"}
+                for row in rows
             ]
             write_lines(folder / "answers.jsonl", answers)
             command = [given.python, "-c", DRIVER, str(checkout), str(folder)]

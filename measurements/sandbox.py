@@ -35,9 +35,13 @@ def main() -> None:
     )
     for workers in (2, 4):
         with ThreadPoolExecutor(max_workers=workers) as pool:
-            seconds = timed(lambda pool=pool: list(pool.map(run_code, [PROGRAM] * count)))  # type: ignore[misc]
+            seconds = timed(
+                lambda pool=pool: list(pool.map(run_code, [PROGRAM] * count))
+            )  # type: ignore[misc]
         print(f"{workers} at once: {seconds / count * 1000:.0f} ms a program")
-    print(f"{count} programs, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{count} programs, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
     python -m measurements.score_command --source test_data_v1.csv --other CHECKOUT [--runs N]
 
-The golds of the authors' CSV are answered as objects ("objects") and by their explanations, as running
-text ("prose"). Each run is a process of its own; the two checkouts take turns, and the median of the
-pairs' ratios of user time is printed. With --no-bytecode Python compiles every module anew, as where
-`PYTHONDONTWRITEBYTECODE` is set and nothing was compiled before.
+The golds of the authors' CSV are answered as objects ("objects") and by their
+explanations, as running text ("prose"). Each run is a process of its own; the two
+checkouts take turns, and the median of the pairs' ratios of user time is printed. With
+--no-bytecode Python compiles every module anew, as where `PYTHONDONTWRITEBYTECODE` is
+set and nothing was compiled before.
 """
 
 from __future__ import annotations
@@ -35,13 +36,19 @@ def write_answers(source: Path, folder: Path) -> dict[str, Path]:
             for row in rows:
                 answer = json.dumps({"answer": row["Ground Truth Answer"]})
                 text = answer if name == "objects" else row["Ground Truth Explanation"]
-                file.write(json.dumps({"id": row["Row Number"], "response": text}) + "\n")
+                file.write(
+                    json.dumps({"id": row["Row Number"], "response": text}) + "\n"
+                )
     return files
 
 
 def environment(tree: Path, cache: Path, *, bytecode: bool) -> dict[str, str]:
     """What a command of a checkout runs in."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTHON")
+    }
     kept |= {"PYTHONPATH": str(tree), "PYTHONPYCACHEPREFIX": str(cache)}
     return kept if bytecode else {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -49,17 +56,25 @@ def environment(tree: Path, cache: Path, *, bytecode: bool) -> dict[str, str]:
 def user_seconds(command: list[str], variables: dict[str, str], folder: Path) -> float:
     """User time of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run(command, env=variables, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        command, env=variables, cwd=folder, stdout=subprocess.DEVNULL, check=True
+    )
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def main() -> None:
     """Prints a line for each file of answers."""
-    parser = argparse.ArgumentParser(description="Times `score medcalc` beside another checkout.")
-    parser.add_argument("--source", type=Path, required=True, help="the authors' test_data_v1.csv")
+    parser = argparse.ArgumentParser(
+        description="Times `score medcalc` beside another checkout."
+    )
+    parser.add_argument(
+        "--source", type=Path, required=True, help="the authors' test_data_v1.csv"
+    )
     parser.add_argument("--other", type=Path, required=True, help="another checkout")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--no-bytecode", action="store_true", help="compile modules in every run")
+    parser.add_argument(
+        "--no-bytecode", action="store_true", help="compile modules in every run"
+    )
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as name:
@@ -73,16 +88,30 @@ def main() -> None:
         verb = [sys.executable, "-m", "medical_tasks"]
         config = ["--config", "v1.0"]
         for tree in trees:
-            build = ["build", "medcalc_bench", "--source", str(options.source.resolve())]
+            build = [
+                "build",
+                "medcalc_bench",
+                "--source",
+                str(options.source.resolve()),
+            ]
             out = ["--out", f"data-{tree}/medcalc_bench"]
             user_seconds([*verb, *build, *config, *out], variables[tree], folder)
         for answers, path in write_answers(options.source, folder).items():
             times: dict[str, list[float]] = {tree: [] for tree in trees}
             for number in range(options.runs + 1):
                 for tree in trees:
-                    score = ["score", "medcalc", "--responses", str(path), "--data", f"data-{tree}"]
+                    score = [
+                        "score",
+                        "medcalc",
+                        "--responses",
+                        str(path),
+                        "--data",
+                        f"data-{tree}",
+                    ]
                     out = ["--out", f"out-{answers}-{tree}-{number}"]
-                    took = user_seconds([*verb, *score, *config, *out], variables[tree], folder)
+                    took = user_seconds(
+                        [*verb, *score, *config, *out], variables[tree], folder
+                    )
                     if number:  # the first one of each fills the caches
                         times[tree].append(took)
             pairs = zip(times["this"], times["other"], strict=True)

@@ -2,9 +2,10 @@
 
     python measurements/startup.py [ENVIRONMENT]
 
-Times whole processes: `--help`, `list` and `doctor`, beside `python -c pass` and beside importing the libraries that are
-put off (datasets, torch). With the folder of a virtual environment as argument, uses its interpreter and adds up the sizes
-of its installed packages; make a fresh one with `pip install .` to see the core.
+Times whole processes: `--help`, `list` and `doctor`, beside `python -c pass` and beside
+importing the libraries that are put off (datasets, torch). With the folder of a virtual
+environment as argument, uses its interpreter and adds up the sizes of its installed
+packages; make a fresh one with `pip install .` to see the core.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def seconds(command: list[str]) -> list[float]:
         done = subprocess.run(command, capture_output=True, check=False)
         times.append(time.perf_counter() - start)
         if done.returncode not in (0, 3):
-            raise SystemExit(f"{command}: exit {done.returncode}: {done.stderr.decode()[-500:]}")
+            raise SystemExit(
+                f"{command}: exit {done.returncode}: {done.stderr.decode()[-500:]}"
+            )
     return times
 
 
@@ -64,7 +67,9 @@ def main() -> None:
     if environment:
         (packages,) = environment.glob("lib/python*/site-packages")
         tools = sum(
-            megabytes(path) for name in ("pip", "setuptools") for path in packages.glob(f"{name}*")
+            megabytes(path)
+            for name in ("pip", "setuptools")
+            for path in packages.glob(f"{name}*")
         )
         print(f"installed packages           {megabytes(packages) - tools:.0f} MB")
 

@@ -1,7 +1,8 @@
 """How often the interval of `--subset N` holds the score of the whole set: `python measurements/subset_intervals.py RECORDED.csv`.
 
-Every draw is that of `run --subset N --seed S`, with seeds from 0 on. RECORDED.csv is the authors' file of one model's answers to
-the 1,047 rows of MedCalc-Bench v1.0 (Row Number, Calculator ID, Category, Note ID, LLM Answer, Ground Truth Answer, Result):
+Every draw is that of `run --subset N --seed S`, with seeds from 0 on. RECORDED.csv is
+the authors' file of one model's answers to the 1,047 rows of MedCalc-Bench v1.0 (Row
+Number, Calculator ID, Category, Note ID, LLM Answer, Ground Truth Answer, Result):
 
 - right or wrong: a proportion, stratified by category and calculator
 - error: how far an answer is from the truth in shares of it, 1 at most: a mean, of a skewed distribution
@@ -50,7 +51,9 @@ def covered(
             [taken, np.ones(len(taken))],
             [1.0],
             *strata_of(task, made.items, made.subset),
-            clusters=[item.cluster for item in made.items] if task.drawn_whole else None,
+            clusters=[item.cluster for item in made.items]
+            if task.drawn_whole
+            else None,
             proportion=proportion,
         )
         plain = proportion_interval(taken) if proportion else estimate

@@ -2,9 +2,11 @@
 
     python measurements/test_mutations.py [--tries 25] [--seed 1] [tests/runs/test_results.py ...]
 
-The tree is copied, and the copy is what is changed. A first run of the file records every function of the package that it calls,
-also in the processes it starts; a fault is a changed operator, constant, condition or returned value at a random place of one of
-them. A file that fails at one of the faults can tell them; one that passes all tries is named, to be read by a person.
+The tree is copied, and the copy is what is changed. A first run of the file records
+every function of the package that it calls, also in the processes it starts; a fault is
+a changed operator, constant, condition or returned value at a random place of one of
+them. A file that fails at one of the faults can tell them; one that passes all tries is
+named, to be read by a person.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }  # fmt: skip
 
 
-# Lies in the copy as sitecustomize.py: every Python process of a test run notes the functions of the package that it calls.
+# Lies in the copy as sitecustomize.py: every Python process of a test run notes the
+# functions of the package that it calls.
 _TRACER = """
 import atexit, os, sys, threading
 place, root = os.environ.get("CALLED"), os.path.dirname(os.path.abspath(__file__)) + "/medical_tasks/"
@@ -54,12 +57,15 @@ def faults(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min(
-                [function.lineno, *(decorator.lineno for decorator in function.decorator_list)]
+                [
+                    function.lineno,
+                    *(decorator.lineno for decorator in function.decorator_list),
+                ]
             )
             for node in ast.walk(function) if first in lines else ():
-                if isinstance(node, ast.Compare | ast.BinOp | ast.BoolOp | ast.If | ast.IfExp) or (
-                    isinstance(node, ast.Return) and node.value is not None
-                ):
+                if isinstance(
+                    node, ast.Compare | ast.BinOp | ast.BoolOp | ast.If | ast.IfExp
+                ) or (isinstance(node, ast.Return) and node.value is not None):
                     yield node
 
 
@@ -90,7 +96,9 @@ def passes(test: Path, root: Path, called: Path | None = None) -> bool:
         str(test.relative_to(root)),
     ]
     environment = (
-        os.environ | {"PYTHONPATH": str(root)} | ({"CALLED": str(called)} if called else {})
+        os.environ
+        | {"PYTHONPATH": str(root)}
+        | ({"CALLED": str(called)} if called else {})
     )
     try:
         return (
@@ -111,7 +119,8 @@ def judge(test: Path, root: Path, drawn: random.Random, tries: int) -> str:
         return "fails without a fault"
     lines: dict[Path, set[int]] = defaultdict(set)
     for name, line in (
-        entry.rsplit(":", 1) for entry in sorted(record.read_text(encoding="utf-8").splitlines())
+        entry.rsplit(":", 1)
+        for entry in sorted(record.read_text(encoding="utf-8").splitlines())
     ):
         lines[Path(name)].add(int(line))
     places = []
@@ -120,7 +129,9 @@ def judge(test: Path, root: Path, drawn: random.Random, tries: int) -> str:
         places += [(path, number) for number, _ in enumerate(faults(tree, starts))]
     if not places:
         return "runs no function of the package"
-    for number, (path, place) in enumerate(drawn.sample(places, min(tries, len(places))), 1):
+    for number, (path, place) in enumerate(
+        drawn.sample(places, min(tries, len(places))), 1
+    ):
         before = path.read_text(encoding="utf-8")
         tree = ast.parse(before)
         put(list(faults(tree, lines[path]))[place])
@@ -139,7 +150,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "tests", nargs="*", type=Path, help="test files (default: all but those marked slow)"
+        "tests",
+        nargs="*",
+        type=Path,
+        help="test files (default: all but those marked slow)",
     )
     parser.add_argument("--tries", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
@@ -154,7 +168,9 @@ def main() -> None:
         shutil.copytree(
             ROOT,
             root,
-            ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "space-store", "demo"),
+            ignore=shutil.ignore_patterns(
+                ".git", ".venv", "__pycache__", "space-store", "demo"
+            ),
         )
         (root / "sitecustomize.py").write_text(_TRACER, encoding="utf-8")
         shared = ROOT.parent / "shared"

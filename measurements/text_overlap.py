@@ -2,8 +2,10 @@
 
     python measurements/text_overlap.py [--pairs 1000] [--words 400] [--library-pairs 50]
 
-Made-up notes of several lines; a prediction keeps about half of its reference's lines and changes words in the rest. The libraries
-get fewer pairs, since they are slow; on those their numbers are compared with ours. Milliseconds a pair, one process, in one run.
+Made-up notes of several lines; a prediction keeps about half of its reference's lines
+and changes words in the rest. The libraries get fewer pairs, since they are slow; on
+those their numbers are compared with ours. Milliseconds a pair, one process, in one
+run.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
     """Predictions and references, with a few frequent words and many rare ones."""
     rng = random.Random(seed)
     vocabulary = [
-        "".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9))) for _ in range(4000)
+        "".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9)))
+        for _ in range(4000)
     ]
     weights = [1 / (rank + 3) for rank in range(len(vocabulary))]
 
@@ -42,7 +45,9 @@ def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
         prediction = [
             kept
             if rng.random() < 0.5
-            else [rng.choice(vocabulary) if rng.random() < 0.4 else word for word in kept]
+            else [
+                rng.choice(vocabulary) if rng.random() < 0.4 else word for word in kept
+            ]
             for kept in reference
         ]
         pairs.append((note(prediction), note(reference)))
@@ -64,7 +69,9 @@ def measure(
     return each, results
 
 
-def beside(name: str, ours: tuple[float, list[float]], library: tuple[float, list[float]]) -> None:
+def beside(
+    name: str, ours: tuple[float, list[float]], library: tuple[float, list[float]]
+) -> None:
     apart = max(abs(a - b) for a, b in zip(ours[1], library[1], strict=False))
     print(
         f"    {name}: {library[0] / ours[0]:.1f} times the speed, numbers at most {apart:.0e} apart"
@@ -72,7 +79,9 @@ def beside(name: str, ours: tuple[float, list[float]], library: tuple[float, lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--words", type=int, default=400)
     parser.add_argument("--library-pairs", type=int, default=50)
@@ -100,13 +109,17 @@ def main() -> None:
                 few,
                 lambda p, r, library=library: library.score(r, p),  # type: ignore[misc]
             )
-            ours = [row[variant].f1 for row in found[: len(few)] for variant in variants]
+            ours = [
+                row[variant].f1 for row in found[: len(few)] for variant in variants
+            ]
             theirs = [row[variant].fmeasure for row in expected for variant in variants]
             beside(names, (each, ours), (slow, theirs))
 
     sacrebleu = importlib.import_module("sacrebleu")
     each, found = measure("sacreBLEU of a sentence", pairs, sacrebleu_sentence)
-    slow, expected = measure("    sacrebleu", few, lambda p, r: sacrebleu.sentence_bleu(p, [r]))
+    slow, expected = measure(
+        "    sacrebleu", few, lambda p, r: sacrebleu.sentence_bleu(p, [r])
+    )
     beside(
         "sacreBLEU",
         (each, [100 * row.score for row in found]),
@@ -115,10 +128,14 @@ def main() -> None:
     library = sacrebleu.BLEU(smooth_method="none", force=True)
     each, found = measure("BLEU", pairs, bleu)
     slow, expected = measure(
-        "    sacrebleu without smoothing", few, lambda p, r: library.corpus_score([p], [[r]])
+        "    sacrebleu without smoothing",
+        few,
+        lambda p, r: library.corpus_score([p], [[r]]),
     )
     beside(
-        "BLEU", (each, [100 * row.score for row in found]), (slow, [row.score for row in expected])
+        "BLEU",
+        (each, [100 * row.score for row in found]),
+        (slow, [row.score for row in expected]),
     )
 
     measure(

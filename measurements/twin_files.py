@@ -34,10 +34,17 @@ def write_sums(folder: Path, *names: str) -> None:
 def twin_parser(name: str) -> argparse.ArgumentParser:
     """The options that every twin takes."""
     described = "Write synthetic files in the shape of the official ones."
-    parser = argparse.ArgumentParser(prog=f"python -m measurements.{name}", description=described)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m measurements.{name}", description=described
+    )
     parser.add_argument(
-        "--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)"
+        "--out", type=Path, required=True, metavar="DIR", help="folder to write to"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="the same seed gives the same bytes (default 0)",
     )
     return parser
 

@@ -3,8 +3,9 @@
     python measurements/twins.py
     python measurements/twins.py --n 10000 --seed 7
 
-Golds are recomputed from what is read from the note's own text: values by the patterns of the tests, findings and classes by the
-entities that the same tests compare with the text.
+Golds are recomputed from what is read from the note's own text: values by the patterns
+of the tests, findings and classes by the entities that the same tests compare with the
+text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from medical_tasks.spec import Item
 
 LEXICON: Final = json.loads(
     (
-        Path(__file__).resolve().parents[1] / "tests" / "construct" / "fresh" / "lexicon.json"
+        Path(__file__).resolve().parents[1]
+        / "tests"
+        / "construct"
+        / "fresh"
+        / "lexicon.json"
     ).read_text(encoding="utf-8")
 )
 ELSEWHERE: Final = re.compile(
@@ -46,7 +51,9 @@ SECOND: Final = re.compile(
     r"|Registration form, same day:) (?P<value>.*?)\.(?=\s|$)"
 )
 """What a note says a second time of the same moment."""
-_LINK: Final = "(?: of|:| =)?"  # what a note may write between a value's name and its number
+_LINK: Final = (
+    "(?: of|:| =)?"  # what a note may write between a value's name and its number
+)
 _NUMBER: Final = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
 
 Row = dict[str, Any]
@@ -80,7 +87,9 @@ def read_back(row: Row) -> dict[str, Any]:
         if isinstance(value, list) and len(value) == 4:
             found = re.findall(r"(\d+) ft (\d+) in", note)
             entities[item.name] = (
-                [int(found[0][0]), "ft", int(found[0][1]), "in"] if len(found) == 1 else None
+                [int(found[0][0]), "ft", int(found[0][1]), "in"]
+                if len(found) == 1
+                else None
             )
             continue
         name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]}){_LINK} "
@@ -91,7 +100,11 @@ def read_back(row: Row) -> dict[str, Any]:
         ]
         number = float(stated[0].replace(",", "")) if len(stated) == 1 else None
         entities[item.name] = (
-            None if number is None else [number, unit] if isinstance(value, list) else number
+            None
+            if number is None
+            else [number, unit]
+            if isinstance(value, list)
+            else number
         )
     return entities
 
@@ -103,7 +116,8 @@ def agrees(row: Row, family: Mapping[str, Row]) -> bool:
         # The base's note with the value of the other answer beside its own.
         second = SECOND.search(note)
         notes = [
-            "".join(each.split()) for each in (SECOND.sub("", note), family["base"]["patient_note"])
+            "".join(each.split())
+            for each in (SECOND.sub("", note), family["base"]["patient_note"])
         ]
         if second is None or notes[0] != notes[1]:
             return False
@@ -114,8 +128,13 @@ def agrees(row: Row, family: Mapping[str, Row]) -> bool:
         )
         patterns = [rf"(?i)(?<![\d.]){re.escape(each)}(?!\d|\.\d)" for each in said]
         other, base = (family[kind]["patient_note"] for kind in ("threshold", "base"))
-        times = [(len(re.findall(each, other)), len(re.findall(each, base))) for each in patterns]
-        return all(there for there, _ in times) and any(there > before for there, before in times)
+        times = [
+            (len(re.findall(each, other)), len(re.findall(each, base)))
+            for each in patterns
+        ]
+        return all(there for there, _ in times) and any(
+            there > before for there, before in times
+        )
     try:
         answer = calculate(row["calculator_id"], read_back(row)).answer_text
     except CalculatorInputError:
@@ -133,7 +152,9 @@ def _repeat(item: Item, family: Family) -> str:
 
 def _abstain(item: Item, family: Family) -> str:
     names = [
-        each.name for each in find(item.fields["calculator_id"]).inputs if each.absent is REQUIRED
+        each.name
+        for each in find(item.fields["calculator_id"]).inputs
+        if each.absent is REQUIRED
     ]
     return f"missing: {names[-1] if names else 'age'}"
 
@@ -173,12 +194,17 @@ def floors(rows: Sequence[Row], policy: str) -> dict[str, Any]:
         name: {kind: row["ground_truth_answer"] for kind, row in family.items()}
         for name, family in families.items()
     }
-    items = [item for item in load_items(MEDCALC_TWINS, rows) if item.cluster in families]
+    items = [
+        item for item in load_items(MEDCALC_TWINS, rows) if item.cluster in families
+    ]
     replies = [
-        json.dumps({"answer": POLICIES[policy](item, golds[item.cluster])}) for item in items
+        json.dumps({"answer": POLICIES[policy](item, golds[item.cluster])})
+        for item in items
     ]
     scores = {score.id: score for score in score_twins(MEDCALC_TWINS, items, replies)}
-    metrics: dict[str, Any] = summarise(MEDCALC_TWINS, items, scores, {}, recipe={})["metrics"]
+    metrics: dict[str, Any] = summarise(MEDCALC_TWINS, items, scores, {}, recipe={})[
+        "metrics"
+    ]
     return metrics
 
 
@@ -193,9 +219,13 @@ def main() -> None:
     rows = list(twin_rows(options.seed, options.n))
     times = f"{time.perf_counter() - start:.1f} s, {time.process_time() - processor:.1f} s of processor time"
     kinds = Counter(row["note_type"].removeprefix("Twin: ") for row in rows)
-    print(f"{len(rows):,} rows in {len({row['note_id'] for row in rows}):,} families: {times}")
+    print(
+        f"{len(rows):,} rows in {len({row['note_id'] for row in rows}):,} families: {times}"
+    )
     print(", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS))
-    pairs = [(row, family) for family in by_family(rows).values() for row in family.values()]
+    pairs = [
+        (row, family) for family in by_family(rows).values() for row in family.values()
+    ]
     wrong = [row for row, family in pairs if not agrees(row, family)]
     print(
         f"golds recomputed from the notes' text: {len(pairs) - len(wrong):,} of {len(pairs):,} agree"
@@ -212,7 +242,10 @@ def main() -> None:
         entries = floors(rows, policy)
         print(
             policy.ljust(14),
-            *(f"{name} {100 * entry['value']:.1f} %" for name, entry in entries.items()),
+            *(
+                f"{name} {100 * entry['value']:.1f} %"
+                for name, entry in entries.items()
+            ),
         )
 
 

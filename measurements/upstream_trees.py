@@ -2,12 +2,15 @@
 
     python -m measurements.upstream_trees FOLDER [--medcalc test_data.csv] [--quick]
 
-FOLDER has checkouts of ncbi-nlp/MedCalc-Bench, Itaymanes/K-QA, yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum,
-abachaa/MEDIQA2021, ji-youn-kim/EHRNoteQA, soni-sarvesh/archehr-qa and soni-sarvesh/archehr-qa-2026, by these names. The commit of
-each is told by git's ids of what is read, whether or not the checkout has its history. `--medcalc` gives the file of v1.0, which
-the newest commit of MedCalc-Bench has no more. `--quick` leaves out the authors' scripts of DocLens (ten minutes).
+FOLDER has checkouts of ncbi-nlp/MedCalc-Bench, Itaymanes/K-QA, yiqingxyq/DocLens,
+wyim/aci-bench, abachaa/MeQSum, abachaa/MEDIQA2021, ji-youn-kim/EHRNoteQA,
+soni-sarvesh/archehr-qa and soni-sarvesh/archehr-qa-2026, by these names. The commit of
+each is told by git's ids of what is read, whether or not the checkout has its history.
+`--medcalc` gives the file of v1.0, which the newest commit of MedCalc-Bench has no
+more. `--quick` leaves out the authors' scripts of DocLens (ten minutes).
 
-Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not there; a large file that a checkout lacks is said so.
+Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not there; a
+large file that a checkout lacks is said so.
 """
 
 from __future__ import annotations
@@ -134,8 +137,14 @@ Check = tuple[str, str, Callable[[], Read]]
 def commit_of(name: str, checkout: Path) -> str:
     """Names the commit that a checkout is of, by the content that our readers read."""
     commit, ids = COMMITS[name]
-    wrong = [path for path, expected in ids.items() if git_id(checkout / path) != expected]
-    return f"{commit[:10]}" if not wrong else f"not {commit[:10]}: {', '.join(wrong)} differ"
+    wrong = [
+        path for path, expected in ids.items() if git_id(checkout / path) != expected
+    ]
+    return (
+        f"{commit[:10]}"
+        if not wrong
+        else f"not {commit[:10]}: {', '.join(wrong)} differ"
+    )
 
 
 def git_id(path: Path) -> str:
@@ -174,7 +183,8 @@ def sha_of(rows: Iterable[Any]) -> str:
         return dict(value) if isinstance(value, Mapping) else str(value)
 
     text = "\n".join(
-        json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain) for row in rows
+        json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain)
+        for row in rows
     )
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -186,11 +196,19 @@ class Trees:
         self.folder, self.out, self.medcalc = folder, out, medcalc
         self.count = 0
         self.compared: list[Compared] = []
-        self.specs = {spec.name: spec for benchmark in benchmarks() for spec in benchmark.datasets}
-        self.tasks = {task.name: task for benchmark in benchmarks() for task in benchmark.tasks}
+        self.specs = {
+            spec.name: spec for benchmark in benchmarks() for spec in benchmark.datasets
+        }
+        self.tasks = {
+            task.name: task for benchmark in benchmarks() for task in benchmark.tasks
+        }
 
     def built(
-        self, dataset: str, config: str, sources: Sequence[Path], expected: Mapping[str, int]
+        self,
+        dataset: str,
+        config: str,
+        sources: Sequence[Path],
+        expected: Mapping[str, int],
     ) -> Read:
         """Builds a configuration from each of several places, which must give the same rows."""
         made = {}
@@ -204,18 +222,24 @@ class Trees:
             rows = [
                 dict(row)
                 for split in built.splits
-                for row in read_rows(built.folder, config, split, spec=self.specs[dataset])
+                for row in read_rows(
+                    built.folder, config, split, spec=self.specs[dataset]
+                )
             ]
             made[str(source)] = sha_of(rows)
         if len(set(made.values())) != 1:
             raise ReadError(f"the rows differ by place: {made}")
         places = f"from {len(sources)} places alike" if len(sources) > 1 else ""
-        return Read(rows=sum(expected.values()), sha=next(iter(made.values())), said=places)
+        return Read(
+            rows=sum(expected.values()), sha=next(iter(made.values())), said=places
+        )
 
     def refused(self, dataset: str, config: str, source: Path, words: str) -> Read:
         """Builds what cannot be built, and looks for the reason."""
         try:
-            build_dataset(dataset, source=source, config=config, out=self.out / "refused")
+            build_dataset(
+                dataset, source=source, config=config, out=self.out / "refused"
+            )
         except MedicalTasksError as error:
             if words not in str(error):
                 raise ReadError(f"refused, but not by {words!r}: {error}") from error
@@ -239,7 +263,9 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
 
     def living() -> Read:
         if not (root / "datasets/test_data.csv").is_file():
-            raise MissingError("datasets/test_data.csv (a large file) is not in this checkout")
+            raise MissingError(
+                "datasets/test_data.csv (a large file) is not in this checkout"
+            )
         return trees.built("medcalc_bench", "v1.2", [root], {"test": 1100})
 
     def closed() -> Read:
@@ -258,7 +284,11 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
         )
 
     yield "MedCalc-Bench", "`build medcalc_bench --config v1.2`", living
-    yield "MedCalc-Bench", "`build medcalc_bench --config v1.0`, laid out as in 5523b7785c", closed
+    yield (
+        "MedCalc-Bench",
+        "`build medcalc_bench --config v1.0`, laid out as in 5523b7785c",
+        closed,
+    )
     for task in ("medcalc", "medcalc_direct", "medcalc_one_shot", "medcalc_code"):
         yield (
             "MedCalc-Bench",
@@ -296,7 +326,12 @@ def _asked(trees: Trees, task: str, upstream: Path) -> Read:
                     "--out",
                     str(out),
                 ),
-                *("--model", "openai-api/local/m", "--model-args", f"base_url={server.base_url}"),
+                *(
+                    "--model",
+                    "openai-api/local/m",
+                    "--model-args",
+                    f"base_url={server.base_url}",
+                ),
             ],
             capture_output=True,
             text=True,
@@ -304,9 +339,13 @@ def _asked(trees: Trees, task: str, upstream: Path) -> Read:
         )
         sent = [call.body["messages"] for call in server.calls]
     if done.returncode not in _FINISHED or not sent:
-        raise ReadError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
+        raise ReadError(
+            f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}"
+        )
     return Read(
-        rows=len(sent), sha=sha_of(sorted(map(json.dumps, sent))), said="requests on the demo rows"
+        rows=len(sent),
+        sha=sha_of(sorted(map(json.dumps, sent))),
+        said="requests on the demo rows",
     )
 
 
@@ -326,14 +365,24 @@ def _kqa(trees: Trees) -> Iterator[Check]:
     def prompts() -> Read:
         made = [
             load_judge_prompts(trees.tasks["kqa"], "official", place).sha256
-            for place in (trees.folder, root, root / "evaluation", root / "evaluation/prompts")
+            for place in (
+                trees.folder,
+                root,
+                root / "evaluation",
+                root / "evaluation/prompts",
+            )
         ]
         texts = load_judge_prompts(trees.tasks["kqa"], "official", root).texts
         released = {
             kind: (root / "evaluation/prompts" / name).read_text("utf-8")
-            for kind, name in (("entails", "is_entails.txt"), ("contradicts", "is_contradict.txt"))
+            for kind, name in (
+                ("entails", "is_entails.txt"),
+                ("contradicts", "is_contradict.txt"),
+            )
         }
-        if len(set(made)) != 1 or any(texts[kind] != text for kind, text in released.items()):
+        if len(set(made)) != 1 or any(
+            texts[kind] != text for kind, text in released.items()
+        ):
             raise ReadError("the prompts are not the files")
         return Read(rows=2, sha=sha_of(released.values()), said="from 4 places alike")
 
@@ -342,8 +391,12 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         places = (trees.folder, root, root / "dataset", path)
         read = [read_annotations(find_annotations(place)) for place in places]
         if any(each != read[0] for each in read) or len(read[0]) != 399:
-            raise ReadError(f"{[len(each) for each in read]} labelled statements, 399 are there")
-        return Read(rows=399, sha=sha_of(map(asdict, read[0])), said="from 4 places alike")
+            raise ReadError(
+                f"{[len(each) for each in read]} labelled statements, 399 are there"
+            )
+        return Read(
+            rows=399, sha=sha_of(map(asdict, read[0])), said="from 4 places alike"
+        )
 
     def answers() -> Read:
         """The authors' sample of answers, as it is."""
@@ -375,7 +428,9 @@ def _kqa(trees: Trees) -> Iterator[Check]:
             check=False,
         )
         if done.returncode not in _FINISHED:
-            raise ReadError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
+            raise ReadError(
+                f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}"
+            )
         if "left out" in done.stderr:
             raise ReadError(f"some answers were left out: {done.stderr[-300:]}")
         return Read(
@@ -393,7 +448,10 @@ def _aci(trees: Trees) -> Iterator[Check]:
     root = trees.folder / "aci-bench"
     three = {"train": 67, "validation": 20, "test1": 40}
     places = [trees.folder, root, root / "data", root / "data/challenge_data"]
-    for config, rows in (("doclens", three), ("full", three | {"test2": 40, "test3": 40})):
+    for config, rows in (
+        ("doclens", three),
+        ("full", three | {"test2": 40, "test3": 40}),
+    ):
         yield (
             "aci-bench",
             f"`build aci_bench --config {config}`",
@@ -411,7 +469,9 @@ def _aci(trees: Trees) -> Iterator[Check]:
             "clef_taskC_test3",
         ):
             folder = root / "data/challenge_data_json"
-            notes = json.loads((folder / f"{stem}_full.json").read_text("utf-8"))["data"]
+            notes = json.loads((folder / f"{stem}_full.json").read_text("utf-8"))[
+                "data"
+            ]
             for section in SECTIONS:
                 path = folder / f"{stem}_{section}.json"
                 if not path.is_file():
@@ -420,8 +480,12 @@ def _aci(trees: Trees) -> Iterator[Check]:
                     notes, json.loads(path.read_text("utf-8"))["data"], strict=True
                 ):
                     official = "" if EMPTY in part["tgt"] else part["tgt"]
-                    found.append(divide_note(note["tgt"])[section].split() == official.split())
-        return Read(rows=len(found), said=f"{sum(found)} as released, up to white space")
+                    found.append(
+                        divide_note(note["tgt"])[section].split() == official.split()
+                    )
+        return Read(
+            rows=len(found), said=f"{sum(found)} as released, up to white space"
+        )
 
     yield "aci-bench", "notes in sections, beside `challenge_data_json`", division
 
@@ -436,7 +500,10 @@ def _meqsum(trees: Trees) -> Iterator[Check]:
         ):
             shutil.copy(path, flat)
         return trees.built(
-            "meqsum", "full", [trees.folder, flat], {"train": 1000, "validation": 50, "test": 100}
+            "meqsum",
+            "full",
+            [trees.folder, flat],
+            {"train": 1000, "validation": 50, "test": 100},
         )
 
     def task1() -> Read:
@@ -470,7 +537,11 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
         ("ACI-Bench-TestSet-1_clean.claim_min1max30.json", 40),
         ("mimic-sampled200_clean.claim_min1max30.json", 200),
     ):
-        yield "DocLens", f"`claims=`: `data/{name}`", partial(_claims, root / "data" / name, rows)
+        yield (
+            "DocLens",
+            f"`claims=`: `data/{name}`",
+            partial(_claims, root / "data" / name, rows),
+        )
     for task in ("aci_bench", "aci_bench_section", "mimic_rrs", "meqsum"):
         yield (
             "DocLens",
@@ -478,7 +549,11 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
             partial(_asked, trees, task, root),
         )
     for script in () if quick else SCRIPTS:
-        yield "DocLens", f"requests and figures of `{script}`", partial(_same, trees, script)
+        yield (
+            "DocLens",
+            f"requests and figures of `{script}`",
+            partial(_same, trees, script),
+        )
 
 
 def _own(trees: Trees, path: Path, rows: int) -> Read:
@@ -508,7 +583,8 @@ def _same(trees: Trees, script: str) -> Read:
             f"{first.name}: {first.equal} of {len(first.theirs)} are the same, {len(first.ours)} are ours"
         )
     equal, other = (
-        sum(values) for values in zip(*((each.equal, each.other) for each in files), strict=True)
+        sum(values)
+        for values in zip(*((each.equal, each.other) for each in files), strict=True)
     )
     said = (
         f"{len(files)} comparisons, {equal:,} the same byte for byte"
@@ -555,7 +631,11 @@ def _archehr(trees: Trees) -> Iterator[Check]:
     }
     for name, (inner, expected) in wanted.items():
         root, (cases,) = trees.folder / name, expected.values()
-        places = [root, *((root / inner).parents[: inner.count("/")])[::-1], root / inner]
+        places = [
+            root,
+            *((root / inner).parents[: inner.count("/")])[::-1],
+            root / inner,
+        ]
         yield (
             name,
             "`build archehr_qa --config questions`",
@@ -574,9 +654,17 @@ def _archehr(trees: Trees) -> Iterator[Check]:
                 ),
             )
     # Both checkouts, and whatever else lies beside them.
-    both = {split: cases for _, expected in wanted.values() for split, cases in expected.items()}
+    both = {
+        split: cases
+        for _, expected in wanted.values()
+        for split, cases in expected.items()
+    }
     reader = "`build archehr_qa --config questions` from the folder above, with archehr-qa in it"
-    yield name, reader, partial(trees.built, "archehr_qa", "questions", [trees.folder], both)
+    yield (
+        name,
+        reader,
+        partial(trees.built, "archehr_qa", "questions", [trees.folder], both),
+    )
 
 
 def main() -> int:
@@ -590,7 +678,9 @@ def main() -> int:
     options = parser.parse_args()
     folder = options.folder.resolve()
     absent = [name for name in COMMITS if not (folder / name).is_dir()]
-    commits = {name: commit_of(name, folder / name) for name in COMMITS if name not in absent}
+    commits = {
+        name: commit_of(name, folder / name) for name in COMMITS if name not in absent
+    }
     results: Counter[str] = Counter(absent=len(absent))
     print(
         "| repository, commit | reader | rows | SHA-256 of them | result |\n|---|---|---|---|---|"
@@ -617,7 +707,8 @@ def main() -> int:
                 result, read = (
                     "FAIL",
                     Read(
-                        rows=0, said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                        rows=0,
+                        said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
                     ),
                 )
             results[result] += 1

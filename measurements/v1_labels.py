@@ -2,8 +2,9 @@
 
     python measurements/v1_labels.py path/to/test_data_v1.csv
 
-Prints a row for each calculator (rows, labels within the dataset's tolerance, labels equal to the last digit, labels
-that the published calculators give too, rows on which a quirk took effect), the sums, and rows a second.
+Prints a row for each calculator (rows, labels within the dataset's tolerance, labels
+equal to the last digit, labels that the published calculators give too, rows on which a
+quirk took effect), the sums, and rows a second.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     with parser.parse_args().source.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    work = [(int(row["Calculator ID"]), ast.literal_eval(row["Relevant Entities"])) for row in rows]
+    work = [
+        (int(row["Calculator ID"]), ast.literal_eval(row["Relevant Entities"]))
+        for row in rows
+    ]
 
     counts: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     for row, (calculator_id, entities) in zip(rows, work, strict=True):
@@ -71,7 +75,9 @@ def main() -> None:
             count + hit for count, hit in zip(counts[calculator_id], seen, strict=True)
         ]
 
-    print(f"{'id':>3} {'rows':>5} {'label':>6} {'digits':>7} {'published':>10} {'noted':>6}  name")
+    print(
+        f"{'id':>3} {'rows':>5} {'label':>6} {'digits':>7} {'published':>10} {'noted':>6}  name"
+    )
     for calculator_id, found in sorted(counts.items()):
         print(
             "{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format(calculator_id, *found),

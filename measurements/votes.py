@@ -2,14 +2,17 @@
 
     python measurements/votes.py [questions per row]
 
-A judge has an opinion of an answer, and each vote by itself is that opinion with a given chance. `exact` is the expectation,
-`simulated` what a session over a scripted judge asks (`judges.session`, `judges.case`).
+A judge has an opinion of an answer, and each vote by itself is that opinion with a
+given chance. `exact` is the expectation, `simulated` what a session over a scripted
+judge asks (`judges.session`, `judges.case`).
 
-EHRNoteQA's paper says that votes differ in some cases (appendix E.1) and not how often. What it gives is the kappa of the judge
-with three clinicians, 0.757 the lowest (section 4.1). The level called the paper's supposes that two votes of the judge agree no
-better than it does with that clinician: with the 74.34 % of answers that are correct (mean of the 27 models of table 4,
-open-ended, level 1) kappa gives the share of equal votes, and that the chance of a vote to be the opinion. A real judge agrees
-with itself better than with others, so that more is saved.
+EHRNoteQA's paper says that votes differ in some cases (appendix E.1) and not how often.
+What it gives is the kappa of the judge with three clinicians, 0.757 the lowest (section
+4.1). The level called the paper's supposes that two votes of the judge agree no better
+than it does with that clinician: with the 74.34 % of answers that are correct (mean of
+the 27 models of table 4, open-ended, level 1) kappa gives the share of equal votes, and
+that the chance of a vote to be the opinion. A real judge agrees with itself better than
+with others, so that more is saved.
 """
 
 from __future__ import annotations
@@ -23,7 +26,14 @@ from pathlib import Path
 from typing import Literal
 
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, OnReply, Question, Reply, Unreadable
+from medical_tasks.judges.base import (
+    Call,
+    JudgeOptions,
+    OnReply,
+    Question,
+    Reply,
+    Unreadable,
+)
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.budget import RunBudget
 
@@ -73,7 +83,10 @@ def draw_votes(
     drawn: list[list[bool | None]] = []
     for _ in range(questions):
         opinion = chance.random() < correct
-        votes = [opinion if chance.random() < agreement else not opinion for _ in range(VOTES)]
+        votes = [
+            opinion if chance.random() < agreement else not opinion
+            for _ in range(VOTES)
+        ]
         drawn.append([None if chance.random() < unreadable else vote for vote in votes])
     return drawn
 
@@ -91,8 +104,13 @@ def session_calls(patterns: Sequence[Sequence[bool | None]]) -> int:
         )
         for number in range(len(patterns))
     ]
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store.sqlite") as store:
-        JudgeSession(backend, JudgeOptions(votes=VOTES, reasks=0), store, quiet=True).ask(questions)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "store.sqlite") as store,
+    ):
+        JudgeSession(
+            backend, JudgeOptions(votes=VOTES, reasks=0), store, quiet=True
+        ).ask(questions)
     return backend.calls
 
 
@@ -114,7 +132,9 @@ class Scripted:
         self.identity: Mapping[str, str] = {"kind": "scripted"}
         self._patterns = patterns
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Says the votes."""
         for call in calls:
             self.calls += 1

@@ -6,8 +6,8 @@
     prompts=official -T upstream=DocLens inspect score LOG --scorer medical_tasks/medcalc -S
     config=v1.0
 
-Tasks on credentialed data and those that ask for probabilities are registered too; each is refused
-with what to run instead.
+Tasks on credentialed data and those that ask for probabilities are registered too; each
+is refused with what to run instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from medical_tasks.harness.inspect_adapter import registered_scorer, registered_
 if TYPE_CHECKING:
     from inspect_ai import Task
 
-globals().update({name: registered_task(task, module=__name__) for name, task in tasks().items()})
+globals().update(
+    {name: registered_task(task, module=__name__) for name, task in tasks().items()}
+)
 for each in tasks().values():
     registered_scorer(each, module=__name__)
 

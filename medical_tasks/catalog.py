@@ -1,7 +1,7 @@
 """Every benchmark of the suite: the project's own in the order of the documentation, then others'.
 
-Generic rooms find benchmarks here, as objects of `spec.Benchmark`, and import none. A package
-registers one by an entry point (`plugins`).
+Generic rooms find benchmarks here, as objects of `spec.Benchmark`, and import none. A
+package registers one by an entry point (`plugins`).
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ SUITE: Final = "medical"
 def benchmarks() -> tuple[Benchmark, ...]:
     """Returns every benchmark, ordered by `Benchmark.position` and name.
 
-    A registered object that is no benchmark, lacks a part, or whose names are taken, is left out
-    (`plugins.problems`).
+    A registered object that is no benchmark, lacks a part, or whose names are taken, is
+    left out (`plugins.problems`).
     """
     return tuple(benchmark for _, benchmark in _accepted(plugins.given()))
 
 
 def own_benchmarks() -> tuple[Benchmark, ...]:
     """Returns the project's own benchmarks, which its generated files are about."""
-    return tuple(benchmark for plugin, benchmark in _accepted(plugins.given()) if plugin.own)
+    return tuple(
+        benchmark for plugin, benchmark in _accepted(plugins.given()) if plugin.own
+    )
 
 
 def package_of(benchmark: Benchmark) -> plugins.Package:
@@ -64,7 +66,9 @@ def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
     for plugin, benchmark in plugins.objects("medical_tasks.benchmarks", Benchmark):  # type: ignore[type-abstract]
         try:
             reason = _refusal(benchmark, [other for _, other in accepted])
-        except Exception as error:  # whatever a stranger's object does when it is looked at
+        except (
+            Exception
+        ) as error:  # whatever a stranger's object does when it is looked at
             reason = f"{type(error).__name__}: {error}"
         if reason:
             plugins.leave_out(plugin, reason)
@@ -116,7 +120,11 @@ def tasks() -> dict[str, TaskSpec]:
 
 def datasets() -> dict[str, DatasetSpec]:
     """Returns all datasets by name, in order."""
-    return {dataset.name: dataset for benchmark in benchmarks() for dataset in benchmark.datasets}
+    return {
+        dataset.name: dataset
+        for benchmark in benchmarks()
+        for dataset in benchmark.datasets
+    }
 
 
 def task_spec(name: str) -> TaskSpec:
@@ -139,14 +147,20 @@ def dataset_spec(name: str) -> DatasetSpec:
     known = datasets()
     if name not in known:
         near = did_you_mean(tasks()[name].dataset if name in tasks() else name, known)
-        raise UsageError(f"unknown dataset {name!r}.{near} Datasets: {', '.join(known)}.")
+        raise UsageError(
+            f"unknown dataset {name!r}.{near} Datasets: {', '.join(known)}."
+        )
     return known[name]
 
 
 def parse_task_names(text: str) -> list[TaskSpec]:
     """Reads a comma list of task names in any spelling (`medical|medcalc,medcalc_direct`), each once."""
     return list(
-        {task.name: task for part in text.split(",") for task in _parse_one(part.strip())}.values()
+        {
+            task.name: task
+            for part in text.split(",")
+            for task in _parse_one(part.strip())
+        }.values()
     )
 
 
@@ -184,7 +198,9 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
     if shots == 0:
         return task
     family = task.options.get("family", task.name)
-    siblings = [other for other in tasks().values() if other.options.get("family") == family]
+    siblings = [
+        other for other in tasks().values() if other.options.get("family") == family
+    ]
     for other in siblings:
         if _own_shots(other) == shots:
             return other

@@ -6,10 +6,11 @@
     it ├── RefusedError        4  the data guard said no └── IncompleteError     5  the work ended,
     but some items could not be answered or scored, or disk or memory was too small
 
-`medical-tasks verify` ends with 6 when something does not match: an outcome, not an error.
+`medical-tasks verify` ends with 6 when something does not match: an outcome, not an
+error.
 
-Every message names the thing, the rule, the value received and the next step. Anything else that is
-raised is a fault of this package and keeps its traceback.
+Every message names the thing, the rule, the value received and the next step. Anything
+else that is raised is a fault of this package and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -85,7 +86,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def listed(names: Sequence[str], most: int, *, between: str = ", ") -> str:
     """Names the first few, and how many more there are."""
-    more = f"{between.removeprefix(',')}and {len(names) - most:,} more" if len(names) > most else ""
+    more = (
+        f"{between.removeprefix(',')}and {len(names) - most:,} more"
+        if len(names) > most
+        else ""
+    )
     return between.join(names[:most]) + more
 
 
@@ -121,7 +126,10 @@ def memory_error(error: BaseException | None) -> bool:
     return (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-        or (not isinstance(error, MedicalTasksError) and _NO_MEMORY.search(str(error)) is not None)
+        or (
+            not isinstance(error, MedicalTasksError)
+            and _NO_MEMORY.search(str(error)) is not None
+        )
         or memory_error(error.__cause__)
     )
 
@@ -145,7 +153,9 @@ def install_command(extra: str, *more: str) -> str:
         extra: of `setup.cfg`.
         more: further packages.
     """
-    return " ".join(["pip install", *map(shlex.quote, dict.fromkeys((*_packages(extra), *more)))])
+    return " ".join(
+        ["pip install", *map(shlex.quote, dict.fromkeys((*_packages(extra), *more)))]
+    )
 
 
 def _packages(extra: str) -> list[str]:
@@ -153,7 +163,9 @@ def _packages(extra: str) -> list[str]:
 
     try:
         stated = importlib.metadata.requires("medical-tasks") or []
-    except importlib.metadata.PackageNotFoundError:  # run from a checkout that is not installed
+    except (
+        importlib.metadata.PackageNotFoundError
+    ):  # run from a checkout that is not installed
         return [f".[{extra}]"]
     found = []
     for line in stated:
@@ -161,6 +173,8 @@ def _packages(extra: str) -> list[str]:
         if re.fullmatch(rf"\s*extra == .{extra}.", marker):
             own = re.fullmatch(r"medical-tasks\[(.*)\]", package)
             found += (
-                [one for name in own[1].split(",") for one in _packages(name)] if own else [package]
+                [one for name in own[1].split(",") for one in _packages(name)]
+                if own
+                else [package]
             )
     return found

@@ -4,9 +4,9 @@
     medical_tasks.lighteval_tasks medical-tasks lighteval accelerate "model_name=MODEL"
     "medical|medcalc"      (works without the internet; credentialed data too)
 
-Reads the datasets that `medical-tasks build` made; the environment variable MEDICAL_TASKS_CONFIG
-picks a configuration (`demo`, for example) instead of the default one. Tasks that lighteval cannot
-run are in `NOT_HERE`, each with the reason.
+Reads the datasets that `medical-tasks build` made; the environment variable
+MEDICAL_TASKS_CONFIG picks a configuration (`demo`, for example) instead of the default
+one. Tasks that lighteval cannot run are in `NOT_HERE`, each with the reason.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ from medical_tasks.harness.lighteval_launcher import command_line
 
 __all__ = ["NOT_HERE", "TASKS_TABLE", "linked"]
 
-TASKS_TABLE = task_configs([task for task in tasks().values() if not task.outside_lighteval])
+TASKS_TABLE = task_configs(
+    [task for task in tasks().values() if not task.outside_lighteval]
+)
 
 NOT_HERE: Final = {
-    task.harness_name: task.outside_lighteval for task in tasks().values() if task.outside_lighteval
+    task.harness_name: task.outside_lighteval
+    for task in tasks().values()
+    if task.outside_lighteval
 }
 """Tasks that lighteval cannot run, with the reason; `medical-tasks run` takes them."""
 
 if NOT_HERE:
     logging.getLogger(__name__).info(
-        "not in the table, since lighteval asks one question an item: %s", ", ".join(NOT_HERE)
+        "not in the table, since lighteval asks one question an item: %s",
+        ", ".join(NOT_HERE),
     )
 
 
@@ -38,4 +43,8 @@ def linked() -> list[object]:
 
     It refuses one that --custom-tasks repeats.
     """
-    return [] if "lighteval_tasks" in str(command_line().get("custom_tasks")) else TASKS_TABLE
+    return (
+        []
+        if "lighteval_tasks" in str(command_line().get("custom_tasks"))
+        else TASKS_TABLE
+    )

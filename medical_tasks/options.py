@@ -1,7 +1,8 @@
 """What each verb takes: a frozen dataclass a verb, with every option's type, default and one line of help.
 
-The command line's parser and the functions of `medical_tasks` in Python are both made from them, and
-what does the work takes one: `runs.evaluating.evaluate(Run(tasks="medcalc", model="baseline/empty"))`.
+The command line's parser and the functions of `medical_tasks` in Python are both made
+from them, and what does the work takes one:
+`runs.evaluating.evaluate(Run(tasks="medcalc", model="baseline/empty"))`.
 
     @dataclass(frozen=True, kw_only=True)
     class Purge(Options):
@@ -9,9 +10,10 @@ what does the work takes one: `runs.evaluating.evaluate(Run(tasks="medcalc", mod
 
         dry_run: Annotated[bool, Option("only say what would be deleted")] = False
 
-The type says how a word is read: `bool` is a flag, `Literal` has choices, `tuple[X, ...]` takes
-several, a `Mapping` is `K=V,...`. A field without a default must be given. Options that verbs share
-are base classes (`WithJudge`, `WithTables`), each under a heading of its own in `--help`.
+The type says how a word is read: `bool` is a flag, `Literal` has choices, `tuple[X,
+...]` takes several, a `Mapping` is `K=V,...`. A field without a default must be given.
+Options that verbs share are base classes (`WithJudge`, `WithTables`), each under a
+heading of its own in `--help`.
 """
 
 from __future__ import annotations
@@ -49,9 +51,11 @@ class Option:
         metavar: what stands for the value there.
         positional: it is a word of its own, not `--name VALUE`.
         name: the option's name, where it is not the field's.
-        several: one `--name` takes several words; else it is repeated, `--name A --name B`.
+        several: one `--name` takes several words; else it is repeated, `--name A --name
+            B`.
         bare: the value of `--name` without a word behind it; None where it needs one.
-        read: makes the value of a word, where the type alone does not; ValueError says what is wrong.
+        read: makes the value of a word, where the type alone does not; ValueError says
+            what is wrong.
     """
 
     help: str
@@ -67,11 +71,10 @@ class Option:
 class Options:
     """What a verb takes.
 
-    Class arguments:
-        heading: the heading under which `--help` lists the fields of this class.
-        about: a line under that heading.
-        usage: the first line of `--help`, where the one made from the fields is too long.
-        first: the fields that `--help` shows where `--help-all` shows the others too; () is all.
+    Class arguments: heading: the heading under which `--help` lists the fields of this
+        class. about: a line under that heading. usage: the first line of `--help`,
+        where the one made from the fields is too long. first: the fields that `--help`
+        shows where `--help-all` shows the others too; () is all.
     """
 
     heading: ClassVar[str] = ""
@@ -80,7 +83,11 @@ class Options:
     first: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(
-        cls, heading: str = "", about: str = "", usage: str | None = None, first: Sequence[str] = ()
+        cls,
+        heading: str = "",
+        about: str = "",
+        usage: str | None = None,
+        first: Sequence[str] = (),
     ) -> None:
         cls.heading, cls.about, cls.usage, cls.first = heading, about, usage, first
 
@@ -90,11 +97,14 @@ class Choice:
     """The forms of a verb that takes other options with another step or target.
 
     Attributes:
-        fields: whose words choose the form: the step of `umls`, the target of `submit --to`.
-        common: the options that every form has, those fields among them; its docstring is the verb's.
+        fields: whose words choose the form: the step of `umls`, the target of `submit
+            --to`.
+        common: the options that every form has, those fields among them; its docstring
+            is the verb's.
         forms: the options by these words.
-        apart: `--help` shows the options of the form that is named and no others, because they mean
-            something else elsewhere; else it shows those of all forms.
+        apart: `--help` shows the options of the form that is named and no others,
+            because they mean something else elsewhere; else it shows those of all
+            forms.
     """
 
     fields: tuple[str, ...]
@@ -105,7 +115,11 @@ class Choice:
 
 def default_of(field: Field[object]) -> object:
     """Returns a field's default; `dataclasses.MISSING` where it must be given."""
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+    return (
+        field.default_factory()
+        if field.default_factory is not MISSING
+        else field.default
+    )
 
 
 def given(options: Options) -> dict[str, object]:
@@ -132,8 +146,8 @@ def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
     """Reads `k=v,k=v`; a value with commas stands in double quotes, but for JSON.
 
     Args:
-        text: such as `batch_size=16,stop="a,b",extra_body={"a": 1, "b": 2}`. A double quote within
-            double quotes is doubled.
+        text: such as `batch_size=16,stop="a,b",extra_body={"a": 1, "b": 2}`. A double
+            quote within double quotes is doubled.
         option: what the text was given to, for messages.
     """
     settings: dict[str, str] = {}
@@ -142,7 +156,9 @@ def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
         name, equals, _ = text[position:].partition("=")
         if not equals or not name.strip() or "," in name:
             part = text[position:].partition(",")[0]
-            raise UsageError(f"{option} {text!r}: {part!r} is not of the form name=value.")
+            raise UsageError(
+                f"{option} {text!r}: {part!r} is not of the form name=value."
+            )
         value, position = _setting_at(text, position + len(name) + 1, option)
         name = name.strip()
         if name in settings:
@@ -192,7 +208,8 @@ class Parameter:
     """A field of a verb's options, read from its type.
 
     Attributes:
-        type: of one value: bool, int, float, str, Path, Mapping or another verb's options.
+        type: of one value: bool, int, float, str, Path, Mapping or another verb's
+            options.
         choices: the values there are; () where any will do.
         many: it is a tuple of such values.
         required: it has no default.
@@ -277,8 +294,8 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
     """Writes options as the words of a command; those with their default value are left out.
 
     Args:
-        options: such as `Run(tasks="kqa", model="hf/path", forecast=True)`, whose words are
-            `["--tasks", "kqa", "--model", "hf/path", "--forecast"]`.
+        options: such as `Run(tasks="kqa", model="hf/path", forecast=True)`, whose words
+            are `["--tasks", "kqa", "--model", "hf/path", "--forecast"]`.
         without: fields to leave out.
     """
     positional: list[str] = []
@@ -310,26 +327,39 @@ def _word(value: object) -> str:
 
 BuiltData = Annotated[
     Path | None,
-    Option("folder of the built dataset (default: the user's data home)", metavar="DIR"),
+    Option(
+        "folder of the built dataset (default: the user's data home)", metavar="DIR"
+    ),
 ]
 BuiltDatasets = Annotated[
     Path | None,
-    Option("folder of the built datasets (default: the user's data home)", metavar="DIR"),
+    Option(
+        "folder of the built datasets (default: the user's data home)", metavar="DIR"
+    ),
 ]
 Upstream = Annotated[
     Path | None,
-    Option("checkout of the authors' repository, for --prompts official", metavar="DIR"),
+    Option(
+        "checkout of the authors' repository, for --prompts official", metavar="DIR"
+    ),
 ]
 Config = Annotated[str | None, Option("dataset configuration", metavar="NAME")]
 Adjudicated = Annotated[
     Path | None,
-    Option("the sheet of `adjudicate`, filled in: what its unclear answers are", metavar="FILE"),
+    Option(
+        "the sheet of `adjudicate`, filled in: what its unclear answers are",
+        metavar="FILE",
+    ),
 ]
-BootstrapSeed = Annotated[int, Option("of the intervals' random draws (default 0)", metavar="N")]
+BootstrapSeed = Annotated[
+    int, Option("of the intervals' random draws (default 0)", metavar="N")
+]
 FiguresFile = Annotated[
     Path | None, Option("write what --json prints there too", metavar="FILE.json")
 ]
-RunFolder = Annotated[Path, Option("folder of a finished run", metavar="RUN", positional=True)]
+RunFolder = Annotated[
+    Path, Option("folder of a finished run", metavar="RUN", positional=True)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,7 +397,8 @@ class WithAttestation(Options, heading="credentialed data"):
     allow_remote: Annotated[
         tuple[str, ...],
         Option(
-            "this host may get the text; only with --attest-zero-retention; logged", metavar="HOST"
+            "this host may get the text; only with --attest-zero-retention; logged",
+            metavar="HOST",
         ),
     ] = ()
     attest_zero_retention: Annotated[
@@ -439,7 +470,9 @@ class WithJudge(WithJudging, heading=JUDGE, about=_FOR_JUDGES):
     """Which judge is asked, and how."""
 
     judge: Annotated[str | None, Option(_JUDGE_HELP, metavar="J")] = None
-    judge_args: Annotated[Mapping[str, str], Option(_JUDGE_ARGS_HELP)] = field(default_factory=dict)
+    judge_args: Annotated[Mapping[str, str], Option(_JUDGE_ARGS_HELP)] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -459,7 +492,8 @@ class WithModel(Options, heading="model"):
         Option("settings of its backend (for generate, temperature is 1 if not said)"),
     ] = field(default_factory=dict)
     tries: Annotated[
-        int | None, Option("most replies of a step, or for a message (default 3)", metavar="N")
+        int | None,
+        Option("most replies of a step, or for a message (default 3)", metavar="N"),
     ] = None
     max_new_tokens: Annotated[
         int | None, Option("longest reply (default 1500, 1000 and 2000)", metavar="N")
@@ -480,7 +514,9 @@ class WithCalibration(Options, heading="calibration"):
     ] = None
     calibration_from: Annotated[
         Literal["other", "run"],
-        Option("its labels are of other answers (default), or a random sample of this run's own"),
+        Option(
+            "its labels are of other answers (default), or a random sample of this run's own"
+        ),
     ] = "other"
 
 
@@ -497,7 +533,8 @@ class WithSubset(Options):
         ),
     ] = None
     seed: Annotated[
-        int | None, Option("which random sample --subset draws (default 0)", metavar="S")
+        int | None,
+        Option("which random sample --subset draws (default 0)", metavar="S"),
     ] = None
 
 
@@ -508,11 +545,16 @@ class WithRunData(Options):
     data: BuiltDatasets = None
     source: Annotated[
         Path | None,
-        Option("the one file a dataset of your own is made of, in place of --data", metavar="FILE"),
+        Option(
+            "the one file a dataset of your own is made of, in place of --data",
+            metavar="FILE",
+        ),
     ] = None
     upstream: Annotated[
         Path | None,
-        Option("the authors' checkout, for runs with --prompts official", metavar="DIR"),
+        Option(
+            "the authors' checkout, for runs with --prompts official", metavar="DIR"
+        ),
     ] = None
 
 
@@ -540,27 +582,35 @@ class Build(WithTables):
         ),
     ]
     source: Annotated[
-        Path | None, Option("the official file, or the folder that holds it", metavar="PATH")
+        Path | None,
+        Option("the official file, or the folder that holds it", metavar="PATH"),
     ] = None
-    fetch: Annotated[bool, Option("fetch the official files of an open dataset, from GitHub")] = (
-        False
-    )
+    fetch: Annotated[
+        bool, Option("fetch the official files of an open dataset, from GitHub")
+    ] = False
     config: Annotated[
         str | None,
-        Option("configuration to build (default: the dataset's default one)", metavar="NAME"),
+        Option(
+            "configuration to build (default: the dataset's default one)",
+            metavar="NAME",
+        ),
     ] = None
     seed: Annotated[
         int | None, Option("generated configurations: which set of rows", metavar="S")
     ] = None
-    n: Annotated[int | None, Option("generated configurations: how many rows", metavar="N")] = None
+    n: Annotated[
+        int | None, Option("generated configurations: how many rows", metavar="N")
+    ] = None
     level: Annotated[
-        int | None, Option("generated configurations: how hard the rows are", metavar="L")
+        int | None,
+        Option("generated configurations: how hard the rows are", metavar="L"),
     ] = None
     partial: Annotated[
         bool, Option("build a part of a release that is still corrected, as it is")
     ] = False
     out: Annotated[
-        Path | None, Option("where to write (default: the user's data home)", metavar="DIR")
+        Path | None,
+        Option("where to write (default: the user's data home)", metavar="DIR"),
     ] = None
 
 
@@ -578,11 +628,14 @@ class WithModelSettings(Options, heading="model"):
         Option("settings of the model's backend, e.g. batch_size=16,dtype=bfloat16"),
     ] = field(default_factory=dict)
     max_new_tokens: Annotated[
-        int | None, Option("longest answer, instead of the task's own limit", metavar="N")
+        int | None,
+        Option("longest answer, instead of the task's own limit", metavar="N"),
     ] = None
     batch: Annotated[
         bool,
-        Option("ask in batches, which a provider answers later for less (openai-api/ or inspect/)"),
+        Option(
+            "ask in batches, which a provider answers later for less (openai-api/ or inspect/)"
+        ),
     ] = False
     role: Annotated[
         tuple[str, ...],
@@ -643,16 +696,21 @@ class WithDataAndPrompts(Options, heading="data and prompts"):
             metavar="I/N",
         ),
     ] = None
-    config: Annotated[str | None, Option("dataset configuration, e.g. demo", metavar="NAME")] = None
+    config: Annotated[
+        str | None, Option("dataset configuration, e.g. demo", metavar="NAME")
+    ] = None
     split: Annotated[
         str | None,
-        Option("split to ask, or a+b for both, instead of the task's own", metavar="NAME"),
+        Option(
+            "split to ask, or a+b for both, instead of the task's own", metavar="NAME"
+        ),
     ] = None
     data: BuiltData = None
     prompts: Annotated[str, Option("own (default) or official", metavar="SET")] = "own"
     upstream: Upstream = None
     task_args: Annotated[
-        Mapping[str, str], Option("settings of the task itself, e.g. documents=FOLDER for kqa_rag")
+        Mapping[str, str],
+        Option("settings of the task itself, e.g. documents=FOLDER for kqa_rag"),
     ] = field(default_factory=dict)
 
 
@@ -676,13 +734,17 @@ class Run(
         medical-tasks run --tasks kqa --model hf/path/to/model \
             --judge openai-api/my-host/judge-model
 
-    The same command goes on with a run that was stopped. Over several GPUs, one model copy each:
-        torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/path/to/model
+    The same command goes on with a run that was stopped. Over several GPUs, one model
+        copy each: torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc
+        --model hf/path/to/model
     """
 
     tasks: Annotated[
         str,
-        Option("medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all", metavar="T"),
+        Option(
+            "medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all",
+            metavar="T",
+        ),
     ]
     model: Annotated[
         str,
@@ -709,7 +771,8 @@ class Run(
         ),
     ] = 1
     out: Annotated[
-        Path | None, Option("the run's folder (default: runs/MODEL-HASH)", metavar="DIR")
+        Path | None,
+        Option("the run's folder (default: runs/MODEL-HASH)", metavar="DIR"),
     ] = None
 
 
@@ -721,9 +784,9 @@ class Merge(WithCalibration, WithJudge, WithAttestation):
         medical-tasks run --tasks medcalc --model hf/path/to/model --shard 2/2 --out parts/2
         medical-tasks merge parts/1 parts/2 --out runs/whole
 
-    The result is that of one run of all items. Parts may overlap and may have been stopped
-    half-way; exit code 5 where items are missing, with the parts that would bring them. Parts of
-    another model, data or judge are refused.
+    The result is that of one run of all items. Parts may overlap and may have been
+    stopped half-way; exit code 5 where items are missing, with the parts that would
+    bring them. Parts of another model, data or judge are refused.
     """
 
     runs: Annotated[
@@ -732,11 +795,13 @@ class Merge(WithCalibration, WithJudge, WithAttestation):
     out: Annotated[Path, Option("folder of the whole run", metavar="DIR")]
     data: BuiltData = None
     config: Annotated[
-        str | None, Option("dataset configuration (default: that of the parts)", metavar="NAME")
+        str | None,
+        Option("dataset configuration (default: that of the parts)", metavar="NAME"),
     ] = None
     upstream: Upstream = None
     task_args: Annotated[
-        Mapping[str, str], Option("settings of the task's scoring, as the parts had them")
+        Mapping[str, str],
+        Option("settings of the task's scoring, as the parts had them"),
     ] = field(default_factory=dict)
 
 
@@ -752,12 +817,14 @@ class Launch(
         medical-tasks launch --print k8s --shards 8 --gpus 1 --image IMAGE -- \
             run --tasks medcalc --model hf/path --out runs/my-run
 
-    slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What follows --
-    is the command of `run`, with --out on a file system that all machines share; the parts lie
-    beside it, in DIR.parts.
+    slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What
+    follows -- is the command of `run`, with --out on a file system that all machines
+    share; the parts lie beside it, in DIR.parts.
     """
 
-    print: Annotated[Literal["slurm", "k8s"], Option("a Slurm job array, or a Kubernetes Job")]
+    print: Annotated[
+        Literal["slurm", "k8s"], Option("a Slurm job array, or a Kubernetes Job")
+    ]
     shards: Annotated[int, Option("how many parts", metavar="N")]
     gpus: Annotated[
         int,
@@ -768,7 +835,10 @@ class Launch(
     ] = 0
     image: Annotated[
         str | None,
-        Option("container image of --print k8s (default: medical-tasks:latest)", metavar="IMAGE"),
+        Option(
+            "container image of --print k8s (default: medical-tasks:latest)",
+            metavar="IMAGE",
+        ),
     ] = None
     run: Annotated[Run, Option("the command of `run`, behind --")]
 
@@ -799,24 +869,32 @@ class Score(
             --responses submission.json
         medical-tasks score archehr_evidence --source RELEASE --split dev --responses submission.zip
 
-    The file is a table (CSV, XLSX, parquet) with the columns id and response, or JSON Lines with
-    one line an item, {"id": "17", "response": "the model's raw text"}. Ids are the dataset's own
-    (for MedCalc-Bench the `Row Number`, which a table's column may be called too); where each item
-    has a question of its own, a column `question` names it as well. A JSON list of such records
-    may have the names example_id and output, or those of a submission to ArchEHR-QA's shared
-    tasks: case_id and answer (2025), or case_id and prediction (2026), zipped or not, which is
-    scored only if it has no problems. Result files of the other benchmarks' authors are taken as
-    they are: K-QA's (Question, result), EHRNoteQA's (a column called as the model),
-    MedCalc-Bench's (Row Number, LLM Answer), DocLens's (also by section). Items without an answer
-    are reported as unanswered, never counted as wrong. Instead of a file, the folder of a run can
-    be given: its answers are scored anew, by another judge for example.
+    The file is a table (CSV, XLSX, parquet) with the columns id and response, or JSON
+    Lines with one line an item, {"id": "17", "response": "the model's raw text"}. Ids
+    are the dataset's own (for MedCalc-Bench the `Row Number`, which a table's column
+    may be called too); where each item has a question of its own, a column `question`
+    names it as well. A JSON list of such records may have the names example_id and
+    output, or those of a submission to ArchEHR-QA's shared tasks: case_id and answer
+    (2025), or case_id and prediction (2026), zipped or not, which is scored only if it
+    has no problems. Result files of the other benchmarks' authors are taken as they
+    are: K-QA's (Question, result), EHRNoteQA's (a column called as the model),
+    MedCalc-Bench's (Row Number, LLM Answer), DocLens's (also by section). Items without
+    an answer are reported as unanswered, never counted as wrong. Instead of a file, the
+    folder of a run can be given: its answers are scored anew, by another judge for
+    example.
 
-    Your own questions or notes (K-QA, MedCalc-Bench, DocLens) need no build: --source takes the
-    file that configuration `own` is built from. For ArchEHR-QA it takes the folder of the release.
+    Your own questions or notes (K-QA, MedCalc-Bench, DocLens) need no build: --source
+    takes the file that configuration `own` is built from. For ArchEHR-QA it takes the
+    folder of the release.
     """
 
     task: Annotated[
-        str, Option("medcalc, medical:medcalc or medical|medcalc", metavar="TASK", positional=True)
+        str,
+        Option(
+            "medcalc, medical:medcalc or medical|medcalc",
+            metavar="TASK",
+            positional=True,
+        ),
     ]
     responses: Annotated[
         Path,
@@ -836,7 +914,9 @@ class Score(
     ] = None
     split: Annotated[
         str | None,
-        Option("split that was answered, or a+b, instead of the task's own", metavar="NAME"),
+        Option(
+            "split that was answered, or a+b, instead of the task's own", metavar="NAME"
+        ),
     ] = None
     data: BuiltData = None
     config: Config = None
@@ -845,11 +925,13 @@ class Score(
     ] = "own"
     upstream: Upstream = None
     task_args: Annotated[
-        Mapping[str, str], Option("settings of the task's scoring, e.g. sentence_bert=FOLDER")
+        Mapping[str, str],
+        Option("settings of the task's scoring, e.g. sentence_bert=FOLDER"),
     ] = field(default_factory=dict)
     adjudicated: Adjudicated = None
     out: Annotated[
-        Path | None, Option("folder for the results (default: runs/RESPONSES-HASH)", metavar="DIR")
+        Path | None,
+        Option("folder for the results (default: runs/RESPONSES-HASH)", metavar="DIR"),
     ] = None
 
 
@@ -861,16 +943,16 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
         medical-tasks adjudicate runs/my-run --out unclear.xlsx
         medical-tasks adjudicate runs/my-run --judge openai-api/my-host/judge-model
 
-    The sheet has a row for each unclear answer, without the gold. In the column `reading` write
-    the final answer that the reply gives, in its own words, or `none` where it gives none; an
-    empty cell leaves the answer unclear. With --judge a judge model fills the column in. Then
-    score the same answers again:
+    The sheet has a row for each unclear answer, without the gold. In the column
+    `reading` write the final answer that the reply gives, in its own words, or `none`
+    where it gives none; an empty cell leaves the answer unclear. With --judge a judge
+    model fills the column in. Then score the same answers again:
 
         medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv
 
-    Of credentialed data the sheet lies in the private store unless --out names another place on
-    this machine, and a judge elsewhere is refused. Exit code 5 when the judge left answers unread;
-    the same command asks about them again.
+    Of credentialed data the sheet lies in the private store unless --out names another
+    place on this machine, and a judge elsewhere is refused. Exit code 5 when the judge
+    left answers unread; the same command asks about them again.
     """
 
     run: RunFolder
@@ -901,16 +983,20 @@ class ScoreText(WithTables):
         medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall \
             --task-args bertscore=models/deberta-xlarge-mnli --json
 
-    A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of references, or a
-    list in one of JSON, are references of which any will do. Values are means over rows, but for
-    bleu_corpus and sacrebleu_corpus, which are pooled, each with its 95 % bootstrap interval. An
-    empty prediction is scored as it is; a row without a reference is refused. Output never quotes
-    a text.
+    A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of
+    references, or a list in one of JSON, are references of which any will do. Values
+    are means over rows, but for bleu_corpus and sacrebleu_corpus, which are pooled,
+    each with its 95 % bootstrap interval. An empty prediction is scored as it is; a row
+    without a reference is refused. Output never quotes a text.
     """
 
     table: Annotated[
         Path,
-        Option("CSV, XLSX, JSON Lines or parquet, a row a text", metavar="TABLE", positional=True),
+        Option(
+            "CSV, XLSX, JSON Lines or parquet, a row a text",
+            metavar="TABLE",
+            positional=True,
+        ),
     ]
     metrics: Annotated[
         str | None,
@@ -924,18 +1010,27 @@ class ScoreText(WithTables):
     ] = None
     prediction: Annotated[
         str | None,
-        Option("what is scored (default: prediction, response, output...)", metavar="COLUMN"),
+        Option(
+            "what is scored (default: prediction, response, output...)",
+            metavar="COLUMN",
+        ),
     ] = None
     reference: Annotated[
         str | None,
-        Option("what it is compared with (default: reference, gold...)", metavar="COLUMN,..."),
+        Option(
+            "what it is compared with (default: reference, gold...)",
+            metavar="COLUMN,...",
+        ),
     ] = None
     source: Annotated[
         str | None,
-        Option("what it is made from, for sari (default: source, if any)", metavar="COLUMN"),
+        Option(
+            "what it is made from, for sari (default: source, if any)", metavar="COLUMN"
+        ),
     ] = None
     cluster: Annotated[
-        str | None, Option("rows that belong together, such as a patient's", metavar="COLUMN")
+        str | None,
+        Option("rows that belong together, such as a patient's", metavar="COLUMN"),
     ] = None
     task_args: Annotated[
         Mapping[str, str],
@@ -963,29 +1058,36 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
         medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 \
             --mednli mli_test_v1.jsonl --ways 2
 
-    kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and
-    sets the judge beside them. --source is a checkout of https://github.com/Itaymanes/K-QA, or its
-    dataset/NLI_medical_annotator.csv. --judging batched asks for all statements of an answer at
-    once, asks singly too, and says how often both agree. ehrnoteqa asks what scoring EHRNoteQA
-    asks, about models' answers that people scored as correct or not: --source is a CSV file with
-    the columns id (the question's in the built dataset), response, perhaps model, and one a rater.
-    anli and mednli ask the plain question of entailment, in the --style given; nli is both
-    together, with the means of the parts. EHRNoteQA and MedNLI are credentialed, their text stays
-    on this machine. Prints the figures and writes check.json; `run` and `score` show the last
-    check of the judge they use. Of several judges, and of earlier checks (--compare), it prints
-    one table and says which to take and why (choosing.json, judges.html). The same command goes on
-    where it stopped; exit code 5 when a judge could not be checked, or pairs are without a
+    kqa asks what scoring K-QA asks, about the 399 statements that three physicians
+    labelled, and sets the judge beside them. --source is a checkout of
+    https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv.
+    --judging batched asks for all statements of an answer at once, asks singly too, and
+    says how often both agree. ehrnoteqa asks what scoring EHRNoteQA asks, about models'
+    answers that people scored as correct or not: --source is a CSV file with the
+    columns id (the question's in the built dataset), response, perhaps model, and one a
+    rater. anli and mednli ask the plain question of entailment, in the --style given;
+    nli is both together, with the means of the parts. EHRNoteQA and MedNLI are
+    credentialed, their text stays on this machine. Prints the figures and writes
+    check.json; `run` and `score` show the last check of the judge they use. Of several
+    judges, and of earlier checks (--compare), it prints one table and says which to
+    take and why (choosing.json, judges.html). The same command goes on where it
+    stopped; exit code 5 when a judge could not be checked, or pairs are without a
     verdict.
     """
 
     set: Annotated[
         str,
-        Option("kqa, ehrnoteqa, anli, mednli or nli: whose labels", metavar="SET", positional=True),
+        Option(
+            "kqa, ehrnoteqa, anli, mednli or nli: whose labels",
+            metavar="SET",
+            positional=True,
+        ),
     ]
     source: Annotated[
         Path | None,
         Option(
-            "the official file or the folder that holds it; ehrnoteqa: the scores", metavar="PATH"
+            "the official file or the folder that holds it; ehrnoteqa: the scores",
+            metavar="PATH",
         ),
     ] = None
     max_pairs: Annotated[
@@ -993,7 +1095,9 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     ] = None
     out: Annotated[
         Path | None,
-        Option("folder of the check (default: runs/check-SET-JUDGE-HASH)", metavar="DIR"),
+        Option(
+            "folder of the check (default: runs/check-SET-JUDGE-HASH)", metavar="DIR"
+        ),
     ] = None
     again: Annotated[
         bool, Option("ask everything a second time: how many labels stay the same")
@@ -1009,12 +1113,13 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
             several=True,
         ),
     ] = ()
-    prompts: Annotated[str, Option("kqa, ehrnoteqa: own (default) or official", metavar="SET")] = (
-        "own"
-    )
+    prompts: Annotated[
+        str, Option("kqa, ehrnoteqa: own (default) or official", metavar="SET")
+    ] = "own"
     upstream: Upstream = None
     format: Annotated[
-        Literal["open", "mc"] | None, Option("ehrnoteqa: how the models were asked (default open)")
+        Literal["open", "mc"] | None,
+        Option("ehrnoteqa: how the models were asked (default open)"),
     ] = None
     raters: Annotated[
         str | None,
@@ -1026,11 +1131,13 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     data: Annotated[
         Path | None,
         Option(
-            "ehrnoteqa: folder of the built dataset (default: the user's data home)", metavar="DIR"
+            "ehrnoteqa: folder of the built dataset (default: the user's data home)",
+            metavar="DIR",
         ),
     ] = None
     config: Annotated[
-        str | None, Option("ehrnoteqa: the dataset's configuration, e.g. demo", metavar="NAME")
+        str | None,
+        Option("ehrnoteqa: the dataset's configuration, e.g. demo", metavar="NAME"),
     ] = None
     ways: Annotated[
         Literal[2, 3] | None,
@@ -1044,11 +1151,14 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
         Option("anli, mednli, nli: which part (default test)"),
     ] = None
     mednli: Annotated[
-        Path | None, Option("nli: MedNLI's file; --source is ANLI's folder", metavar="PATH")
+        Path | None,
+        Option("nli: MedNLI's file; --source is ANLI's folder", metavar="PATH"),
     ] = None
     style: Annotated[
         Literal["json_cot", "json", "cot", "plain"] | None,
-        Option("anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)"),
+        Option(
+            "anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)"
+        ),
     ] = None
 
 
@@ -1060,21 +1170,26 @@ class Report(WithRunData, WithTables):
         medical-tasks report runs/model-a runs/model-b --out comparison.html --open
         medical-tasks report runs/scored --responses answers.jsonl
 
-    RUN is the folder that `run` or `score` wrote. The page has the headline of all runs with
-    intervals and coverage, breakdowns, plots, published results beside them with what is different
-    there, the recipe, and every item: for open data with question, answer, gold, decision and why,
-    for credentialed data ids, scores and hashes alone. It asks no server for anything.
+    RUN is the folder that `run` or `score` wrote. The page has the headline of all runs
+    with intervals and coverage, breakdowns, plots, published results beside them with
+    what is different there, the recipe, and every item: for open data with question,
+    answer, gold, decision and why, for credentialed data ids, scores and hashes alone.
+    It asks no server for anything.
 
-    Without --out, report.html and report.md go into the run's folder; those of several runs into
-    the folder you are in. Nothing but a report is ever written over.
+    Without --out, report.html and report.md go into the run's folder; those of several
+    runs into the folder you are in. Nothing but a report is ever written over.
     """
 
     runs: Annotated[
-        tuple[Path, ...], Option("folder of a finished run", metavar="RUN", positional=True)
+        tuple[Path, ...],
+        Option("folder of a finished run", metavar="RUN", positional=True),
     ]
     out: Annotated[
         Path | None,
-        Option("FILE.html, FILE.md, or a folder for report.html and report.md", metavar="PLACE"),
+        Option(
+            "FILE.html, FILE.md, or a folder for report.html and report.md",
+            metavar="PLACE",
+        ),
     ] = None
     format: Annotated[
         Literal["html", "markdown", "both"] | None,
@@ -1111,7 +1226,9 @@ def _margin(text: str) -> float:
     except ValueError:
         margin = math.nan
     if not 0.0 < margin < math.inf:
-        raise ValueError(f"takes a difference above 0, such as 0.03 for three points, got {text!r}")
+        raise ValueError(
+            f"takes a difference above 0, such as 0.03 for three points, got {text!r}"
+        )
     return margin
 
 
@@ -1133,24 +1250,33 @@ class Compare(Options):
         medical-tasks compare runs/model-a runs/model-b runs/model-c --all-pairs --out comparison.md
         medical-tasks compare --memory-gap runs/published runs/fresh
 
-    Refuses tasks of different data, versions, metrics or scoring; says other differences of their
-    recipes, and why they matter. Exit code 2 when nothing can be compared; 0 when something can,
-    with the reasons for the rest.
+    Refuses tasks of different data, versions, metrics or scoring; says other
+    differences of their recipes, and why they matter. Exit code 2 when nothing can be
+    compared; 0 when something can, with the reasons for the rest.
     """
 
     runs: Annotated[
         tuple[Path, ...],
-        Option("folders of two or more runs; the first is A", metavar="RUN", positional=True),
+        Option(
+            "folders of two or more runs; the first is A",
+            metavar="RUN",
+            positional=True,
+        ),
     ]
-    all_pairs: Annotated[bool, Option("every two runs, not only each against the first")] = False
-    task: Annotated[tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")] = ()
+    all_pairs: Annotated[
+        bool, Option("every two runs, not only each against the first")
+    ] = False
+    task: Annotated[
+        tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")
+    ] = ()
     metric: Annotated[
         tuple[str, ...], Option("only this metric; may be repeated", metavar="NAME")
     ] = ()
     by: Annotated[
         str,
         Option(
-            "group by group too: a breakdown's name, all, or none (default)", metavar="BREAKDOWN"
+            "group by group too: a breakdown's name, all, or none (default)",
+            metavar="BREAKDOWN",
         ),
     ] = "none"
     flips: Annotated[
@@ -1173,9 +1299,14 @@ class Compare(Options):
         ),
     ] = None
     memory_gap: Annotated[
-        bool, Option("a model's run on published rows, then on fresh ones: how much it remembers")
+        bool,
+        Option(
+            "a model's run on published rows, then on fresh ones: how much it remembers"
+        ),
     ] = False
-    out: Annotated[Path | None, Option("write it as Markdown too", metavar="FILE.md")] = None
+    out: Annotated[
+        Path | None, Option("write it as Markdown too", metavar="FILE.md")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1188,33 +1319,41 @@ class Plan(Options):
         medical-tasks plan medcalc --at-least 0.8 --accuracy 0.85
         medical-tasks plan medcalc --margin 0.05 --agreement 0.8
 
-    Half-widths are of the 95 % interval that `run` prints, on average. A difference is found by
-    the test of `compare`, and a gate says GO by its own rule, in 4 of 5 runs or more, for that
-    number of items and every larger one. --accuracy is the share that is right, of --at-least and
-    --at-most the true one that is to get GO; --agreement is the share of items on which both
-    models are right or both wrong, for --margin of two that are equally good. What is assumed
-    holds for independent items; past runs show how alike those of a note are. Of several, what
-    needs most items counts. The score on these items alone is what `run --subset N` estimates;
-    everything else is about questions like these, of which the whole set is a sample itself.
+    Half-widths are of the 95 % interval that `run` prints, on average. A difference is
+    found by the test of `compare`, and a gate says GO by its own rule, in 4 of 5 runs
+    or more, for that number of items and every larger one. --accuracy is the share that
+    is right, of --at-least and --at-most the true one that is to get GO; --agreement is
+    the share of items on which both models are right or both wrong, for --margin of two
+    that are equally good. What is assumed holds for independent items; past runs show
+    how alike those of a note are. Of several, what needs most items counts. The score
+    on these items alone is what `run --subset N` estimates; everything else is about
+    questions like these, of which the whole set is a sample itself.
     """
 
     task: Annotated[str, Option("the task", metavar="TASK", positional=True)]
     half_width: Annotated[
         float | None,
-        Option("half the width of a 95 % interval, such as 0.03 for ±3 points", metavar="W"),
+        Option(
+            "half the width of a 95 % interval, such as 0.03 for ±3 points", metavar="W"
+        ),
     ] = None
     difference: Annotated[
         float | None,
-        Option("a difference of two models to find, such as 0.05 for five points", metavar="D"),
+        Option(
+            "a difference of two models to find, such as 0.05 for five points",
+            metavar="D",
+        ),
     ] = None
     at_least: Annotated[
         float | None, Option("a gate's limit that the value must reach", metavar="L")
     ] = None
     at_most: Annotated[
-        float | None, Option("a gate's limit that the value must not exceed", metavar="L")
+        float | None,
+        Option("a gate's limit that the value must not exceed", metavar="L"),
     ] = None
     margin: Annotated[
-        float | None, Option("by how much a gate lets a model be worse than another", metavar="M")
+        float | None,
+        Option("by how much a gate lets a model be worse than another", metavar="M"),
     ] = None
     metric: Annotated[
         str | None, Option("the metric (default: the task's first)", metavar="NAME")
@@ -1279,9 +1418,12 @@ class Gate(Options):
     Exit code 0 for GO, 6 for NO-GO, 7 for INCONCLUSIVE. See docs/compare.md.
     """
 
-    policy: Annotated[Path, Option("the rules, a TOML file", metavar="POLICY", positional=True)]
+    policy: Annotated[
+        Path, Option("the rules, a TOML file", metavar="POLICY", positional=True)
+    ]
     runs: Annotated[
-        tuple[Path, ...], Option("folders of finished runs", metavar="RUN", positional=True)
+        tuple[Path, ...],
+        Option("folders of finished runs", metavar="RUN", positional=True),
     ]
 
 
@@ -1292,15 +1434,19 @@ class Leakcheck(Options):
         medical-tasks leakcheck RUN --source DATASET
         medical-tasks leakcheck RUN --source FOLDER_WITH_OFFICIAL_FILES
 
-    Every file is looked through, hidden ones too: parquet, Arrow, SQLite, JSON, archives, and the
-    bytes of everything else with escapes undone. Exit code 0: none stands there. 4: some do; files
-    and row ids are named, never the text. 5: none was found, but something could not be looked
-    into.
+    Every file is looked through, hidden ones too: parquet, Arrow, SQLite, JSON,
+    archives, and the bytes of everything else with escapes undone. Exit code 0: none
+    stands there. 4: some do; files and row ids are named, never the text. 5: none was
+    found, but something could not be looked into.
     """
 
     run: Annotated[
         Path,
-        Option("folder that `run` or `score` wrote, or any other", metavar="RUN", positional=True),
+        Option(
+            "folder that `run` or `score` wrote, or any other",
+            metavar="RUN",
+            positional=True,
+        ),
     ]
     source: Annotated[
         str,
@@ -1309,7 +1455,9 @@ class Leakcheck(Options):
             metavar="DATASET_OR_PATH",
         ),
     ]
-    words: Annotated[int, Option("words in a row that count (default: 12)", metavar="N")] = 12
+    words: Annotated[
+        int, Option("words in a row that count (default: 12)", metavar="N")
+    ] = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1319,9 +1467,9 @@ class Purge(Options):
         medical-tasks purge --dry-run
         medical-tasks purge
 
-    Runs that a command is using are left, and named. Results, reports and the audit log are not
-    touched. A run whose answers are gone keeps its numbers; giving its command again asks the
-    model again.
+    Runs that a command is using are left, and named. Results, reports and the audit log
+    are not touched. A run whose answers are gone keeps its numbers; giving its command
+    again asks the model again.
     """
 
     dry_run: Annotated[bool, Option("only say what would be deleted")] = False
@@ -1338,33 +1486,44 @@ class Calc(Options):
                     medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL"
         medical-tasks calc --batch IN.jsonl --out OUT.jsonl
 
-    A calculator is named by its id, slug or name; without key=value it says what it takes.
-    Findings that are not given count as absent, and the answer says which. A value outside the
-    range that the rule was published for, or with a unit that cannot be meant, is answered with a
-    warning.
+    A calculator is named by its id, slug or name; without key=value it says what it
+    takes. Findings that are not given count as absent, and the answer says which. A
+    value outside the range that the rule was published for, or with a unit that cannot
+    be meant, is answered with a warning.
 
-    A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the dataset's
-    Relevant Entities, or those of the single form. Its line in --out is the same object with
-    "answer", "explanation" and "warnings" (a list), or with "error": a misspelt input is an error
-    here too, of its line alone. Answers are numbers, dates as MM/DD/YYYY, gestational ages as the
-    dataset writes them, ('15 weeks', '1 days'). Exit code 5 when any line has an error; a line
-    that is no JSON object ends the command with exit code 2, and nothing is written.
+    A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the
+    dataset's Relevant Entities, or those of the single form. Its line in --out is the
+    same object with "answer", "explanation" and "warnings" (a list), or with "error": a
+    misspelt input is an error here too, of its line alone. Answers are numbers, dates
+    as MM/DD/YYYY, gestational ages as the dataset writes them, ('15 weeks', '1 days').
+    Exit code 5 when any line has an error; a line that is no JSON object ends the
+    command with exit code 2, and nothing is written.
     """
 
     calculator: Annotated[
-        str | None, Option("id, slug or name of a calculator", metavar="NAME", positional=True)
+        str | None,
+        Option("id, slug or name of a calculator", metavar="NAME", positional=True),
     ] = None
     inputs: Annotated[
         tuple[str, ...],
-        Option('such as age=72 or creatinine="1.2 mg/dL"', metavar="key=value", positional=True),
+        Option(
+            'such as age=72 or creatinine="1.2 mg/dL"',
+            metavar="key=value",
+            positional=True,
+        ),
     ] = ()
-    list: Annotated[bool, Option("all calculators: id, slug, category, output, name")] = False
-    show_inputs: Annotated[bool, Option("what NAME takes, and in which units", name="--inputs")] = (
-        False
-    )
-    batch: Annotated[Path | None, Option("JSON Lines of calculations", metavar="IN")] = None
+    list: Annotated[
+        bool, Option("all calculators: id, slug, category, output, name")
+    ] = False
+    show_inputs: Annotated[
+        bool, Option("what NAME takes, and in which units", name="--inputs")
+    ] = False
+    batch: Annotated[
+        Path | None, Option("JSON Lines of calculations", metavar="IN")
+    ] = None
     out: Annotated[
-        Path | None, Option("where the lines of --batch go with their answers", metavar="OUT")
+        Path | None,
+        Option("where the lines of --batch go with their answers", metavar="OUT"),
     ] = None
     convention: Annotated[
         tuple[str, ...],
@@ -1383,10 +1542,11 @@ class Umls(Options):
         medical-tasks umls build --source 2022AA/META --out umls-index
         medical-tasks umls find --index umls-index "Heart failure, congestive, and CKD."
 
-    --source holds MRCONSO.RRF and MRSTY.RRF of your own UMLS release, gzip or not; the licence is
-    free, and the message about a missing file says how to get it. A build that is stopped leaves
-    no index behind; one that is there and of the same files is kept. `find` shows what a variant
-    of MEDCON finds; with "-" it reads the text from standard input. See docs/medcon.md.
+    --source holds MRCONSO.RRF and MRSTY.RRF of your own UMLS release, gzip or not; the
+    licence is free, and the message about a missing file says how to get it. A build
+    that is stopped leaves no index behind; one that is there and of the same files is
+    kept. `find` shows what a variant of MEDCON finds; with "-" it reads the text from
+    standard input. See docs/medcon.md.
     """
 
     step: Annotated[
@@ -1398,13 +1558,17 @@ class Umls(Options):
 class UmlsBuild(Umls, heading="build"):
     """Build an index."""
 
-    source: Annotated[Path, Option("folder of MRCONSO.RRF and MRSTY.RRF", metavar="DIR")]
+    source: Annotated[
+        Path, Option("folder of MRCONSO.RRF and MRSTY.RRF", metavar="DIR")
+    ]
     out: Annotated[Path, Option("folder to make", metavar="INDEX")]
     lowercase: Annotated[bool, Option("fold case, as QuickUMLS does with -L")] = False
-    ascii_only: Annotated[bool, Option("fold accents and the like, as QuickUMLS does with -U")] = (
-        False
-    )
-    again: Annotated[bool, Option("build although there is an index of the same files")] = False
+    ascii_only: Annotated[
+        bool, Option("fold accents and the like, as QuickUMLS does with -U")
+    ] = False
+    again: Annotated[
+        bool, Option("build although there is an index of the same files")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1413,12 +1577,16 @@ class UmlsFind(Umls, heading="find"):
 
     index: Annotated[Path, Option("folder that build made", metavar="INDEX")]
     text: Annotated[
-        str, Option('find: the text, or "-" for standard input', metavar="TEXT", positional=True)
+        str,
+        Option(
+            'find: the text, or "-" for standard input', metavar="TEXT", positional=True
+        ),
     ]
     variant: Annotated[
         str,
         Option(
-            "whose rules: aci-bench (default), or archehr with its rules of syntax", metavar="NAME"
+            "whose rules: aci-bench (default), or archehr with its rules of syntax",
+            metavar="NAME",
         ),
     ] = "aci-bench"
 
@@ -1454,8 +1622,8 @@ class Manifest(Options):
     medical-tasks manifest --write
     medical-tasks manifest --package FOLDER
 
-    The last writes another package's tasks.json, and in cards/ its datasets' cards; FOLDER is named
-    as for --plugin.
+    The last writes another package's tasks.json, and in cards/ its datasets' cards;
+    FOLDER is named as for --plugin.
     """
 
     write: Annotated[bool, Option("write the files")] = False
@@ -1463,4 +1631,6 @@ class Manifest(Options):
     package: Annotated[
         Path | None, Option("write the files of another package", metavar="FOLDER")
     ] = None
-    root: Annotated[Path, Option("the repository (default: this folder)", metavar="DIR")] = Path()
+    root: Annotated[
+        Path, Option("the repository (default: this folder)", metavar="DIR")
+    ] = Path()

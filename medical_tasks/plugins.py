@@ -9,13 +9,15 @@ The project registers its own in the same way, by entry points of an installed p
     medical_tasks.verbs =
         my_verbs = my_package:VERBS
 
-A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`:
-a module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares
-the entry points, or a YAML file that describes a benchmark (docs/benchmark_of_your_own.md). Without
-declared ones, what counts are the names of `NAMES` in the package or its `spec` module.
+A package that is not installed is named by `--plugin` before a verb, or in
+`MEDICAL_TASKS_PLUGINS`: a module, the folder of a package, or of a project whose
+`pyproject.toml` or `setup.cfg` declares the entry points, or a YAML file that describes
+a benchmark (docs/benchmark_of_your_own.md). Without declared ones, what counts are the
+names of `NAMES` in the package or its `spec` module.
 
-What another package registers can fail without harm to the rest: it is left out with a note, and
-`problems` says why. An error that its code raises later is told as that package's (`telling`).
+What another package registers can fail without harm to the rest: it is left out with a
+note, and `problems` says why. An error that its code raises later is told as that
+package's (`telling`).
 """
 
 from __future__ import annotations
@@ -37,7 +39,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, memory_error
+from medical_tasks.errors import (
+    MedicalTasksError,
+    MissingError,
+    UsageError,
+    memory_error,
+)
 from medical_tasks.spec import Row
 
 Group = Literal[
@@ -70,11 +77,11 @@ class Verb:
     Attributes:
         group: the heading under which `medical-tasks --help` lists it.
         summary: one line of what it does.
-        options: `package.module:Name` of a dataclass derived from `medical_tasks.options.Options`,
-            or of a `medical_tasks.options.Choice` of several; None for a verb that takes whatever
-            words stand behind it.
-        run: `package.module:name` of a function that takes these options (or the words), does what
-            they ask, and returns the exit code.
+        options: `package.module:Name` of a dataclass derived from
+            `medical_tasks.options.Options`, or of a `medical_tasks.options.Choice` of
+            several; None for a verb that takes whatever words stand behind it.
+        run: `package.module:name` of a function that takes these options (or the
+            words), does what they ask, and returns the exit code.
     """
 
     name: str
@@ -172,7 +179,9 @@ def objects(group: Group, kind: type[Kind]) -> list[tuple[Plugin, Kind]]:
     """
     found: list[tuple[Plugin, Kind]] = []
     for plugin in registered(group):
-        for value in plugin.value if isinstance(plugin.value, tuple) else (plugin.value,):
+        for value in (
+            plugin.value if isinstance(plugin.value, tuple) else (plugin.value,)
+        ):
             if isinstance(value, kind):
                 found.append((plugin, value))
             else:
@@ -206,13 +215,16 @@ def using(places: Sequence[str]) -> Iterator[None]:
     """Adds packages that are not installed, for a `with` block and the processes it starts.
 
     Raises:
-        UsageError: A place is neither a module nor a folder with a package or project in it.
+        UsageError: A place is neither a module nor a folder with a package or project
+            in it.
     """
     before = os.environ.get(VARIABLE)
     wanted = [_absolute(place) for place in places]
     try:
         if wanted:
-            os.environ[VARIABLE] = os.pathsep.join([*wanted, *([before] if before else [])])
+            os.environ[VARIABLE] = os.pathsep.join(
+                [*wanted, *([before] if before else [])]
+            )
         for place in wanted:
             _declared(place)
         yield
@@ -279,11 +291,14 @@ def _blamed(error: Exception) -> str:
         for group in _groups()
         for each in _foreign(group, given())
     }
-    # Where a library raised its own error of it, as when rows are built, the cause is whose.
+    # Where a library raised its own error of it, as when rows are built, the cause is
+    # whose.
     cause: BaseException | None = error
     while cause is not None:
         for frame, line in reversed(list(traceback.walk_tb(cause.__traceback__))):
-            owner = owners.get(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+            owner = owners.get(
+                str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            )
             if owner is not None:
                 where = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
                 return (
@@ -296,7 +311,9 @@ def _blamed(error: Exception) -> str:
 
 @cache
 def _registered(group: Group, places: str) -> tuple[Plugin, ...]:
-    own = [_Registration(Package(OWN_PACKAGE, __version__), entry) for entry in _own(group)]
+    own = [
+        _Registration(Package(OWN_PACKAGE, __version__), entry) for entry in _own(group)
+    ]
     loaded = [_load(each) for each in (*own, *_foreign(group, places))]
     return tuple(plugin for plugin in loaded if plugin is not None)
 
@@ -323,12 +340,17 @@ def _record(problem: Problem) -> None:
 def _own(group: Group) -> list[EntryPoint]:
     """The project's own registrations: of the checkout that is imported, else as installed.
 
-    A checkout's `setup.cfg` counts, since what is installed beside it may be of another version.
+    A checkout's `setup.cfg` counts, since what is installed beside it may be of another
+    version.
     """
     settings = Path(__file__).resolve().parents[1] / "setup.cfg"
     if settings.is_file():
         return _entries_of_settings(settings, group)
-    return [entry for entry in entry_points(group=group) if _owner(entry).name == OWN_PACKAGE]
+    return [
+        entry
+        for entry in entry_points(group=group)
+        if _owner(entry).name == OWN_PACKAGE
+    ]
 
 
 @cache
@@ -344,7 +366,9 @@ def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
         except (UsageError, MissingError) as error:
             _record(Problem(place, Package(VARIABLE), str(error)))
     names = {each.package.name for each in found} | {OWN_PACKAGE}
-    installed = [_Registration(_owner(entry), entry) for entry in entry_points(group=group)]
+    installed = [
+        _Registration(_owner(entry), entry) for entry in entry_points(group=group)
+    ]
     return (*found, *(each for each in installed if each.package.name not in names))
 
 
@@ -389,7 +413,9 @@ def _of_yaml(path: Path) -> _Registration:
     """The benchmark that a YAML file describes; it is made at once, so that a bad file is told."""
     described = _Described(path, path.stem)
     made = described.load()
-    return _Registration(Package(path.name), replace(described, name=getattr(made, "name", "")))
+    return _Registration(
+        Package(path.name), replace(described, name=getattr(made, "name", ""))
+    )
 
 
 def _importable(folder: Path) -> None:
@@ -413,7 +439,9 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
                 ) from error
         for group in _groups():
             declared = project.get("entry-points", {}).get(group, {})
-            entries += [EntryPoint(name, value, group) for name, value in declared.items()]
+            entries += [
+                EntryPoint(name, value, group) for name, value in declared.items()
+            ]
     if not entries and (folder / "setup.cfg").is_file():
         for group in _groups():
             entries += _entries_of_settings(folder / "setup.cfg", group)
@@ -422,7 +450,9 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
             f"plugin {folder}: its project files declare none of the entry points "
             f"{', '.join(_groups())}."
         )
-    package = Package(str(project.get("name", folder.name)), str(project.get("version", "")))
+    package = Package(
+        str(project.get("name", folder.name)), str(project.get("version", ""))
+    )
     return tuple(_Registration(package, entry) for entry in entries)
 
 
@@ -449,8 +479,12 @@ def _of_module(name: str) -> tuple[_Registration, ...]:
             if error.name == module:
                 continue
             raise UsageError(f"plugin {name}: {error}.") from error
-        except Exception as error:  # whatever a stranger's module does when it is imported
-            raise UsageError(f"plugin {name}: {type(error).__name__}: {error}.") from error
+        except (
+            Exception
+        ) as error:  # whatever a stranger's module does when it is imported
+            raise UsageError(
+                f"plugin {name}: {type(error).__name__}: {error}."
+            ) from error
         found += [
             _Registration(package, EntryPoint(package.name, f"{module}:{each}", group))
             for each, group in NAMES.items()

@@ -1,8 +1,8 @@
 """What a benchmark is to the rest of the suite: what it declares, and what it does (`Benchmark`).
 
-The manifest (`tasks.json`), the cards, `medical-tasks list` and the harnesses' tables are made from
-these objects. Generic code calls them and never imports a benchmark. Nothing here imports anything
-heavy: the command line reads every spec on each start.
+The manifest (`tasks.json`), the cards, `medical-tasks list` and the harnesses' tables
+are made from these objects. Generic code calls them and never imports a benchmark.
+Nothing here imports anything heavy: the command line reads every spec on each start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
-UNANSWERED: Final = "no answer: "  # begins the reason why an item without an answer is unscored
+UNANSWERED: Final = (
+    "no answer: "  # begins the reason why an item without an answer is unscored
+)
 _NONE: Mapping[str, Never] = {}  # one for all items that have none
 
 Row: TypeAlias = Mapping[str, Any]
@@ -54,21 +56,19 @@ class DatasetSpec:
 
     name: str  # folder under `dataset_builders/` and argument of `medical-tasks build`
     title: str  # the name people use
-    access: (
-        Access  # `open`, or `credentialed` when the text of the source must not leave the machine
-    )
+    access: Access  # `open`, or `credentialed` when the text of the source must not leave the machine
     licence: str  # SPDX-like id of the data's licence
     homepage: str  # where the official files and their terms are
     paper: str  # link of the paper that describes it
     citation: str  # BibTeX entry
-    configs: tuple[str, ...]  # configuration names, the synthetic `demo` always among them
+    configs: tuple[
+        str, ...
+    ]  # configuration names, the synthetic `demo` always among them
     default_config: str  # the configuration `run` takes when several are built
     how_to_get: tuple[
         str, ...
     ]  # the steps that bring the official files, one a line, for error messages and `list`
-    version: (
-        str  # version of the built form; changes whenever the same source would give other rows
-    )
+    version: str  # version of the built form; changes whenever the same source would give other rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +76,12 @@ class Official:
     """What the authors' script makes of what is missing.
 
     Attributes:
-        unanswered: an item without an answer is `left out` (their file has no row of it), `counts
-            as 0` (they divide by all questions; for a `mean` alone), or `ends` the script, so that
-            there is no figure.
-        undecided: why there is no figure where an answer has no value, as a reader is told it: what
-            in an answer stops the script, or that a judge's reply is missing. "" where every answer
-            has a value.
+        unanswered: an item without an answer is `left out` (their file has no row of
+            it), `counts as 0` (they divide by all questions; for a `mean` alone), or
+            `ends` the script, so that there is no figure.
+        undecided: why there is no figure where an answer has no value, as a reader is
+            told it: what in an answer stops the script, or that a judge's reply is
+            missing. "" where every answer has a value.
     """
 
     unanswered: Literal["left out", "counts as 0", "ends"] = "left out"
@@ -99,14 +99,14 @@ class PaperSetting:
     Attributes:
         items: how many items the paper's figure is over, at least.
         configs: configurations of the dataset that have the paper's items.
-        prompts: how the model was asked: with the authors' published prompts (`--prompts
-            official`); the `same` as here, whatever the option says; or in `any` way, where how a
-            system asks is its own (a shared task).
-        judges: names of the models that judged in the paper; none for a task without a judge, and
-            judges that read prompts were asked with the authors'.
+        prompts: how the model was asked: with the authors' published prompts
+            (`--prompts official`); the `same` as here, whatever the option says; or in
+            `any` way, where how a system asks is its own (a shared task).
+        judges: names of the models that judged in the paper; none for a task without a
+            judge, and judges that read prompts were asked with the authors'.
         votes: how many replies a verdict of the paper takes, at least.
-        differs: what no run of this suite has in common with the paper; "" where a run can match
-            it.
+        differs: what no run of this suite has in common with the paper; "" where a run
+            can match it.
     """
 
     items: int = 0
@@ -122,30 +122,34 @@ class MetricSpec:
     """One reported number.
 
     Attributes:
-        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or
-            `ratio`: pooled, the sum of all items' numerators over the sum of their denominators
-            (`ItemScore.weights`; score interval), or `average`: the mean of those of other metrics'
-            totals (`of`) that are reported; items have no value of it.
-        limits: smallest and largest value an item can have, for the bounds; infinite when there is
-            none.
-        total: between which the figure of all items is cut, with the ends of its interval and its
-            bounds; None where it is not. HealthBench's mean of points, of which an item may have
-            less than none, is cut to (0, 1). Comparisons are of the means before they are cut.
-        unit: "" for a share, which tables show in percent; else `number` for a count, `per answer`
-            for a count per answer, `cosine`, or `score` for any other scale.
-        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not
-            reported; "" for none.
-        part: for a metric of one part of each item, such as a section of a note, the breakdown and
-            group that report it: `("section", "subjective")`. There it is named `whole`.
-        verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several`
-            where a count takes several.
-        official: for a figure of the authors' script, what that script makes of what is missing;
-            None for all others, whose missing verdicts are estimated. An official `average` needs
-            all of its metrics.
-        read: whether it rests on the task's reader of answers, so that an unclear answer leaves it
-            open.
-        if_right: for such a metric, whether it counts only on answers that are right: nan on all
-            others, and an unclear one may come to count.
+        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score
+            interval), or `ratio`: pooled, the sum of all items' numerators over the sum
+            of their denominators (`ItemScore.weights`; score interval), or `average`:
+            the mean of those of other metrics' totals (`of`) that are reported; items
+            have no value of it.
+        limits: smallest and largest value an item can have, for the bounds; infinite
+            when there is none.
+        total: between which the figure of all items is cut, with the ends of its
+            interval and its bounds; None where it is not. HealthBench's mean of points,
+            of which an item may have less than none, is cut to (0, 1). Comparisons are
+            of the means before they are cut.
+        unit: "" for a share, which tables show in percent; else `number` for a count,
+            `per answer` for a count per answer, `cosine`, or `score` for any other
+            scale.
+        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the
+            metric is not reported; "" for none.
+        part: for a metric of one part of each item, such as a section of a note, the
+            breakdown and group that report it: `("section", "subjective")`. There it is
+            named `whole`.
+        verdict: for `--calibration`, the class of verdicts that the metric is a share
+            of; `several` where a count takes several.
+        official: for a figure of the authors' script, what that script makes of what is
+            missing; None for all others, whose missing verdicts are estimated. An
+            official `average` needs all of its metrics.
+        read: whether it rests on the task's reader of answers, so that an unclear
+            answer leaves it open.
+        if_right: for such a metric, whether it counts only on answers that are right:
+            nan on all others, and an unclear one may come to count.
     """
 
     name: str  # key in `results.json`
@@ -181,24 +185,27 @@ class TaskSpec:
     """One task of a benchmark: a dataset, a way to ask, and the metrics of the answers.
 
     Attributes:
-        asks: `text` when the model writes its answer; `choices` when only the probability of each
-            choice is asked for, and the answer is a `models.base.ChoiceScores` written as text.
-        judging: `single` (one call a statement) or `batched` (all statements of an answer in one),
-            unless the user says otherwise.
+        asks: `text` when the model writes its answer; `choices` when only the
+            probability of each choice is asked for, and the answer is a
+            `models.base.ChoiceScores` written as text.
+        judging: `single` (one call a statement) or `batched` (all statements of an
+            answer in one), unless the user says otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
-        arguments: what the user may set for this task's questions (`--task-args`), name to one line
-            of description.
+        arguments: what the user may set for this task's questions (`--task-args`), name
+            to one line of description.
         scoring_arguments: the same for its scoring.
-        exemplars: the split that worked examples are drawn from; "" when the questions show none of
-            the dataset's.
-        baseline: the benchmark's own baseline that answers the task, for one that asks no model; ""
-            for all others.
-        protocol: name of the task's protocol (`open_protocol`); "" when it asks a single question.
-        roles: other models that the protocol asks, such as a simulated patient: name to one line
-            of description. The user says which model has the role (`--role NAME=MODEL`).
-        reads: for a task whose reader of answers can be unclear, what a person should write down of
-            an answer, one line; "" for all others. Its metrics that rest on the reader have
-            `MetricSpec.read`.
+        exemplars: the split that worked examples are drawn from; "" when the questions
+            show none of the dataset's.
+        baseline: the benchmark's own baseline that answers the task, for one that asks
+            no model; "" for all others.
+        protocol: name of the task's protocol (`open_protocol`); "" when it asks a
+            single question.
+        roles: other models that the protocol asks, such as a simulated patient: name to
+            one line of description. The user says which model has the role (`--role
+            NAME=MODEL`).
+        reads: for a task whose reader of answers can be unclear, what a person should
+            write down of an answer, one line; "" for all others. Its metrics that rest
+            on the reader have `MetricSpec.read`.
         paper: how the paper ran it; None where no paper has the task.
     """
 
@@ -208,9 +215,7 @@ class TaskSpec:
     dataset: str  # name of its `DatasetSpec`
     split: str  # split that is evaluated, or splits with `+` between
     metrics: tuple[MetricSpec, ...]  # what is reported, the headline first
-    version: (
-        str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
-    )
+    version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
     generation_size: int  # longest answer asked for, in tokens
     groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
     strata: tuple[
@@ -219,14 +224,14 @@ class TaskSpec:
     cluster: str | None = (
         None  # group name whose members are not independent (same note, same patient), or None
     )
-    drawn_whole: bool = (
-        False  # whether a sample takes whole clusters, for scores that compare the items of one
-    )
+    drawn_whole: bool = False  # whether a sample takes whole clusters, for scores that compare the items of one
     stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
     items_a_row: int = 1  # how many items each row of the dataset makes
     judge: bool = False  # whether scoring needs a judge model
-    votes: int = 1  # votes a judge that samples is asked for, unless the user says otherwise
+    votes: int = (
+        1  # votes a judge that samples is asked for, unless the user says otherwise
+    )
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -249,14 +254,16 @@ class TaskSpec:
         if self.baseline:
             return "no model is asked for this task"
         if self.protocol:
-            return (
-                "lighteval asks one question an item, and this task goes on after the first answer"
-            )
+            return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
 
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
-        return {name: value for name, value in given.items() if name in self.scoring_arguments}
+        return {
+            name: value
+            for name, value in given.items()
+            if name in self.scoring_arguments
+        }
 
     def needs_official_prompts(self, metric: MetricSpec) -> bool:
         """Whether a metric is the authors' decision, by a judge who is asked as they asked theirs."""
@@ -265,8 +272,8 @@ class TaskSpec:
     def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
-        Left out is what needs a setting of the scoring that is not `given`, and what only a judge
-        decides that is asked with the authors' prompts (`official`).
+        Left out is what needs a setting of the scoring that is not `given`, and what
+        only a judge decides that is asked with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
@@ -287,13 +294,16 @@ class Item:
     """One question of a task.
 
     Attributes:
-        groups: breakdown name to this item's group, or groups, for each of `TaskSpec.groups`.
+        groups: breakdown name to this item's group, or groups, for each of
+            `TaskSpec.groups`.
     """
 
     id: str  # stable id from upstream, never a row position of ours
     fields: Row  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
-    cluster: str  # id of the note, patient or answer it shares with others; else its own id
+    cluster: (
+        str  # id of the note, patient or answer it shares with others; else its own id
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +317,9 @@ class Example:
     @property
     def leaks(self) -> bool:
         """Whether it is the item itself, but for white space: the question holds its own answer."""
-        return [text.split() for text in self.shown] == [text.split() for text in self.asked]
+        return [text.split() for text in self.shown] == [
+            text.split() for text in self.asked
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,17 +327,19 @@ class PromptSet:
     """How a task's questions are worded.
 
     Attributes:
-        settings: what else determines the questions (retrieval, its documents' hashes); part of the
-            recipe. JSON values.
-        sources: names what a question contains besides the item itself (retrieved chunks), for
-            `items.parquet`; None for nothing.
-        continuations: for a task that asks `choices`, the texts that may follow the chat, in the
-            order of the item's choices; the model is asked for the probability of each.
-        shorten: for a task whose items can exceed a model's context, returns the item without the
-            given number of words of its documents, the oldest first, and otherwise unchanged. It
-            takes any number from 0 and removes at most all words.
-        example: the worked example that an item's question shows, for a task whose questions show
-            one.
+        settings: what else determines the questions (retrieval, its documents' hashes);
+            part of the recipe. JSON values.
+        sources: names what a question contains besides the item itself (retrieved
+            chunks), for `items.parquet`; None for nothing.
+        continuations: for a task that asks `choices`, the texts that may follow the
+            chat, in the order of the item's choices; the model is asked for the
+            probability of each.
+        shorten: for a task whose items can exceed a model's context, returns the item
+            without the given number of words of its documents, the oldest first, and
+            otherwise unchanged. It takes any number from 0 and removes at most all
+            words.
+        example: the worked example that an item's question shows, for a task whose
+            questions show one.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
@@ -344,11 +358,11 @@ class Verdicts:
 
     Attributes:
         kind: what they have in common, from general to specific (`subjective`,
-            `subjective/entailed`). Missing verdicts are estimated from known ones of their kind and
-            of kinds within it.
+            `subjective/entailed`). Missing verdicts are estimated from known ones of
+            their kind and of kinds within it.
 
-    Example: an answer has five statements that must be in it. The judge said of two that they are,
-    of one that it is not, and nothing that can be read of the other two:
+    Example: an answer has five statements that must be in it. The judge said of two
+    that they are, of one that it is not, and nothing that can be read of the other two:
 
         Verdicts(kind="must_have", hits=2, known=3, missing=2)
 
@@ -359,7 +373,8 @@ class Verdicts:
     hits: float = 0  # known verdicts that count
     known: int = 0  # known verdicts
     missing: int = 0  # missing ones; each may be a hit or not
-    # no hits, known without a judge; they count, but missing verdicts are not estimated from them
+    # no hits, known without a judge; they count, but missing verdicts are not estimated
+    # from them
     unasked: int = 0
     more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
@@ -372,15 +387,17 @@ class Counts:
     """From a judge's verdicts to a metric's value, and its limits, on one answer.
 
     Attributes:
-        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum
-            of the weights of hits over the sum of the positive weights, as rubrics with points for
-            what must be said and minus points for what must not be said have it.
-        told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts
-            say nothing about missing ones.
+        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or
+            `points`: the sum of the weights of hits over the sum of the positive
+            weights, as rubrics with points for what must be said and minus points for
+            what must not be said have it.
+        told: False where a judge's labels lack a verdict ("contradicted"), so that
+            known verdicts say nothing about missing ones.
 
-    Example: the five statements of `Verdicts`, of which two hold and two have no verdict. As a
-    `share` the value is at least 2/5 and at most 4/5, as a `count` from 2 to 4. As `any` it is 1
-    already, whatever the missing verdicts are: the item is decided.
+    Example: the five statements of `Verdicts`, of which two hold and two have no
+    verdict. As a `share` the value is at least 2/5 and at most 4/5, as a `count` from 2
+    to 4. As `any` it is 1 already, whatever the missing verdicts are: the item is
+    decided.
     """
 
     how: Literal["share", "count", "any", "points"]
@@ -412,8 +429,8 @@ class Counts:
 
         Each missing verdict may be a hit: one of negative weight lowers the value.
 
-        Example: 5 points for advice that was given, 3 for one that nobody judged, -4 for a mistake
-        that nobody judged: from 1/8 to 8/8.
+        Example: 5 points for advice that was given, 3 for one that nobody judged, -4
+        for a mistake that nobody judged: from 1/8 to 8/8.
         """
         low = math.fsum(
             one.weight * one.hits + min(one.weight, 0.0) * (one.missing + one.more)
@@ -433,22 +450,24 @@ class ItemScore:
     """The score of one answered item.
 
     Attributes:
-        values: metric name to value; `nan` where the metric has no denominator on this item. An
-            undecided metric is absent, and `unscored` has the reason.
+        values: metric name to value; `nan` where the metric has no denominator on this
+            item. An undecided metric is absent, and `unscored` has the reason.
         unscored: None, or why some metric is undecided (never a verdict on the model).
-        unclear: "", or why the reader could not tell what the answer is. The answer counts as not
-            right, and `limits` says what it could count as: `unclear_limits` makes them.
-        limits: the smallest and largest value that absent metrics can have, and of an unclear
-            answer those that rest on the reader; of a pooled share they may lie outside the
-            metric's, where its denominator is as open.
-        weights: the denominator of each `ratio` metric on this item; for an absent one the largest
-            possible, `inf` (or no entry) when unknown.
-        notes: what a reader should know of this answer, each a word, optionally with details behind
-            a colon; `results.json` counts the words.
-        counts: for each judged metric, decided or not, its verdicts; none for answers decided
-            without a judge (empty ones).
+        unclear: "", or why the reader could not tell what the answer is. The answer
+            counts as not right, and `limits` says what it could count as:
+            `unclear_limits` makes them.
+        limits: the smallest and largest value that absent metrics can have, and of an
+            unclear answer those that rest on the reader; of a pooled share they may lie
+            outside the metric's, where its denominator is as open.
+        weights: the denominator of each `ratio` metric on this item; for an absent one
+            the largest possible, `inf` (or no entry) when unknown.
+        notes: what a reader should know of this answer, each a word, optionally with
+            details behind a colon; `results.json` counts the words.
+        counts: for each judged metric, decided or not, its verdicts; none for answers
+            decided without a judge (empty ones).
 
-    Example: an answer that is right, one that nobody can tell, and one that the judge did not judge:
+    Example: an answer that is right, one that nobody can tell, and one that the judge
+    did not judge:
 
         ItemScore(id="1", values={"accuracy": 1.0}, parsed="24.7")
         ItemScore(id="2", values={"accuracy": 0.0}, unclear="two values", limits={"accuracy": (0, 1)})
@@ -457,9 +476,7 @@ class ItemScore:
 
     id: str  # the item's id
     values: Mapping[str, float]
-    parsed: str = (
-        ""  # the final answer as it was read, for a person to check; "" when none was found
-    )
+    parsed: str = ""  # the final answer as it was read, for a person to check; "" when none was found
     why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
     unclear: str = ""
@@ -471,7 +488,8 @@ class ItemScore:
     def could_be(self, metric: str) -> tuple[float, float]:
         """The smallest and largest value of a decided metric: its value, unless the answer is unclear.
 
-        Both are nan where the metric does not count on this item, whatever the answer is.
+        Both are nan where the metric does not count on this item, whatever the answer
+        is.
         """
         value = self.values.get(metric, math.nan)
         if not self.unclear or metric not in self.limits:
@@ -512,8 +530,8 @@ def unclear_limits(
 ) -> dict[str, tuple[float, float]]:
     """The limits of an answer that the reader could not tell: it counts as wrong, and may be right.
 
-    Example: `accuracy` rests on the reader, `accuracy_official` does not, and `accuracy_agreed`
-    does not count on this item.
+    Example: `accuracy` rests on the reader, `accuracy_official` does not, and
+    `accuracy_agreed` does not count on this item.
 
         >>> unclear_limits(metrics, {"accuracy": 0.0, "accuracy_official": 1.0, "accuracy_agreed": nan})
         {"accuracy": (0.0, 1.0)}
@@ -534,15 +552,21 @@ class Answer:
 
     Attributes:
         text: the final answer.
-        conversation: what was asked and said, the final answer last; empty where only texts are
-            known, such as those of a file.
-        finish: why the model ended its last reply (`stop`, `length`); "" where nobody knows.
-        prompt_tokens: tokens that the model read for all its replies; None where not told.
+        conversation: what was asked and said, the final answer last; empty where only
+            texts are known, such as those of a file.
+        finish: why the model ended its last reply (`stop`, `length`); "" where nobody
+            knows.
+        prompt_tokens: tokens that the model read for all its replies; None where not
+            told.
         output_tokens: tokens that it wrote, those of reasoning included; likewise.
-        reasoning: what it thought before the final answer, where that is told apart from it.
-        reasoning_tokens: how many of the output tokens are reasoning; None where not told.
-        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
-        provider: who gave the final answer, where a router names the provider behind it.
+        reasoning: what it thought before the final answer, where that is told apart
+            from it.
+        reasoning_tokens: how many of the output tokens are reasoning; None where not
+            told.
+        cached_tokens: how many of the prompt tokens the provider's cache held;
+            likewise.
+        provider: who gave the final answer, where a router names the provider behind
+            it.
         served_model: the model that it names, which may be dated.
     """
 
@@ -580,9 +604,9 @@ class Ask:
     """The next question.
 
     Attributes:
-        messages: a whole chat, which ends with a message of the user, or of the model asked to let
-            it go on. A model of another role sees the chat from its side: what it said itself are
-            the messages of the assistant.
+        messages: a whole chat, which ends with a message of the user, or of the model
+            asked to let it go on. A model of another role sees the chat from its side:
+            what it said itself are the messages of the assistant.
         role: who is asked: the model under test, or one of `TaskSpec.roles`.
     """
 
@@ -596,8 +620,8 @@ class Done:
 
     Attributes:
         text: the final answer, which is scored.
-        conversation: the whole dialogue as scorers get it; by default the last chat that the model
-            under test was asked with, and its reply.
+        conversation: the whole dialogue as scorers get it; by default the last chat
+            that the model under test was asked with, and its reply.
     """
 
     text: str
@@ -621,8 +645,8 @@ class MultiStep(Protocol):
     """A task's protocol.
 
     Attributes:
-        identity: what of it decides the final answers (limits, versions); part of the recipe. JSON
-            values.
+        identity: what of it decides the final answers (limits, versions); part of the
+            recipe. JSON values.
     """
 
     identity: Mapping[str, object]
@@ -630,8 +654,8 @@ class MultiStep(Protocol):
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Says how each dialogue goes on.
 
-        Given the same dialogues and records it says the same; it must come to an end with every
-        dialogue.
+        Given the same dialogues and records it says the same; it must come to an end
+        with every dialogue.
         """
 
 
@@ -653,7 +677,9 @@ class PlotPoint:
     """A point of a plot with its 95 % interval."""
 
     label: str  # what it stands for
-    value: float | None  # a share, else in the metric's unit; None where nobody can compute it
+    value: (
+        float | None
+    )  # a share, else in the metric's unit; None where nobody can compute it
     low: float | None = None
     high: float | None = None
     n: int | None = None  # how many observations
@@ -691,7 +717,9 @@ class View:
     """
 
     title: str
-    metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
+    metrics: tuple[
+        str, ...
+    ]  # each has its row; of a plane the first goes across, the second up
     by: str = ""  # breakdown whose groups have rows of their own
     tasks: Mapping[str, str] = field(
         default_factory=dict
@@ -706,8 +734,8 @@ class PublishedAnswer:
     Attributes:
         item: the item's id, or its question.
         text: what the model replied; None where it did not.
-        asked: fields that the item must have with these values, so that an id of another release is
-            not mistaken; None fits all.
+        asked: fields that the item must have with these values, so that an id of
+            another release is not mistaken; None fits all.
     """
 
     item: str
@@ -724,8 +752,8 @@ class Asking:
         upstream: the authors' checkout, from which `official` prompts are read.
         arguments: those of `TaskSpec.arguments` that the user set.
         exemplars: rows of the split `TaskSpec.exemplars`.
-        config: the dataset's configuration, where it is one of `Benchmark.asked_otherwise`; else
-            "".
+        config: the dataset's configuration, where it is one of
+            `Benchmark.asked_otherwise`; else "".
     """
 
     prompts: str = "own"
@@ -745,9 +773,9 @@ class Scoring:
     Attributes:
         judging: of a task with `TaskSpec.judge`.
         arguments: those of `TaskSpec.scoring_arguments` that the user set.
-        readings: of a task with `TaskSpec.reads`, item id to the final answer as a person or a
-            judge read it; "" where the reply gives none. Other answers are read by the task's own
-            reader.
+        readings: of a task with `TaskSpec.reads`, item id to the final answer as a
+            person or a judge read it; "" where the reply gives none. Other answers are
+            read by the task's own reader.
     """
 
     judging: Judging | None = None
@@ -815,7 +843,8 @@ class Scorer(Protocol):
     ) -> list[ItemScore]:
         """Scores answers, one for each item.
 
-        With `Scoring.readings`, scores hold at least the metrics that rest on the reader.
+        With `Scoring.readings`, scores hold at least the metrics that rest on the
+        reader.
         """
 
     def scoring_identity(
@@ -828,7 +857,9 @@ class Scorer(Protocol):
         """The words of `parsed` and `why` that are kept for credentialed data."""
         return frozenset()
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: TaskSpec, item: Item
+    ) -> Mapping[str, tuple[float, float]]:
         """Smallest and largest value, without an answer, of metrics that lack a limit."""
         return {}
 
@@ -846,8 +877,9 @@ class JudgeTexts(Protocol):
 class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     """A benchmark; an entry point registers its one instance (`plugins`).
 
-    A benchmark has the abstract methods of the four parts, and those others that it needs. They
-    import the modules they call when they run, since every command reads all benchmarks:
+    A benchmark has the abstract methods of the four parts, and those others that it
+    needs. They import the modules they call when they run, since every command reads
+    all benchmarks:
 
         def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
@@ -855,26 +887,35 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             return load_items(task, rows)
 
     Attributes:
-        sometimes_counted: metrics that count only on some items, so that an unanswered item may not
-            count at all.
-        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for
-            these are prompts loaded with `Asking.config`.
+        sometimes_counted: metrics that count only on some items, so that an unanswered
+            item may not count at all.
+        asked_otherwise: configurations whose questions are worded otherwise than the
+            rest; only for these are prompts loaded with `Asking.config`.
     """
 
     name: ClassVar[str]  # what everything calls it
     title: ClassVar[str]  # the paper's name for it
     paper: ClassVar[str]  # link of the paper
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
-    tasks: ClassVar[tuple[TaskSpec, ...]]  # set when they are made, since each names its benchmark
-    mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
+    tasks: ClassVar[
+        tuple[TaskSpec, ...]
+    ]  # set when they are made, since each names its benchmark
+    mixed_rows: ClassVar[bool] = (
+        False  # whether a task leaves out rows of its dataset (`keeps`)
+    )
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
-    prompt_sets: ClassVar[tuple[str, ...]] = ("own", "official")  # what `--prompts` takes
+    prompt_sets: ClassVar[tuple[str, ...]] = (
+        "own",
+        "official",
+    )  # what `--prompts` takes
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
     gap_group: ClassVar[str] = (
         ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
     )
-    views: ClassVar[tuple[View, ...]] = ()  # what a report draws of its tasks, where they report it
+    views: ClassVar[
+        tuple[View, ...]
+    ] = ()  # what a report draws of its tasks, where they report it
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
@@ -905,7 +946,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         """How one of its datasets is built."""
         return next(source for source in self.sources() if source.spec.name == name)
 
-    def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
+    def found_beside(
+        self, task: TaskSpec, folder: Path, config: str
+    ) -> Mapping[str, str]:
         """Scoring arguments that the built dataset in `folder` brings by itself."""
         return {}
 
@@ -918,11 +961,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     ) -> Sequence[PublishedAnswer]:
         """Takes a model's answers out of a record of the authors' own files (`score --responses`).
 
-        Nothing comes of a record of another form. Files with id or example_id beside response or
-        output are read without this, and one with a response is never asked about.
+        Nothing comes of a record of another form. Files with id or example_id beside
+        response or output are read without this, and one with a response is never asked
+        about.
 
-        Example: K-QA's script reads `{"Question": "Is it safe?", "result": "Yes."}`, of which comes
-        `PublishedAnswer(item="Is it safe?", text="Yes.")`.
+        Example: K-QA's script reads `{"Question": "Is it safe?", "result": "Yes."}`, of
+        which comes `PublishedAnswer(item="Is it safe?", text="Yes.")`.
         """
         return ()
 
@@ -944,7 +988,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         """The module that knows the form of submissions to its shared task; None without one."""
         return None
 
-    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]
+    ) -> list[Plot]:
         """Plots of a report.
 
         Args:
@@ -1008,15 +1054,17 @@ def hub_question(
 ) -> HubTask:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
-    The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are
-    columns; `template` has `{prompt}` and columns of `metadata` in braces ("" for the column
-    alone); `scorer` is inspect's, by name and arguments.
+    The Hub takes only solvers and scorers that inspect has built in. `asked` and
+    `target` are columns; `template` has `{prompt}` and columns of `metadata` in braces
+    ("" for the column alone); `scorer` is inspect's, by name and arguments.
     """
     fields: HubColumns = {"input": asked, "target": target}
     if metadata:
         fields["metadata"] = list(metadata)
     before: list[Mapping[str, object]] = (
-        [{"name": "prompt_template", "args": {"template": template}}] if template else []
+        [{"name": "prompt_template", "args": {"template": template}}]
+        if template
+        else []
     )
     return {
         "field_spec": fields,

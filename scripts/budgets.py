@@ -4,12 +4,14 @@
     python scripts/budgets.py --places   also the files and lines that some of the figures count
     python scripts/budgets.py --write    also lowers the ratchets of the figures that have improved
 
-Size is counted in nodes of the syntax tree, never in lines: a node is what a reader has to take in,
-and neither longer lines nor fewer docstrings make it go away (docs/adr/0016-nodes-not-lines.md).
+Size is counted in nodes of the syntax tree, never in lines: a node is what a reader has
+to take in, and neither longer lines nor fewer docstrings make it go away
+(docs/adr/0016-nodes-not-lines.md).
 
-`pyproject.toml` holds the numbers. `[tool.medical-tasks.budgets]` has the ratchet of each figure,
-the best value so far, and `[tool.medical-tasks.goals]` the value it should reach. A figure may be
-worse than its ratchet by the share called `air` in `[tool.medical-tasks]`.
+`pyproject.toml` holds the numbers. `[tool.medical-tasks.budgets]` has the ratchet of
+each figure, the best value so far, and `[tool.medical-tasks.goals]` the value it should
+reach. A figure may be worse than its ratchet by the share called `air` in
+`[tool.medical-tasks]`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ MANY_BRANCHES = 15
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Branching = (
-    ast.If | ast.IfExp | ast.For | ast.AsyncFor | ast.While | ast.ExceptHandler | ast.match_case
+    ast.If
+    | ast.IfExp
+    | ast.For
+    | ast.AsyncFor
+    | ast.While
+    | ast.ExceptHandler
+    | ast.match_case
 )
 
 
@@ -108,7 +116,9 @@ class Project:
 
 def read_modules(root: Path, folder: str) -> tuple[Module, ...]:
     """Reads the Python files below a folder, in the order of their paths."""
-    return tuple(_read_module(root, path) for path in sorted((root / folder).rglob("*.py")))
+    return tuple(
+        _read_module(root, path) for path in sorted((root / folder).rglob("*.py"))
+    )
 
 
 def _read_module(root: Path, path: Path) -> Module:
@@ -117,7 +127,9 @@ def _read_module(root: Path, path: Path) -> Module:
     try:
         return Module(relative, text, ast.parse(text))
     except SyntaxError as error:
-        raise BudgetsError(f"{relative}:{error.lineno}: {error.msg}. Correct the syntax.") from None
+        raise BudgetsError(
+            f"{relative}:{error.lineno}: {error.msg}. Correct the syntax."
+        ) from None
 
 
 def read_project(root: Path, settings: Settings) -> Project:
@@ -127,10 +139,14 @@ def read_project(root: Path, settings: Settings) -> Project:
 
     def counted(folder: str) -> tuple[Module, ...]:
         modules = tuple(
-            module for module in read_modules(root, folder) if not _belongs_to(module, others)
+            module
+            for module in read_modules(root, folder)
+            if not _belongs_to(module, others)
         )
         if not modules:
-            raise BudgetsError(f"no Python file below {root / folder}: check the project's folder.")
+            raise BudgetsError(
+                f"no Python file below {root / folder}: check the project's folder."
+            )
         return modules
 
     docs = sorted((root / "docs").rglob("*.md"))
@@ -241,7 +257,8 @@ def comments_percent(project: Project) -> float:
     """The share of lines that are a comment or part of a docstring."""
     lines = sum(len(module.lines) for module in project.package)
     explaining = sum(
-        docstring_lines(module) + sum(line.lstrip().startswith("#") for line in module.lines)
+        docstring_lines(module)
+        + sum(line.lstrip().startswith("#") for line in module.lines)
         for module in project.package
     )
     return 100 * explaining / lines
@@ -347,12 +364,14 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 def benchmarks_in_generic_code(project: Project) -> list[str]:
     """Imports of one benchmark by generic code, and benchmarks named in its strings.
 
-    The command line and the Python API may name benchmarks: their options do. A wing about
-    benchmarks is not generic: making notes of EHRNoteQA's kind and auditing MedCalc-Bench's labels
-    know whose they are.
+    The command line and the Python API may name benchmarks: their options do. A wing
+    about benchmarks is not generic: making notes of EHRNoteQA's kind and auditing
+    MedCalc-Bench's labels know whose they are.
     """
     names = project.benchmark_names
-    generic = [module for module in project.package if module.room not in ABOUT_BENCHMARKS]
+    generic = [
+        module for module in project.package if module.room not in ABOUT_BENCHMARKS
+    ]
     imports = [
         (module, node)
         for module in generic
@@ -366,7 +385,10 @@ def benchmarks_in_generic_code(project: Project) -> list[str]:
         for node in module.nodes
         if _names_benchmark(node, names)
     ]
-    return [f"{_place(module, node)} {ast.unparse(node)}" for module, node in imports + strings]
+    return [
+        f"{_place(module, node)} {ast.unparse(node)}"
+        for module, node in imports + strings
+    ]
 
 
 def _imports_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
@@ -379,7 +401,9 @@ def _names_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return False
     value = node.value
-    return any(value == name or re.fullmatch(f"{name}_[a-z]+", value) for name in benchmarks)
+    return any(
+        value == name or re.fullmatch(f"{name}_[a-z]+", value) for name in benchmarks
+    )
 
 
 def _place(module: Module, node: ast.AST) -> str:
@@ -433,7 +457,9 @@ FIGURES = (
     Figure("branches per 100 lines", branches_per_100_lines, digits=1),
     Figure("line length, 90th percentile", line_length_p90),
     Figure("lines over 100 characters, %", long_lines_percent, digits=1),
-    Figure("comments and docstrings, %", comments_percent, digits=1, more_is_better=True),
+    Figure(
+        "comments and docstrings, %", comments_percent, digits=1, more_is_better=True
+    ),
     _count("functions over 15 branches", branchy_functions),
     _count("functions taking a Namespace", namespace_functions),
     _count("lines with Any", lines_with_any),
@@ -447,7 +473,9 @@ FIGURES = (
 
 def measure(project: Project) -> dict[str, float]:
     """Measures every figure, rounded to the digits that are shown."""
-    return {figure.name: round(figure.measure(project), figure.digits) for figure in FIGURES}
+    return {
+        figure.name: round(figure.measure(project), figure.digits) for figure in FIGURES
+    }
 
 
 # --- The numbers in pyproject.toml
@@ -469,7 +497,9 @@ def read_settings(pyproject: str) -> Settings:
             goals=_numbers("goals", table["goals"]),
         )
     except KeyError as error:
-        raise BudgetsError(f"pyproject.toml: [tool.medical-tasks] needs {error}.") from None
+        raise BudgetsError(
+            f"pyproject.toml: [tool.medical-tasks] needs {error}."
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise BudgetsError(f"pyproject.toml: {error}.") from None
 
@@ -477,13 +507,17 @@ def read_settings(pyproject: str) -> Settings:
 def _share(value: object) -> float:
     if isinstance(value, int | float) and 0 <= value < 1:
         return value
-    raise BudgetsError(f"pyproject.toml: air is a share from 0 to below 1, such as 0.01: {value!r}")
+    raise BudgetsError(
+        f"pyproject.toml: air is a share from 0 to below 1, such as 0.01: {value!r}"
+    )
 
 
 def _names(key: str, value: object) -> frozenset[str]:
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return frozenset(value)
-    raise BudgetsError(f"pyproject.toml: {key} is a list of folder names, not {value!r}.")
+    raise BudgetsError(
+        f"pyproject.toml: {key} is a list of folder names, not {value!r}."
+    )
 
 
 def _numbers(key: str, value: object) -> dict[str, float]:
@@ -496,23 +530,35 @@ def _numbers(key: str, value: object) -> dict[str, float]:
     for name in names:
         number = value.get(name)
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise BudgetsError(f"{header} needs a number for {name!r}, and has {number!r}.")
+            raise BudgetsError(
+                f"{header} needs a number for {name!r}, and has {number!r}."
+            )
 
     unknown = sorted(value.keys() - set(names))
     if unknown:
-        raise BudgetsError(f"{header} has {unknown[0]!r}. The figures are: {'; '.join(names)}.")
+        raise BudgetsError(
+            f"{header} has {unknown[0]!r}. The figures are: {'; '.join(names)}."
+        )
     return value
 
 
-def lower_ratchets(settings: Settings, measured: Mapping[str, float]) -> dict[str, float]:
+def lower_ratchets(
+    settings: Settings, measured: Mapping[str, float]
+) -> dict[str, float]:
     """Returns the ratchets that should change, by figure."""
     lowered = {
         figure.name: figure.lowered(
-            settings.ratchets[figure.name], measured[figure.name], settings.goals[figure.name]
+            settings.ratchets[figure.name],
+            measured[figure.name],
+            settings.goals[figure.name],
         )
         for figure in FIGURES
     }
-    return {name: value for name, value in lowered.items() if value != settings.ratchets[name]}
+    return {
+        name: value
+        for name, value in lowered.items()
+        if value != settings.ratchets[name]
+    }
 
 
 def with_ratchets(pyproject: str, ratchets: Mapping[str, float]) -> str:
@@ -578,13 +624,19 @@ def _print_places(project: Project) -> None:
             print(*figure.places(project), sep="\n")
 
 
-def _lower_in_file(path: Path, settings: Settings, measured: Mapping[str, float]) -> None:
+def _lower_in_file(
+    path: Path, settings: Settings, measured: Mapping[str, float]
+) -> None:
     lowered = lower_ratchets(settings, measured)
     path.write_text(
-        with_ratchets(path.read_text(encoding="utf-8"), lowered), encoding="utf-8", newline="\n"
+        with_ratchets(path.read_text(encoding="utf-8"), lowered),
+        encoding="utf-8",
+        newline="\n",
     )
     for name, value in lowered.items():
-        print(f"The ratchet of {name} is now {value:,} ({settings.ratchets[name]:,} before).")
+        print(
+            f"The ratchet of {name} is now {value:,} ({settings.ratchets[name]:,} before)."
+        )
 
 
 def run(root: Path, *, write: bool = False, places: bool = False) -> int:
@@ -600,22 +652,32 @@ def run(root: Path, *, write: bool = False, places: bool = False) -> int:
     if write:
         _lower_in_file(pyproject, settings, measured)
     elif lower_ratchets(settings, measured):
-        print("Figures have improved: `python scripts/budgets.py --write` lowers their ratchets.")
+        print(
+            "Figures have improved: `python scripts/budgets.py --write` lowers their ratchets."
+        )
 
     failures = failure_lines(settings, measured)
     if not failures:
         return 0
 
     print(*failures, sep="\n")
-    print("Make the code simpler, or raise the number in pyproject.toml and say why in docs/adr/.")
+    print(
+        "Make the code simpler, or raise the number in pyproject.toml and say why in docs/adr/."
+    )
     return 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; 0 is within budget, 1 is not, 2 is a mistake in the settings."""
-    parser = argparse.ArgumentParser(description="Measures the project against its budgets.")
-    parser.add_argument("--write", action="store_true", help="lower ratchets that have improved")
-    parser.add_argument("--places", action="store_true", help="list what the figures count")
+    parser = argparse.ArgumentParser(
+        description="Measures the project against its budgets."
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="lower ratchets that have improved"
+    )
+    parser.add_argument(
+        "--places", action="store_true", help="list what the figures count"
+    )
     options = parser.parse_args(arguments)
 
     try:

@@ -1,9 +1,11 @@
 """`make check-real`: the same questions to one real model through every back end that runs here, and what differs.
 
-Asks SmolLM2-135M-Instruct items of MedCalc-Bench (the answer without reasoning) and of EHRNoteQA's invented records (by the
-probability of a letter), greedily and in float32, and writes the table of docs/real_models.md to build/real/table.md. The first
-back end is the one that the others are held against. What a machine lacks is a row that says so; what should be equal and is not
-ends with exit code 1. Two cores take about half an hour.
+Asks SmolLM2-135M-Instruct items of MedCalc-Bench (the answer without reasoning) and of
+EHRNoteQA's invented records (by the probability of a letter), greedily and in float32,
+and writes the table of docs/real_models.md to build/real/table.md. The first back end
+is the one that the others are held against. What a machine lacks is a row that says so;
+what should be equal and is not ends with exit code 1. Two cores take about half an
+hour.
 
     ITEMS=40        questions of MedCalc-Bench
     CONFIG=fresh    its configuration: fresh questions, which need no download, or v1.0, built before
@@ -78,7 +80,9 @@ def command(*words: object, log: str, **environment: str) -> str:
         )  # fmt: skip
     if done.returncode:
         tail = "\n".join(
-            (WORK / f"{log}.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+            (WORK / f"{log}.log")
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()[-15:]
         )
         raise SystemExit(
             f"error: {shlex.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout[-2000:]}\n{tail}"
@@ -90,7 +94,9 @@ def data_of(task: str) -> TaskData:
     """The items that are asked."""
     config, most = TASKS[task]
     spec = task_spec(task)
-    return load_task_data(spec, dataset_spec(spec.dataset), config=config, max_samples=most)
+    return load_task_data(
+        spec, dataset_spec(spec.dataset), config=config, max_samples=most
+    )
 
 
 def suite(
@@ -108,8 +114,11 @@ def suite(
         out = (
             WORK / "runs" / f"{label}-{task}"
         )  # what is there from a check that was stopped goes on
-        # The probabilities of choices beside long notes take much memory, and other back ends' server stands by.
-        batched = given | ({"batch_size": "2"} if "batch_size" in given and task != WRITTEN else {})
+        # The probabilities of choices beside long notes take much memory, and other
+        # back ends' server stands by.
+        batched = given | (
+            {"batch_size": "2"} if "batch_size" in given and task != WRITTEN else {}
+        )
         settings = ",".join(f'{name}="{value}"' for name, value in batched.items())
         program = launcher or ["-m", "medical_tasks"]
         said = command(
@@ -143,8 +152,11 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         out = WORK / "runs" / f"{label}-{task}"
         shutil.rmtree(out, ignore_errors=True)
         program = Path(sys.executable).with_name("lighteval")
-        # Reading its own tasks it downloads a file that none of ours reads, and fails where it cannot.
-        (Path(lighteval_tasks.__file__).with_name("tasks") / "tinyBenchmarks.pkl").touch()
+        # Reading its own tasks it downloads a file that none of ours reads, and fails
+        # where it cannot.
+        (
+            Path(lighteval_tasks.__file__).with_name("tasks") / "tinyBenchmarks.pkl"
+        ).touch()
         command(
             *(program, *backend.split(), model, f"medical:{task}|0", "--custom-tasks", "medical_tasks.lighteval_tasks"),
             *("--max-samples", most, "--save-details", "--output-dir", out),
@@ -156,11 +168,16 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         if len(rows) != len(items):
             raise SystemExit(f"error: {label} asked {len(rows)} items of {len(items)}")
         (found,) = out.rglob("results_*.json")
-        results = next(iter(json.loads(found.read_text(encoding="utf-8"))["results"].values()))
-        by_question = {row["doc"]["query"].strip(): row["model_response"] for row in rows}
+        results = next(
+            iter(json.loads(found.read_text(encoding="utf-8"))["results"].values())
+        )
+        by_question = {
+            row["doc"]["query"].strip(): row["model_response"] for row in rows
+        }
         render = prompt_set(task_spec(task), "own", None, arguments={}).render
         answers = {
-            item.id: _written(by_question[render(item)[-1]["content"].strip()]) for item in items
+            item.id: _written(by_question[render(item)[-1]["content"].strip()])
+            for item in items
         }
         return Answered(answers, f"{100 * results['accuracy']:.1f} %")
 
@@ -203,11 +220,21 @@ def inspect(label: str, model: str, *more: str) -> Ask:
         )  # fmt: skip
         log = read_eval_log(list_eval_logs(str(out))[0])
         if log.status != "success":
-            raise SystemExit(f"error: {label}: {log.error.message if log.error else log.status}")
-        answers = {str(sample.id): sample.output.completion for sample in log.samples or []}
-        scores = {score.name: score.metrics for score in log.results.scores} if log.results else {}
+            raise SystemExit(
+                f"error: {label}: {log.error.message if log.error else log.status}"
+            )
+        answers = {
+            str(sample.id): sample.output.completion for sample in log.samples or []
+        }
+        scores = (
+            {score.name: score.metrics for score in log.results.scores}
+            if log.results
+            else {}
+        )
         value = next(
-            metrics["mean"].value for name, metrics in scores.items() if name == "accuracy"
+            metrics["mean"].value
+            for name, metrics in scores.items()
+            if name == "accuracy"
         )
         return Answered(answers, f"{100 * value:.1f} %")
 
@@ -253,9 +280,13 @@ def bare(task: str) -> Answered:
                 do_sample=False,
                 pad_token_id=tokenizer.pad_token_id,
             )
-        for name, row in zip(names, made[:, batch["input_ids"].shape[1] :].tolist(), strict=True):
+        for name, row in zip(
+            names, made[:, batch["input_ids"].shape[1] :].tolist(), strict=True
+        ):
             kept = (
-                row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+                row[: row.index(tokenizer.eos_token_id)]
+                if tokenizer.eos_token_id in row
+                else row
             )
             tokens += len(kept)
             answers[name] = tokenizer.decode(kept, skip_special_tokens=True)
@@ -269,7 +300,9 @@ class BackEnd:
     label: str
     shown: str
     ask: Ask
-    made_by: str = ""  # the make target of the environment it needs beside the suite's own
+    made_by: str = (
+        ""  # the make target of the environment it needs beside the suite's own
+    )
     server: bool = False  # whether it asks the vLLM server that this check starts
     chooses: bool = True  # whether it says how probable a continuation is
 
@@ -277,7 +310,9 @@ class BackEnd:
 def back_ends(url: str) -> list[BackEnd]:
     """All of them, the one that the others are held against first."""
     local = {"dtype": "float32", "batch_size": str(BATCH)}
-    same = ",".join([f"model_name={NAME}", *(f"{name}={value}" for name, value in local.items())])
+    same = ",".join(
+        [f"model_name={NAME}", *(f"{name}={value}" for name, value in local.items())]
+    )
     two = ("-m", "torch.distributed.run", "--nproc_per_node=2", "-m", "medical_tasks")
     served = {"device": "cpu", "flags": shlex.join(SERVED)}
     there = f"model_name=openai/{NAME},base_url={url},api_key=none"
@@ -319,7 +354,10 @@ def main() -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"
     os.environ.update(
-        ACCELERATE_USE_CPU="true", OPENAI_API_KEY="none", LOCAL_BASE_URL=url, LOCAL_API_KEY="none"
+        ACCELERATE_USE_CPU="true",
+        OPENAI_API_KEY="none",
+        LOCAL_BASE_URL=url,
+        LOCAL_API_KEY="none",
     )
     server = ManagedServer(
         command=[str(VLLM), "serve", str(WORK / NAME), "--served-model-name", NAME, "--port", str(port), *SERVED],
@@ -327,7 +365,10 @@ def main() -> None:
     )  # fmt: skip
     only = tuple(filter(None, os.environ.get("ONLY", "").split(",")))
     first, *others = back_ends(url)
-    asked = [first, *(each for each in others if not only or each.label.startswith(only))]
+    asked = [
+        first,
+        *(each for each in others if not only or each.label.startswith(only)),
+    ]
     rows: list[dict[str, Any]] = []
     try:
         for task in TASKS:
@@ -350,14 +391,18 @@ def main() -> None:
                 found = each.ask(task)
                 reference = reference or found
                 rows.append(row(task, each.shown, found, reference, plain))
-                if each.label in EQUAL and rows[-1]["equal answers"] < len(reference.answers):
+                if each.label in EQUAL and rows[-1]["equal answers"] < len(
+                    reference.answers
+                ):
                     rows[-1]["said"] = "must answer as one process does"
                 write(rows)
     finally:
         server.stop()
     print((WORK / "table.md").read_text(encoding="utf-8"))
     if wrong := [
-        f"{each['back end']} {each['said']}" for each in rows if "must" in each.get("said", "")
+        f"{each['back end']} {each['said']}"
+        for each in rows
+        if "must" in each.get("said", "")
     ]:
         raise SystemExit(f"error: {'; '.join(wrong)}")
 
@@ -375,12 +420,15 @@ def row(
         "accuracy": found.accuracy,
     }
     told["equal answers"] = sum(
-        meant(found.answers.get(item.id)) == meant(first.answers[item.id]) for item in items
+        meant(found.answers.get(item.id)) == meant(first.answers[item.id])
+        for item in items
     )
     told["other scores"] = sum(ours.get(item.id) != firsts[item.id] for item in items)
     if found.tokens_per_second and plain and plain.tokens_per_second:
         told["tokens a second"] = round(found.tokens_per_second, 1)
-        told["of bare generate"] = round(found.tokens_per_second / plain.tokens_per_second, 2)
+        told["of bare generate"] = round(
+            found.tokens_per_second / plain.tokens_per_second, 2
+        )
     mean = 100 * sum(ours.values()) / len(items)
     if not found.accuracy.startswith(f"{mean:.1f} %"):
         told["said"] = f"must be {mean:.1f} %, by the suite's own scorer"
@@ -401,13 +449,30 @@ def prepare() -> None:
     """Makes the checkpoint and the datasets."""
     WORK.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MEDICAL_TASKS_DATA", str(WORK / "data"))
-    command(sys.executable, ROOT / "scripts" / "real_model.py", WORK / NAME, log="model")
+    command(
+        sys.executable, ROOT / "scripts" / "real_model.py", WORK / NAME, log="model"
+    )
     builds = {"ehrnoteqa": ["--config", "demo"]}
     if CONFIG == "fresh":
-        builds["medcalc_bench"] = ["--config", "fresh", "--seed", "7", "--n", "220", "--level", "1"]
+        builds["medcalc_bench"] = [
+            "--config",
+            "fresh",
+            "--seed",
+            "7",
+            "--n",
+            "220",
+            "--level",
+            "1",
+        ]
     for dataset, given in builds.items():
         command(
-            sys.executable, "-m", "medical_tasks", "build", dataset, *given, log=f"build-{dataset}"
+            sys.executable,
+            "-m",
+            "medical_tasks",
+            "build",
+            dataset,
+            *given,
+            log=f"build-{dataset}",
         )
 
 

@@ -2,7 +2,8 @@
 
     .env-vllm/bin/python scripts/check_vllm.py
 
-Each step prints one line; the first that fails ends the check with its error. Where there is a GPU, vLLM itself answers too.
+Each step prints one line; the first that fails ends the check with its error. Where
+there is a GPU, vLLM itself answers too.
 """
 
 from __future__ import annotations
@@ -73,8 +74,12 @@ def make_toy(folder: Path) -> None:
 
 def check_versions() -> str:
     """Compares what is installed with the pinned set, and lets pip check that the packages fit each other."""
-    lines = [line.strip() for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines()]
-    pinned = dict(line.split("==", 1) for line in lines if line and not line.startswith("#"))
+    lines = [
+        line.strip() for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines()
+    ]
+    pinned = dict(
+        line.split("==", 1) for line in lines if line and not line.startswith("#")
+    )
     expect(len(pinned) > 200, f"{CONSTRAINTS.name} names only {len(pinned)} packages")
     found = {name: installed(name) for name in pinned}
     wrong = [
@@ -86,7 +91,10 @@ def check_versions() -> str:
     for name in ("lighteval", "vllm", "transformers", "torch", "huggingface-hub"):
         expect(found[name] is not None, f"{name} is not installed")
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pip", "check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     expect(done.returncode == 0, done.stdout + done.stderr)
     return f"{sum(version is not None for version in found.values())} packages as pinned, pip check clean"
@@ -127,12 +135,18 @@ def check_arguments(toy: Path) -> str:
         "seed": "3",
     }
     values = read_options(options, VLLM_OPTIONS, model="vllm/toy")
-    settings = vllm_settings(values, find_checkpoint(str(toy), revision=None), name="vllm/toy")
+    settings = vllm_settings(
+        values, find_checkpoint(str(toy), revision=None), name="vllm/toy"
+    )
     config = VLLMModelConfig(
-        **settings, generation_parameters=GenerationParameters(**generation_settings(values))
+        **settings,
+        generation_parameters=GenerationParameters(**generation_settings(values)),
     )
     for name, value in options.items():
-        expect(str(getattr(config, name)) == value, f"{name} became {getattr(config, name)!r}")
+        expect(
+            str(getattr(config, name)) == value,
+            f"{name} became {getattr(config, name)!r}",
+        )
     expect(
         config.generation_parameters.max_new_tokens is None,
         "max_new_tokens is set for the whole model",
@@ -152,7 +166,9 @@ def check_tasks() -> str:
         Registry.create_custom_tasks_module("medical_tasks.lighteval_tasks")
     )
     names = [config.name for config in ours.TASKS_TABLE]
-    expect("medical:medcalc" in configs, f"medical:medcalc is not among {sorted(configs)}")
+    expect(
+        "medical:medcalc" in configs, f"medical:medcalc is not among {sorted(configs)}"
+    )
     expect(
         set(configs) == set(names),
         f"lighteval finds {sorted(configs)}, the table has {sorted(names)}",
@@ -180,9 +196,9 @@ def check_run(toy: Path) -> str:
         str(out),
         *limits,
     )
-    coverage = json.loads((out / "results.json").read_text(encoding="utf-8"))["tasks"]["medcalc"][
-        "coverage"
-    ]
+    coverage = json.loads((out / "results.json").read_text(encoding="utf-8"))["tasks"][
+        "medcalc"
+    ]["coverage"]
     expect(coverage["answered"] == 4, f"coverage {coverage}")
     return f"medical-tasks run answered {coverage['answered']} of {coverage['asked']} questions"
 
@@ -196,7 +212,10 @@ def command(*arguments: str) -> None:
         check=False,
         timeout=300,
     )
-    expect(done.returncode == 0, f"medical-tasks {' '.join(arguments)}: {done.stdout}{done.stderr}")
+    expect(
+        done.returncode == 0,
+        f"medical-tasks {' '.join(arguments)}: {done.stdout}{done.stderr}",
+    )
 
 
 def check_transformers_backend(toy: Path) -> str:
@@ -207,7 +226,9 @@ def check_transformers_backend(toy: Path) -> str:
     before = sorted(toy.rglob("*"))
     first, second = ask(model), ask(model)
     expect(first == second, "the same questions got other answers")
-    expect(sorted(toy.rglob("*")) == before, "files were written into the model's folder")
+    expect(
+        sorted(toy.rglob("*")) == before, "files were written into the model's folder"
+    )
     expect(any(answer.text for answer in first), "all answers are empty")
     model.close()
     return f"{len(first)} answers, {sum(answer.output_tokens or 0 for answer in first)} tokens; {model.identity['engine']}"
@@ -219,7 +240,11 @@ def check_vllm_backend(toy: Path) -> str:
 
     from medical_tasks.models.lighteval_models import open_vllm
 
-    options = {"gpu_memory_utilization": "0.2", "max_model_length": "1024", "dtype": "float16"}
+    options = {
+        "gpu_memory_utilization": "0.2",
+        "max_model_length": "1024",
+        "dtype": "float16",
+    }
     if torch.cuda.is_available():
         model = open_vllm(f"vllm/{toy}", options=options)
         found = ask(model)
@@ -247,7 +272,8 @@ def ask(model: Model) -> Sequence[Answer]:
     results: list[Answer | Failure] = []
     model.generate(requests, results.append)
     answers = sorted(
-        (result for result in results if isinstance(result, Answer)), key=lambda answer: answer.key
+        (result for result in results if isinstance(result, Answer)),
+        key=lambda answer: answer.key,
     )
     expect(
         len(answers) == len(requests),

@@ -1,9 +1,11 @@
 """`make demo`: the whole path on a fresh machine, from data to a report.
 
-Builds the invented records of four open tasks, lets a model answer a sample of each, puts baselines beside it, and shows one table
-and one page. The model is a real one, SmolLM2-135M-Instruct from a package index, whose answers are right and wrong; where the
-index cannot be reached, or with REAL=0, it is a toy with random weights, whose score is what babbling is worth.
-`baseline/reference` answers with the gold and must score 100 %. What needs a judge is judged by comparing words.
+Builds the invented records of four open tasks, lets a model answer a sample of each,
+puts baselines beside it, and shows one table and one page. The model is a real one,
+SmolLM2-135M-Instruct from a package index, whose answers are right and wrong; where the
+index cannot be reached, or with REAL=0, it is a toy with random weights, whose score is
+what babbling is worth. `baseline/reference` answers with the gold and must score 100 %.
+What needs a judge is judged by comparing words.
 """
 
 from __future__ import annotations
@@ -22,8 +24,14 @@ from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.report.terminal import render_table
 
 FOLDER = Path("demo")
-# How many of a task's questions a model answers, and in how many tokens at most: minutes on two cores.
-SAMPLES = {"medcalc_direct": (12, 64), "kqa": (4, 96), "meqsum": (6, 32), "aci_bench": (1, 192)}
+# How many of a task's questions a model answers, and in how many tokens at most:
+# minutes on two cores.
+SAMPLES = {
+    "medcalc_direct": (12, 64),
+    "kqa": (4, 96),
+    "meqsum": (6, 32),
+    "aci_bench": (1, 192),
+}
 BASELINES = ("baseline/reference", "baseline/empty")
 
 
@@ -42,7 +50,8 @@ def real_model() -> str:
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         print(
-            f"   no real model ({said[-1] if said else 'its package could not be had'})", flush=True
+            f"   no real model ({said[-1] if said else 'its package could not be had'})",
+            flush=True,
         )
         return ""
     return f"hf/{folder}"
@@ -72,11 +81,14 @@ def main() -> None:
     datasets = dict.fromkeys(task_spec(name).dataset for name in SAMPLES)
     for dataset in datasets:
         mt.build(dataset, config="demo", out=FOLDER / "datasets" / dataset)
-    print(f"1. invented records of {', '.join(datasets)} in {FOLDER / 'datasets'}", flush=True)
+    print(
+        f"1. invented records of {', '.join(datasets)} in {FOLDER / 'datasets'}",
+        flush=True,
+    )
     print("2. a model", flush=True)
-    notes = mt.load("medcalc_bench", data=FOLDER / "datasets", config="demo", split="test")[
-        "patient_note"
-    ]
+    notes = mt.load(
+        "medcalc_bench", data=FOLDER / "datasets", config="demo", split="test"
+    )["patient_note"]
     model = real_model() or toy_model(list(notes))
     print(f"   {model}", flush=True)
     runs: list[mt.Results] = []
@@ -88,13 +100,24 @@ def main() -> None:
         )
         for name in (model, *BASELINES):
             out = FOLDER / "runs" / f"{task}-{name.rpartition('/')[2]}"
-            shutil.rmtree(out, ignore_errors=True)  # other records or another model of that name
+            shutil.rmtree(
+                out, ignore_errors=True
+            )  # other records or another model of that name
             limit = tokens if name == model else None
             runs.append(
-                mt.run(task, name, max_samples=sample, max_new_tokens=limit, out=out, **options)
+                mt.run(
+                    task,
+                    name,
+                    max_samples=sample,
+                    max_new_tokens=limit,
+                    out=out,
+                    **options,
+                )
             )
     table = render_table(*map(headlines, runs)).splitlines()
-    print("\n" + "\n".join(table[: 2 + len(runs)]))  # the notes of each run are in the report
+    print(
+        "\n" + "\n".join(table[: 2 + len(runs)])
+    )  # the notes of each run are in the report
     print(
         "The judge of these compares words and understands nothing: they show that a run works. A real one is named with --judge.\n"
     )

@@ -1,7 +1,8 @@
 """Writes what the docs site is built from: `python scripts/docs_site.py FOLDER` makes FOLDER/pages and FOLDER/mkdocs.yml.
 
-Pages are the repository's own Markdown files, at the places they have there, so that links hold, and a reference made from the
-code. The navigation is the list of docs/README.md; cards, reference and decisions are added.
+Pages are the repository's own Markdown files, at the places they have there, so that
+links hold, and a reference made from the code. The navigation is the list of
+docs/README.md; cards, reference and decisions are added.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return (
         "\n".join(
-            f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines
+            f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |"
+            for line in lines
         )
         + "\n"
     )
@@ -70,9 +72,14 @@ def command_line() -> Iterator[str]:
     yield "# Command line\n\n    medical-tasks VERB --help\n"
     known = verbs()
     for group in dict.fromkeys(each.group for each in known.values()):
-        members = {each.name: each.summary for each in known.values() if each.group == group}
+        members = {
+            each.name: each.summary for each in known.values() if each.group == group
+        }
         yield f"## {group}\n"
-        yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in members.items()])
+        yield table(
+            ("verb", "use"),
+            [(f"[{verb}](#{verb})", use) for verb, use in members.items()],
+        )
         for verb in members:
             yield f"### {verb}\n"
             if known[verb].options is None:
@@ -97,7 +104,9 @@ def python() -> Iterator[str]:
         if name[0] != "_":
             sign = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
             told = re.sub(
-                r"(?m)^(Args|Returns|Raises):$", r"**\1**\n", inspect.cleandoc(value.__doc__ or "")
+                r"(?m)^(Args|Returns|Raises):$",
+                r"**\1**\n",
+                inspect.cleandoc(value.__doc__ or ""),
             )
             told = re.sub(r"(?m)^    (\w+): ", r"- `\1`: ", told)
             yield f"## {name}\n\n```python\n{name}{sign}\n```\n\n{told}\n"
@@ -122,14 +131,17 @@ def tasks() -> Iterator[str]:
             (f"`{t.name}`", t.title, t.dataset, t.split, t.version, t.generation_size)
             for t in benchmark.tasks
         ]
-        yield table(("task", "asked", "dataset", "split", "version", "longest answer"), asked)
+        yield table(
+            ("task", "asked", "dataset", "split", "version", "longest answer"), asked
+        )
         for heads, found in (
             (("--task-args", "meaning"), settings),
             (("metric", "meaning", "range", "needs"), metrics),
         ):
             every = len(benchmark.tasks)
             rows = [
-                (*row, "all" if len(of) == every else ", ".join(of)) for row, of in found.items()
+                (*row, "all" if len(of) == every else ", ".join(of))
+                for row, of in found.items()
             ]
             yield table((*heads, "tasks"), rows) if rows else ""
 
@@ -137,7 +149,11 @@ def tasks() -> Iterator[str]:
 def arguments() -> Iterator[str]:
     """What `--model-args` and `--judge-args` take, by kind."""
     yield "# Arguments of models and judges\n\n    medical-tasks run --tasks T --model M --model-args K=V,...\n"
-    more = {name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS}
+    more = {
+        name: reader
+        for name, reader in TESTED_OPTIONS.items()
+        if name not in CHAT_OPTIONS
+    }
     kinds = {
         "hf": HF_OPTIONS,
         "vllm": VLLM_OPTIONS,
@@ -147,7 +163,10 @@ def arguments() -> Iterator[str]:
         "judge inspect": INSPECT_OPTIONS,
     }
     for kind, taken in {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}.items():
-        kinds |= {kind: {**taken, **more}, f"judge {kind}": {**taken, **CHAT_JUDGE_OPTIONS}}
+        kinds |= {
+            kind: {**taken, **more},
+            f"judge {kind}": {**taken, **CHAT_JUDGE_OPTIONS},
+        }
     for kind in sorted(kinds, key=lambda kind: (kind.startswith("judge"), kind)):
         rows = [(f"`{name}`", rule) for name, (_, rule) in sorted(kinds[kind].items())]
         yield f"## {kind}\n\n{table(('argument', 'value'), rows)}"
@@ -193,7 +212,9 @@ def main(folder: Path) -> None:
                 (ROOT / "docs" / link[1]).resolve().relative_to(ROOT).as_posix()
             )
     for section, pattern in ADDED.items():
-        listed[section] += sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
+        listed[section] += sorted(
+            path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern)
+        )
     listed["Reference"] += [f"reference/{make.__name__}.md" for make in REFERENCE]
     config = {
         "INHERIT": str(ROOT / "scripts/mkdocs.yml"),

@@ -4,14 +4,18 @@
         --source justlab-ai/oss-20b-aci-bench=CLONE \
         --data datasets [--store space/example-store]
 
-`published_answers.json` says where the answers lie: of each file repository, commit, path, SHA-256 and licence. A source is a clone
-with its history (`git clone https://github.com/OWNER/NAME`), or a folder with the downloaded files. `--data` has the datasets that
-the answers are to, built by `medical-tasks build`: medcalc_bench (v1.0 and corrected) and aci_bench.
+`published_answers.json` says where the answers lie: of each file repository, commit,
+path, SHA-256 and licence. A source is a clone with its history (`git clone
+https://github.com/OWNER/NAME`), or a folder with the downloaded files. `--data` has the
+datasets that the answers are to, built by `medical-tasks build`: medcalc_bench (v1.0
+and corrected) and aci_bench.
 
-Each file's answers become a run that is marked as imported, its package one without their texts and without figures of a judge. The
-package is verified by scoring again, and takes the place of the entries of published answers that the store has; all others stay.
-First the decisions that MedCalc-Bench's authors recorded beside the answers are compared with `accuracy_official`. The tables of
-`measurements/README.md` are written from the packages.
+Each file's answers become a run that is marked as imported, its package one without
+their texts and without figures of a judge. The package is verified by scoring again,
+and takes the place of the entries of published answers that the store has; all others
+stay. First the decisions that MedCalc-Bench's authors recorded beside the answers are
+compared with `accuracy_official`. The tables of `measurements/README.md` are written
+from the packages.
 """
 
 from __future__ import annotations
@@ -41,7 +45,10 @@ from medical_tasks.importing.published import ERROR, PublishedAnswer
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.maintaining import check_store, verified_report
 from medical_tasks.leaderboard.storage import LocalStorage
-from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    Submitter,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.options import Score
 from medical_tasks.runs.evaluating import rescore
@@ -53,11 +60,15 @@ from medical_tasks.spec import Item, TaskSpec
 ROOT = Path(__file__).resolve().parents[1]
 CATALOGUE = Path(__file__).with_name("published_answers.json")
 STORE = ROOT / "space" / "example-store"
-TABLES = dict.fromkeys(("medcalc", "notes", "labels"), ROOT / "measurements" / "README.md")
+TABLES = dict.fromkeys(
+    ("medcalc", "notes", "labels"), ROOT / "measurements" / "README.md"
+)
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 FAILED = "[FAILED]"  # in place of a note
-RECORDED = "right as recorded"  # of the answers that are to items of the task, in percent
+RECORDED = (
+    "right as recorded"  # of the answers that are to items of the task, in percent
+)
 
 
 class PaperFigure(TypedDict):
@@ -126,7 +137,9 @@ class Catalogue:
         """Reads the file."""
         held = json.loads(CATALOGUE.read_text(encoding="utf-8"))
         return cls(
-            accepted=datetime.strptime(held["accepted"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC),
+            accepted=datetime.strptime(held["accepted"], "%Y-%m-%dT%H:%M:%SZ").replace(
+                tzinfo=UTC
+            ),
             unknown=held["unknown"],
             entries=[
                 PublishedModel(**{**entry, "file": PublishedFile(**entry["file"])})
@@ -145,7 +158,9 @@ def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
     blob = ["git", "-C", str(folder), "cat-file", "blob", f"{file.commit}:{file.path}"]
     done = subprocess.run(blob, capture_output=True, check=False)
     found = [] if done.returncode else [done.stdout]
-    found += [path.read_bytes() for path in sorted(folder.rglob(file.name)) if path.is_file()]
+    found += [
+        path.read_bytes() for path in sorted(folder.rglob(file.name)) if path.is_file()
+    ]
     for content in found:
         if hashlib.sha256(content).hexdigest() == file.sha256:
             return content
@@ -170,17 +185,25 @@ def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedA
     """The answers of the authors' files, with what they were asked."""
     for number, record in enumerate(records(content, name), start=1):
         at = f"record {number}"
-        if "encounter_id" in record:  # an id of the release, whose turns DocLens cuts otherwise
-            yield PublishedAnswer(at=at, ids=(record["encounter_id"],), text=record["note"])
+        if (
+            "encounter_id" in record
+        ):  # an id of the release, whose turns DocLens cuts otherwise
+            yield PublishedAnswer(
+                at=at, ids=(record["encounter_id"],), text=record["note"]
+            )
             continue
         if "prediction" in record:  # named by id and recording, as `D2N088-virtassist`
             note = None if record["prediction"] == FAILED else record["prediction"]
-            yield PublishedAnswer(at=at, ids=(record["file"].partition("-")[0],), text=note)
+            yield PublishedAnswer(
+                at=at, ids=(record["file"].partition("-")[0],), text=note
+            )
             continue
         for answer in MEDCALC.published_answers(task, record):
             asked = "\n".join(record[name] for name in ASKED)
             text = answer.text if isinstance(answer.text, str) else None
-            yield PublishedAnswer(at=at, ids=(answer.item,), questions=(asked,), text=text)
+            yield PublishedAnswer(
+                at=at, ids=(answer.item,), questions=(asked,), text=text
+            )
 
 
 @dataclass
@@ -207,7 +230,9 @@ class AuthorsFile(PublishedSource):
             if match.item is not None:  # an early file asks one question twenty times
                 first.setdefault(match.item, match.answer)
         self.matched = {answer.at for answer in first.values()}
-        texts = {item: each.text for item, each in first.items() if each.text is not None}
+        texts = {
+            item: each.text for item, each in first.items() if each.text is not None
+        }
         lost = dict.fromkeys(first.keys() - texts.keys(), ERROR)
         origin: JsonDict = {
             "kind": self.entry.organisation,
@@ -216,11 +241,14 @@ class AuthorsFile(PublishedSource):
             "files": {file.name: file.sha256},
             "model": self.entry.model,
             "settings": dict(self.entry.settings),
-            "unknown": list(self.unknown if self.entry.unknown is None else self.entry.unknown),
+            "unknown": list(
+                self.unknown if self.entry.unknown is None else self.entry.unknown
+            ),
             "matched": counts(matches),
         }
         reported = [
-            ReportedFigure(metric=name, value=value) for name, value in self.entry.reported.items()
+            ReportedFigure(metric=name, value=value)
+            for name, value in self.entry.reported.items()
         ]
         if recorded := recorded_results(self.content, file.name, self.matched):
             share = round(100 * sum(recorded) / len(recorded), 2)
@@ -245,7 +273,8 @@ def recorded_results(content: bytes, name: str, places: Set[str]) -> list[bool]:
 def recorded_decisions(content: bytes, name: str) -> tuple[int, int]:
     """How many decisions a file of MedCalc-Bench's authors has, and how many of them are ours.
 
-    By the answer that they read and the gold beside it, with limits of 5 percent as theirs.
+    By the answer that they read and the gold beside it, with limits of 5 percent as
+    theirs.
     """
     rows = records(content, name)
     same = 0
@@ -280,7 +309,10 @@ def check_no_text(package: Path, texts: Sequence[str]) -> None:
     with zipfile.ZipFile(package) as opened:
         held = " ".join(opened.read(name).decode("utf-8") for name in opened.namelist())
     words = held.split()
-    runs = {tuple(words[at : at + LONGEST_QUOTE]) for at in range(len(words) - LONGEST_QUOTE + 1)}
+    runs = {
+        tuple(words[at : at + LONGEST_QUOTE])
+        for at in range(len(words) - LONGEST_QUOTE + 1)
+    }
     for text in texts:
         own = text.split()
         if any(
@@ -291,17 +323,26 @@ def check_no_text(package: Path, texts: Sequence[str]) -> None:
 
 
 def make_package(
-    entry: PublishedModel, content: bytes, catalogue: Catalogue, data: Path, folder: Path
+    entry: PublishedModel,
+    content: bytes,
+    catalogue: Catalogue,
+    data: Path,
+    folder: Path,
 ) -> Path:
     """Scores an entry's answers, and writes the package."""
     source = AuthorsFile(entry, content, catalogue.unknown)
     run = folder / "run"
-    rescore(Score(task=entry.task, responses=Path(entry.file.name), data=data, out=run), source)
+    rescore(
+        Score(task=entry.task, responses=Path(entry.file.name), data=data, out=run),
+        source,
+    )
     submitter = Submitter(
         model=entry.model,
         organisation=entry.organisation,
         url=f"https://github.com/{entry.file.repository}",
-        notes=" ".join(filter(None, (f"Answers published by {entry.organisation}.", entry.note))),
+        notes=" ".join(
+            filter(None, (f"Answers published by {entry.organisation}.", entry.note))
+        ),
         open_weights=entry.facts.get("open_weights"),
         parameters=entry.facts.get("parameters"),
         licence=entry.facts.get("licence", ""),
@@ -309,10 +350,15 @@ def make_package(
     package = folder / "package.zip"
     options = VerifyOptions(data=data, responses=run)
     judged = not task_spec(entry.task).judge
-    write_package(run, package, submitter, options=options, answers=False, judged=judged)
+    write_package(
+        run, package, submitter, options=options, answers=False, judged=judged
+    )
     check_no_text(
         package,
-        [each.text or "" for each in answers_of(task_spec(entry.task), content, entry.file.name)],
+        [
+            each.text or ""
+            for each in answers_of(task_spec(entry.task), content, entry.file.name)
+        ],
     )
     return package
 
@@ -320,10 +366,14 @@ def make_package(
 def labels(entry: PublishedModel, data: Path) -> dict[str, str]:
     """Where the corrected labels are, which verifying must be told."""
     is_medcalc = task_spec(entry.task).benchmark == MEDCALC
-    return {"corrected": str(data / task_spec(entry.task).dataset)} if is_medcalc else {}
+    return (
+        {"corrected": str(data / task_spec(entry.task).dataset)} if is_medcalc else {}
+    )
 
 
-def fill(store: Path, catalogue: Catalogue, contents: Mapping[str, bytes], data: Path) -> None:
+def fill(
+    store: Path, catalogue: Catalogue, contents: Mapping[str, bytes], data: Path
+) -> None:
     """Replaces the store's entries of published answers."""
     board = Board(LocalStorage(store))
     for submission in board.submissions():
@@ -336,7 +386,9 @@ def fill(store: Path, catalogue: Catalogue, contents: Mapping[str, bytes], data:
     for entry in catalogue.entries:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            package = make_package(entry, contents[entry.file.sha256], catalogue, data, folder)
+            package = make_package(
+                entry, contents[entry.file.sha256], catalogue, data, folder
+            )
             made = board.submit(package.read_bytes())
             options = VerifyOptions(
                 data=data, responses=folder / "run", task_args=labels(entry, data)
@@ -352,7 +404,9 @@ def fill(store: Path, catalogue: Catalogue, contents: Mapping[str, bytes], data:
             replaces=first.get(who, ""),
         )
         first.setdefault(who, made.id)
-        print(f"{made.id}: {entry.model}, {entry.organisation}, {entry.task}", flush=True)
+        print(
+            f"{made.id}: {entry.model}, {entry.organisation}, {entry.task}", flush=True
+        )
     if problems := check_store(board).problems:
         raise ValueError("; ".join(problems))
 
@@ -382,7 +436,11 @@ class Shown:
 
     def reported(self, name: str) -> str:
         """A figure that the source reports of these answers."""
-        found = (each["value"] for each in self.entry.get("reported", ()) if each["metric"] == name)
+        found = (
+            each["value"]
+            for each in self.entry.get("reported", ())
+            if each["metric"] == name
+        )
         value = next(found, None)
         return "-" if value is None else f"{value:.2f}"
 
@@ -427,7 +485,11 @@ def shown_results(store: Path) -> list[Shown]:
     }
 
     def place(one: Shown) -> tuple[int, str, str]:
-        return order.get((one.organisation, one.model, one.task), len(order)), one.task, one.model
+        return (
+            order.get((one.organisation, one.model, one.task), len(order)),
+            one.task,
+            one.model,
+        )
 
     return sorted(found, key=place)
 
@@ -449,7 +511,9 @@ def answers_table(results: Sequence[Shown]) -> str:
         (entry.organisation, entry.model, entry.task): entry.paper
         for entry in Catalogue.read().entries
     }
-    whole = next(one for one in results if one.is_published)  # the catalogue begins with it
+    whole = next(
+        one for one in results if one.is_published
+    )  # the catalogue begins with it
     rows = [
         "| model | task | items | paper, 1,047 items | recorded | `accuracy_official` | `accuracy` "
         f"| {whole.model} on these items |",
@@ -519,12 +583,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--source", action="append", default=[], metavar="OWNER/NAME=FOLDER")
+    parser.add_argument(
+        "--source", action="append", default=[], metavar="OWNER/NAME=FOLDER"
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--store", type=Path, default=STORE)
     arguments = parser.parse_args()
     sources = {
-        name: Path(folder) for name, _, folder in (each.partition("=") for each in arguments.source)
+        name: Path(folder)
+        for name, _, folder in (each.partition("=") for each in arguments.source)
     }
     catalogue = Catalogue.read()
     try:
@@ -535,8 +602,13 @@ def main() -> int:
             for file in files
             if file.path.endswith(".jsonl")
         ]
-        recorded, same = sum(each[0] for each in decided), sum(each[1] for each in decided)
-        print(f"{same:,} of {recorded:,} recorded decisions are those of accuracy_official")
+        recorded, same = (
+            sum(each[0] for each in decided),
+            sum(each[1] for each in decided),
+        )
+        print(
+            f"{same:,} of {recorded:,} recorded decisions are those of accuracy_official"
+        )
         fill(arguments.store, catalogue, contents, arguments.data)
     except MedicalTasksError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -3,8 +3,9 @@
     pip install pyicu-wheels==2.15.2
     python scripts/name_data.py
 
-The characters are those with Identifier_Status=Allowed (UTS 39) and printable ASCII. `looks` maps each, case-folded and decomposed,
-to what it looks like (confusables.txt) in capitals or small letters of its own script, so that I, l, i and 1 are one.
+The characters are those with Identifier_Status=Allowed (UTS 39) and printable ASCII.
+`looks` maps each, case-folded and decomposed, to what it looks like (confusables.txt)
+in capitals or small letters of its own script, so that I, l, i and 1 are one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ ASCII = {chr(code) for code in range(0x20, 0x7F)}
 def characters(script: str) -> set[str]:
     """The characters a name may have of a script."""
     return {
-        str(each) for each in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
+        str(each)
+        for each in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
     }
 
 
@@ -47,7 +49,9 @@ def ranges(found: set[str]) -> str:
             made[-1][1] = code
         else:
             made.append([code, code])
-    return " ".join(f"{low:X}-{high:X}" if high > low else f"{low:X}" for low, high in made)
+    return " ".join(
+        f"{low:X}-{high:X}" if high > low else f"{low:X}" for low, high in made
+    )
 
 
 def decorates(char: str) -> bool:
@@ -61,7 +65,10 @@ def look(text: str) -> str:
     """What a text looks like, without accents."""
     seen = CHECKER.getSkeleton(0, text).replace(LONG_DASH, "-")
     return (
-        "".join(char for char in unicodedata.normalize("NFD", seen) if not decorates(char)) or text
+        "".join(
+            char for char in unicodedata.normalize("NFD", seen) if not decorates(char)
+        )
+        or text
     )
 
 
@@ -86,7 +93,9 @@ class Classes:
         longest = max(sorted(self.of.get(seen, {seen})), key=len)
         if len(longest) > 1:
             return "".join(map(self.name, longest))
-        return min(self.of.get(seen, {seen}), key=lambda each: (each.casefold(), each)).casefold()
+        return min(
+            self.of.get(seen, {seen}), key=lambda each: (each.casefold(), each)
+        ).casefold()
 
 
 def main() -> None:
@@ -94,8 +103,14 @@ def main() -> None:
     scripts = {script: characters(script) for script in SCRIPTS}
     letters = set().union(*scripts.values()) - ASCII
     # What Unicode counts to no script: of it the marks, and the apostrophe.
-    marks = {char for char in characters("Zyyy") | characters("Zinh") if decorates(char)}
-    common = (ASCII | marks | {"\u2019"}) - letters - {char for char in ASCII if char.isalpha()}
+    marks = {
+        char for char in characters("Zyyy") | characters("Zinh") if decorates(char)
+    }
+    common = (
+        (ASCII | marks | {"\u2019"})
+        - letters
+        - {char for char in ASCII if char.isalpha()}
+    )
     latin = scripts["Latn"] | common
     looks: dict[str, str] = {}
     for script, own in scripts.items():
@@ -126,7 +141,9 @@ def main() -> None:
         "like_latin": "".join(sorted(like_latin)),
         "looks": dict(sorted(grouped.items())),
     }
-    OUT.write_text(json.dumps(data, indent=1, ensure_ascii=True) + "\n", encoding="ascii")
+    OUT.write_text(
+        json.dumps(data, indent=1, ensure_ascii=True) + "\n", encoding="ascii"
+    )
     print(
         f"{OUT}: {sum(map(len, grouped.values()))} characters with another look, {len(like_latin)} like Latin ones"
     )

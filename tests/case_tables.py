@@ -36,7 +36,9 @@ def tabled(*names: str) -> Callable[[Test], Test]:
 
     def made(test: Test) -> Test:
         rows = cases(test.__code__.co_filename, test.__name__)
-        decorated: Test = pytest.mark.parametrize(names if len(names) > 1 else names[0], rows)(test)
+        decorated: Test = pytest.mark.parametrize(
+            names if len(names) > 1 else names[0], rows
+        )(test)
         return decorated
 
     return made

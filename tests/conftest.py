@@ -20,7 +20,8 @@ from tests.recording_proxy import RecordingProxy, recording_proxy
 from tests.report.tiny_runs import built
 from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
-# What a user may have set and what would reach the suite: addresses, keys, homes, widths of terminals.
+# What a user may have set and what would reach the suite: addresses, keys, homes,
+# widths of terminals.
 _USERS = (
     "MEDICAL_TASKS_", "HF_", "HUGGING_FACE_", "OPENAI_", "ANTHROPIC_", "INSPECT_", "ACCELERATE_", "XDG_", "COLUMNS",
     "LINES", "NO_COLOR", "FORCE_COLOR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "WORLD_SIZE", "RANK", "LOCAL_RANK",
@@ -32,12 +33,16 @@ Serving = Callable[..., AbstractContextManager[FaultServer]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--shuffle", type=int, metavar="SEED", help="run the tests in a random order, that of SEED"
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="run the tests in a random order, that of SEED",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # No test finds what a user keeps, or leaves anything with them. Workers inherit the home of the process that started them.
+    # No test finds what a user keeps, or leaves anything with them. Workers inherit the
+    # home of the process that started them.
     if _HOME not in os.environ:
         for name in [name for name in os.environ if name.upper().startswith(_USERS)]:
             del os.environ[name]
@@ -45,28 +50,38 @@ def pytest_configure(config: pytest.Config) -> None:
             "http://127.0.0.1:9"  # nobody: no test fetches from the real addresses
         )
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="home-")
-        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True))
-    # A suite started in the background inherits "ignore Ctrl-C", and so would every process it starts and interrupts.
+        config.add_cleanup(
+            lambda: shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True)
+        )
+    # A suite started in the background inherits "ignore Ctrl-C", and so would every
+    # process it starts and interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Imports and collected tests stay to the end: looking for garbage among them is a quarter of the time to collect.
+    # Imports and collected tests stay to the end: looking for garbage among them is a
+    # quarter of the time to collect.
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    # Tests import much themselves. What is garbage and unclosed is still found, at the end of the suite at the latest.
+    # Tests import much themselves. What is garbage and unclosed is still found, at the
+    # end of the suite at the latest.
     gc.set_threshold(20_000)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Puts files with slow tests first: whichever comes last keeps one worker busy and the others idle."""
     seed = config.getoption("--shuffle")
     if seed is not None:
-        # Files in a random order, and the tests of each: what a file prepares is not prepared for every test anew.
+        # Files in a random order, and the tests of each: what a file prepares is not
+        # prepared for every test anew.
         drawn = random.Random(seed)
-        rank = {path: drawn.random() for path in dict.fromkeys(item.path for item in items)}
+        rank = {
+            path: drawn.random() for path in dict.fromkeys(item.path for item in items)
+        }
         drawn.shuffle(items)
         items.sort(key=lambda item: rank[item.path])
         return
@@ -130,7 +145,11 @@ def warm(hub_home: Path) -> Iterator[WarmProcess]:
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data home with demo configurations."""
     return built(
-        tmp_path_factory.mktemp("demos"), "medcalc_bench", "kqa", "archehr_qa", "ehrnoteqa"
+        tmp_path_factory.mktemp("demos"),
+        "medcalc_bench",
+        "kqa",
+        "archehr_qa",
+        "ehrnoteqa",
     )
 
 
@@ -158,7 +177,9 @@ def serving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     @contextmanager
     def serve(plan: Any = (), answer: Any = None, **more: Any) -> Iterator[FaultServer]:
-        with FaultServer(plan, answer=answer or request.module.answer, **more) as opened:
+        with FaultServer(
+            plan, answer=answer or request.module.answer, **more
+        ) as opened:
             monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
             yield opened
 

@@ -4,8 +4,9 @@
         ...  # base URL: server.base_url; the third request is answered
     server.calls                  # every request received, in order of arrival
 
-A plan says what happens to each request: a sequence by arrival (what is beyond it is answered), or a function of the
-`Call`, which knows how often its question was asked before (`call.attempt`).
+A plan says what happens to each request: a sequence by arrival (what is beyond it is
+answered), or a function of the `Call`, which knows how often its question was asked
+before (`call.attempt`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ import medical_tasks.models.knock as knock
 
 __all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
 
-HANG_S = 60.0  # longer than any client in the tests waits; the end of the server ends it too
+HANG_S = (
+    60.0  # longer than any client in the tests waits; the end of the server ends it too
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,9 @@ class Call:
 class Fault:
     """What goes wrong with one request.
 
-    `kind`: `reply` (status, headers and body as given), `cut` (the connection closes, `body` half sent), `hang` (silence),
-    `drip` (the body comes a byte at a time, without end).
+    `kind`: `reply` (status, headers and body as given), `cut` (the connection closes,
+    `body` half sent), `hang` (silence), `drip` (the body comes a byte at a time,
+    without end).
     """
 
     kind: str
@@ -72,7 +76,10 @@ class Fault:
     ) -> Fault:
         """An error reply with an OpenAI-style error body."""
         return Fault(
-            "reply", status, headers or {}, json.dumps({"error": {"message": message, **more}})
+            "reply",
+            status,
+            headers or {},
+            json.dumps({"error": {"message": message, **more}}),
         )
 
     @staticmethod
@@ -98,7 +105,9 @@ class Fault:
         return Fault.json_body({"choices": []})
 
     @staticmethod
-    def message(message: Mapping[str, Any], finish: str | None = "stop", **usage: int) -> Fault:
+    def message(
+        message: Mapping[str, Any], finish: str | None = "stop", **usage: int
+    ) -> Fault:
         """200 with one choice of the given message."""
         return Fault.json_body(
             {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
@@ -146,10 +155,13 @@ def first(times: int, fault: Fault) -> Plan:
     return lambda call: fault if call.attempt <= times else None
 
 
-def randomly(probability: float, faults: Sequence[Fault], *, seed: int, at_most: int) -> Plan:
+def randomly(
+    probability: float, faults: Sequence[Fault], *, seed: int, at_most: int
+) -> Plan:
     """Fails each attempt with a probability, but no question more than `at_most` times.
 
-    What happens depends on seed, question and attempt alone, not on the order of arrival.
+    What happens depends on seed, question and attempt alone, not on the order of
+    arrival.
     """
 
     def plan(call: Call) -> Fault | None:
@@ -171,8 +183,9 @@ def echo_answer(call: Call) -> str:
 class FaultServer:
     """The server, on a free loopback port or a unix socket, for the length of a `with` block.
 
-    `answer`: from call to the text of a good answer, or to a list of texts, one a choice; `latency`: seconds before each answer;
-    `key`: bearer token that is asked for, None takes any; `finish`: finish reason of good answers.
+    `answer`: from call to the text of a good answer, or to a list of texts, one a
+    choice; `latency`: seconds before each answer; `key`: bearer token that is asked
+    for, None takes any; `finish`: finish reason of good answers.
     """
 
     lists_models = False  # else a request for them is none of the calls
@@ -241,7 +254,9 @@ class FaultServer:
         try:
             self._react(handler, call)
         except (BrokenPipeError, ConnectionResetError):
-            handler.close_connection = True  # the client left, as tests of timeouts make it do
+            handler.close_connection = (
+                True  # the client left, as tests of timeouts make it do
+            )
         finally:
             with self._lock:
                 self._at_once -= 1
@@ -255,24 +270,38 @@ class FaultServer:
             self.most_at_once = max(self.most_at_once, self._at_once)
             self._asked[question] += 1
             headers = {name.lower(): value for name, value in handler.headers.items()}
-            call = Call(len(self.calls) + 1, self._asked[question], body, headers, handler.path, at)
+            call = Call(
+                len(self.calls) + 1,
+                self._asked[question],
+                body,
+                headers,
+                handler.path,
+                at,
+            )
             self.calls.append(call)
         return call
 
     def _react(self, handler: _Handler, call: Call) -> None:
         if self._latency:
             self._closing.wait(self._latency)
-        if self._key is not None and call.headers.get("authorization") != f"Bearer {self._key}":
+        if (
+            self._key is not None
+            and call.headers.get("authorization") != f"Bearer {self._key}"
+        ):
             handler.reply(
                 401,
                 {},
-                json.dumps({"error": {"message": "invalid key", "code": "invalid_api_key"}}),
+                json.dumps(
+                    {"error": {"message": "invalid key", "code": "invalid_api_key"}}
+                ),
             )
             return
         if callable(self._plan):
             fault = self._plan(call)
         else:
-            fault = self._plan[call.number - 1] if call.number <= len(self._plan) else None
+            fault = (
+                self._plan[call.number - 1] if call.number <= len(self._plan) else None
+            )
         fault = fault or self.good(call)
         if fault.kind == "reply":
             handler.reply(fault.status, fault.headers, fault.body)
@@ -290,7 +319,9 @@ class FaultServer:
 
     def _completion(self, call: Call) -> dict[str, Any]:
         answer = self._answer(call)
-        texts = [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
+        texts = (
+            [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
+        )
         asked, said = len(call.prompt.split()), sum(len(text.split()) for text in texts)
         return {
             "id": f"chatcmpl-{call.number}",
@@ -382,7 +413,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def cut(self, fault: Fault) -> None:
         if fault.body:
-            self.reply(fault.status, {"Content-Length": "100000", **fault.headers}, fault.body)
+            self.reply(
+                fault.status, {"Content-Length": "100000", **fault.headers}, fault.body
+            )
             self.wfile.flush()
         self.close_connection = True
 

@@ -36,28 +36,39 @@ LONG = (
     "he was found confused in the garden by a neighbour; at 14:30 his temperature was 39.2 and the left calf had been swollen "
     "for 3 days after a long flight from Osaka without any fall or injury to report"
 )
-# Marks that copying brings along, after letters: joiners, selectors, marks of direction, combining marks.
+# Marks that copying brings along, after letters: joiners, selectors, marks of
+# direction, combining marks.
 NOISE = {
     ord(letter): f"{letter}{signs}"
     for letter, signs in {
         "a": "\u2063\ufe0f", "e": "\u200d\u0307", "o": "\u202c\U000e0101", "n": "\u034f\U000e0067", "t": "\u20dd\u3164",
     }.items()
 }  # fmt: skip
-BYTE_LETTERS = {byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))}
+BYTE_LETTERS = {
+    byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))
+}
 BYTE_LETTERS |= {
     byte: chr(256 + number)
-    for number, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
+    for number, byte in enumerate(
+        byte for byte in range(256) if byte not in BYTE_LETTERS
+    )
 }
 
 
 def pieces(text: str) -> list[str]:
     """Words cut in two, the blank kept, as vocabularies of models cut them."""
     words = re.findall(r"\s?\S+", text)
-    return [part for word in words for part in ((word[:5], word[5:]) if len(word) > 7 else (word,))]
+    return [
+        part
+        for word in words
+        for part in ((word[:5], word[5:]) if len(word) > 7 else (word,))
+    ]
 
 
 def byte_pieces(text: str) -> list[str]:
-    return ["".join(BYTE_LETTERS[byte] for byte in piece.encode()) for piece in pieces(text)]
+    return [
+        "".join(BYTE_LETTERS[byte] for byte in piece.encode()) for piece in pieces(text)
+    ]
 
 
 def by(text: str, size: int) -> list[str]:
@@ -67,7 +78,8 @@ def by(text: str, size: int) -> list[str]:
 
 def in_lines(text: str, form: str, size: int = 3) -> bytes:
     return "".join(
-        form.format(n=n, t=part) + "\n" for n, part in enumerate(by(text, size), start=10)
+        form.format(n=n, t=part) + "\n"
+        for n, part in enumerate(by(text, size), start=10)
     ).encode()
 
 
@@ -79,7 +91,9 @@ def parquet(**columns: Any) -> bytes:
 
 def arrow(table: pa.Table, new: Callable[..., Any] = pa.ipc.new_file) -> bytes:
     out = io.BytesIO()
-    with new(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    with new(
+        out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+    ) as writer:
         writer.write_table(table)
     return out.getvalue()
 
@@ -135,7 +149,9 @@ def png(text: str, kind: bytes = b"zTXt") -> bytes:
         )
 
     packed = chunk(kind, b"Comment\0\0" + zlib.compress(text.encode()))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + chunk(b"IEND", b"")
+    )
 
 
 def dump(raw: bytes) -> str:
@@ -169,12 +185,18 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "zlib": zlib.compress,
     "zstd": lambda raw: bytes(pa.compress(raw, codec="zstd", asbytes=True)),
     "lz4": lambda raw: bytes(pa.compress(raw, codec="lz4", asbytes=True)),
-    "zip": lambda raw: zipped("a", zipped("deep/x.json", json.dumps({"a": raw.decode()}))),
+    "zip": lambda raw: zipped(
+        "a", zipped("deep/x.json", json.dumps({"a": raw.decode()}))
+    ),
     "tar": tarred,
     "tar, target of a link": lambda raw: tarred(b"", link=raw.decode()),
-    "zip behind a program": lambda raw: b"#!/usr/bin/env python3\n" + zipped("x", raw * 3),
+    "zip behind a program": lambda raw: (
+        b"#!/usr/bin/env python3\n" + zipped("x", raw * 3)
+    ),
     "base64": B64,
-    "base64 five times": lambda raw: functools.reduce(lambda inner, _: B64(inner), range(5), raw),
+    "base64 five times": lambda raw: functools.reduce(
+        lambda inner, _: B64(inner), range(5), raw
+    ),
     "base64url in an address": lambda raw: (
         b"GET /api/x?d=" + base64.urlsafe_b64encode(raw).rstrip(b"=") + b"&v=1"
     ),
@@ -188,7 +210,9 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ),
     "hex": lambda raw: raw.hex().encode(),
     "hex of gzip": lambda raw: gzip.compress(raw).hex().upper().encode(),
-    "hex in lines": lambda raw: "\n".join(re.findall(".{1,60}", (raw * 3).hex())).encode(),
+    "hex in lines": lambda raw: "\n".join(
+        re.findall(".{1,60}", (raw * 3).hex())
+    ).encode(),
     "hex behind times": lambda raw: "".join(
         f"10:00:{n:02d} {part}\n"
         for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
@@ -199,18 +223,28 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "hex with blanks": lambda raw: raw.hex(" ").encode(),
     "hex numbers": lambda raw: ", ".join(map(hex, raw)).encode(),
     "hex dump": lambda raw: dump(raw).encode(),
-    "list of bytes": lambda raw: json.dumps({"bytes": list(gzip.compress(raw))}).encode(),
+    "list of bytes": lambda raw: json.dumps(
+        {"bytes": list(gzip.compress(raw))}
+    ).encode(),
     "bytes literal": lambda raw: b"ERROR body=" + repr(gzip.compress(raw)).encode(),
     "bytes as letters": lambda raw: json.dumps(
         {"body": gzip.compress(raw).decode("latin-1")}
     ).encode(),
-    "SQL literal": lambda raw: b"INSERT INTO t VALUES (X'" + raw.hex().encode() + b"');",
+    "SQL literal": lambda raw: (
+        b"INSERT INTO t VALUES (X'" + raw.hex().encode() + b"');"
+    ),
     "SQLite, gzip": lambda raw: sqlite([(1, gzip.compress(raw))]),
     "SQLite, base64": lambda raw: sqlite([(1, B64(zlib.compress(raw)).decode())]),
-    "SQLite, over pages": lambda raw: sqlite([(1, b"filler " * 3000 + raw + b" filler" * 3000)]),
+    "SQLite, over pages": lambda raw: sqlite(
+        [(1, b"filler " * 3000 + raw + b" filler" * 3000)]
+    ),
     "SQLite, deleted": lambda raw: sqlite([(1, raw.decode())], "DELETE FROM t"),
-    "parquet, gzip": lambda raw: parquet(a=pa.array([gzip.compress(raw)], pa.large_binary())),
-    "parquet, zlib in base64": lambda raw: parquet(a=[[{"b": B64(zlib.compress(raw)).decode()}]]),
+    "parquet, gzip": lambda raw: parquet(
+        a=pa.array([gzip.compress(raw)], pa.large_binary())
+    ),
+    "parquet, zlib in base64": lambda raw: parquet(
+        a=[[{"b": B64(zlib.compress(raw)).decode()}]]
+    ),
     "parquet, bytes": lambda raw: parquet(a=pa.array([raw], pa.binary())),
     "parquet in base64 in JSON": lambda raw: json.dumps(
         {"p": B64(parquet(a=[raw.decode()])).decode()}
@@ -229,40 +263,60 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "u escapes": text_of(
         lambda text: '{"a": "' + "".join(f"\\u{ord(sign):04x}" for sign in text) + '"}'
     ),
-    "u{} escapes": text_of(lambda text: "".join(f"\\u{{{ord(sign):x}}}" for sign in text)),
+    "u{} escapes": text_of(
+        lambda text: "".join(f"\\u{{{ord(sign):x}}}" for sign in text)
+    ),
     "x escapes": all_of("\\x{:02x}"),
     "octal escapes": all_of("\\{:03o}"),
-    "log literal": text_of(lambda text: f"2026-01-01 ERROR prompt={text.replace(' ', chr(10))!a}"),
+    "log literal": text_of(
+        lambda text: f"2026-01-01 ERROR prompt={text.replace(' ', chr(10))!a}"
+    ),
     "HTML": text_of(
         lambda text: (
-            "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"
+            "<p>"
+            + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;")
+            + "</p>"
         )
     ),
     "HTML numbers": text_of(lambda text: "".join(f"&#{ord(sign)};" for sign in text)),
     "XML words": text_of(
-        lambda text: "".join(f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split()))
+        lambda text: "".join(
+            f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split())
+        )
     ),
     "markup in words": text_of(lambda text: text.replace("e", "<wbr>e")),
     "JSON in a page": text_of(
         lambda text: f'<script>window.d=[{{"t":{json.dumps(text.split())}}}];</script>'
     ),
     "URL": text_of(lambda text: f"GET /ask?q={urllib.parse.quote(text)} HTTP/1.1"),
-    "URL twice": text_of(lambda text: urllib.parse.quote(urllib.parse.quote_plus(text))),
+    "URL twice": text_of(
+        lambda text: urllib.parse.quote(urllib.parse.quote_plus(text))
+    ),
     "URL, all": all_of("%{:02X}"),
     "quoted-printable": lambda text: quopri.encodestring(text.encode()),
     "quoted-printable, all": all_of("={:02X}"),
-    "mail header": text_of(lambda text: f"Subject: =?utf-8?Q?{text.replace(' ', '_')}?="),
+    "mail header": text_of(
+        lambda text: f"Subject: =?utf-8?Q?{text.replace(' ', '_')}?="
+    ),
     "capitals": text_of(lambda text: text.upper().replace(" ", " | ")),
-    "unseen signs": text_of(lambda text: text.replace("au", "a\u00adu").replace("un", "u\u200bn")),
+    "unseen signs": text_of(
+        lambda text: text.replace("au", "a\u00adu").replace("un", "u\u200bn")
+    ),
     "unseen signs of every kind": text_of(lambda text: text.translate(NOISE)),
     "tag characters": text_of(
-        lambda text: "Yes. " + text.translate({sign: 0xE0000 + sign for sign in range(32, 127)})
+        lambda text: (
+            "Yes. " + text.translate({sign: 0xE0000 + sign for sign in range(32, 127)})
+        )
     ),
     "accents": text_of(lambda text: text.replace("a", "á")),
     "hyphens": text_of(
-        lambda text: " ".join(f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split())
+        lambda text: " ".join(
+            f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split()
+        )
     ),
-    "colours": text_of(lambda text: " ".join(f"\x1b[1;31m{word}\x1b[0m" for word in text.split())),
+    "colours": text_of(
+        lambda text: " ".join(f"\x1b[1;31m{word}\x1b[0m" for word in text.split())
+    ),
     "UTF-16": lambda text: text.encode("utf-16"),
     "UTF-16, odd": lambda text: b"\x01" + text.encode("utf-16-be"),
     "UTF-16 in base64": lambda text: B64(text.encode("utf-16-le")),
@@ -274,7 +328,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "levels before lines": lambda text: in_lines(
         text, "2026-11-22 10:{n}:07,123 - root - DEBUG - {t}"
     ),
-    "hosts before lines": lambda text: in_lines(text, "Nov 22 10:{n}:07 host srv[123]: {t}"),
+    "hosts before lines": lambda text: in_lines(
+        text, "Nov 22 10:{n}:07 host srv[123]: {t}"
+    ),
     "names before lines": lambda text: in_lines(text, "10:{n} node worker {t}"),
     "two kinds of lines": lambda text: in_lines(
         text, "10:{n} INFO {t}\n10:{n} DEBUG step took long"
@@ -292,17 +348,25 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "a word a line": lambda text: in_lines(text, "{t}", 1),
     "a word a line, tagged": lambda text: in_lines(text, "{n}\t{t}\tNN\t_", 1),
     "numbered words": text_of(
-        lambda text: " ".join(f"{n} {word}" for n, word in enumerate(text.split(), start=1))
+        lambda text: " ".join(
+            f"{n} {word}" for n, word in enumerate(text.split(), start=1)
+        )
     ),
     "words with numbers": text_of(
         lambda text: " ".join(f"{word}_{n}" for n, word in enumerate(text.split()))
     ),
-    "words with tags": text_of(lambda text: " ".join(f"{word}/NN" for word in text.split())),
+    "words with tags": text_of(
+        lambda text: " ".join(f"{word}/NN" for word in text.split())
+    ),
     "words with scores": text_of(
-        lambda text: " ".join(f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11))
+        lambda text: " ".join(
+            f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11)
+        )
     ),
     "numbered fields": text_of(
-        lambda text: json.dumps({f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())})
+        lambda text: json.dumps(
+            {f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())}
+        )
     ),
     "JSON lines": lambda text: in_lines(
         text.replace('"', ""), '{{"place": {n}, "token": "{t}", "p": 0.25}}', 1
@@ -312,7 +376,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
         lambda text: json.dumps([part for word in text.split() for part in (word, "O")])
     ),
     "pieces": text_of(
-        lambda text: json.dumps([{"token": part, "logprob": -0.5} for part in pieces(text)])
+        lambda text: json.dumps(
+            [{"token": part, "logprob": -0.5} for part in pieces(text)]
+        )
     ),
     "pieces in a log": text_of(
         lambda text: f"DEBUG {[{'t': part, 'p': -0.1} for part in pieces(text)]}"
@@ -324,19 +390,27 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "GPT-2 pieces in lines": text_of(
         lambda text: "".join(f"{n}\t{p}\n" for n, p in enumerate(byte_pieces(text)))
     ),
-    "T5 pieces": text_of(lambda text: repr([part.replace(" ", "▁") for part in pieces(text)])),
+    "T5 pieces": text_of(
+        lambda text: repr([part.replace(" ", "▁") for part in pieces(text)])
+    ),
     "BERT pieces": text_of(
-        lambda text: " ".join(f"{w[:4]} ##{w[4:]}" if len(w) > 5 else w for w in text.split())
+        lambda text: " ".join(
+            f"{w[:4]} ##{w[4:]}" if len(w) > 5 else w for w in text.split()
+        )
     ),
     "BPE pieces": text_of(
-        lambda text: " ".join(f"{w[:4]}@@ {w[4:]}" if len(w) > 5 else w for w in text.split())
+        lambda text: " ".join(
+            f"{w[:4]}@@ {w[4:]}" if len(w) > 5 else w for w in text.split()
+        )
     ),
     "letters": text_of(lambda text: json.dumps([*text])),
     "letters with blanks": text_of(
         lambda text: "   ".join(" ".join(word) for word in text.split())
     ),
     "token numbers": text_of(
-        lambda text: json.dumps({"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]})
+        lambda text: json.dumps(
+            {"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]}
+        )
     ),
     "SQLite, a word a row": lambda text: sqlite(enumerate(text.split())),
     "parquet, pieces": lambda text: parquet(a=[byte_pieces(text)]),
@@ -348,13 +422,17 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     ),
     "parquet, schema": lambda text: parquet_with_metadata({"note": text}),
     "Arrow file": lambda text: arrow(pa.table({"x": [text]})),
-    "Arrow stream": lambda text: arrow(pa.table({"x": text.split()}), pa.ipc.new_stream),
+    "Arrow stream": lambda text: arrow(
+        pa.table({"x": text.split()}), pa.ipc.new_stream
+    ),
     "numpy": lambda text: numpy_file(np.array(text.split())),
     "numpy, bytes": lambda text: numpy_file(np.frombuffer(text.encode(), np.uint8)),
     "numpy, the second array": lambda text: (
         numpy_file(np.arange(3)) + numpy_file(np.array(text.split()))
     ),
-    "numpy, objects": lambda text: numpy_file(np.array([text, None], dtype=object), pickled=True),
+    "numpy, objects": lambda text: numpy_file(
+        np.array([text, None], dtype=object), pickled=True
+    ),
     "numpy, token numbers": lambda text: numpy_file(
         np.array([zlib.crc32(w.encode()) % 50_000 for w in text.split()])
     ),
@@ -363,29 +441,40 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "picture's comment": png,
     "picture's own part": lambda text: png(text, b"prVt"),
     "picture and more": lambda text: (
-        b"<img src='data:image/png;base64," + B64(png("") + gzip.compress(text.encode())) + b"'>"
+        b"<img src='data:image/png;base64,"
+        + B64(png("") + gzip.compress(text.encode()))
+        + b"'>"
     ),
     "far in": far_in,
 }
-LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is not seen
+LIMITS: dict[
+    str, Callable[[str], bytes]
+] = {  # what docs/data_guard.md says is not seen
     "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
     "each letter by another": text_of(lambda text: codecs.encode(text, "rot13")),
-    "each word doubled": text_of(lambda text: " ".join(f"{word} {word}" for word in text.split())),
+    "each word doubled": text_of(
+        lambda text: " ".join(f"{word} {word}" for word in text.split())
+    ),
     "no blanks": text_of(lambda text: re.sub(r"\W", "", text)),
     "reversed": text_of(lambda text: text[::-1]),
     "base32": lambda text: base64.b32encode(text.encode()),
     "base85": lambda text: base64.b85encode(text.encode()),
     "uuencode": lambda text: b"".join(
-        binascii.b2a_uu(text.encode()[at : at + 45]) for at in range(0, len(text.encode()), 45)
+        binascii.b2a_uu(text.encode()[at : at + 45])
+        for at in range(0, len(text.encode()), 45)
     ),
     "binary digits": all_of("{:08b} "),
     "octal dumps": all_of("{:03o} "),
-    "code points": text_of(lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)),
+    "code points": text_of(
+        lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)
+    ),
     "CSS": all_of("\\{:06x}"),
     "each word in base64": text_of(
         lambda text: " ".join(B64(word.encode()).decode() for word in text.split())
     ),
-    "wrapped within 20 columns": text_of(lambda text: "\n".join(re.findall(".{1,17}", text))),
+    "wrapped within 20 columns": text_of(
+        lambda text: "\n".join(re.findall(".{1,17}", text))
+    ),
     "random bytes": lambda text: B64(random.Random(1).randbytes(200)),
 }
 

@@ -25,9 +25,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _take(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self.server.seen.append(f"{self.requestline}\n{body.decode('utf-8', 'replace')}")
+        self.server.seen.append(
+            f"{self.requestline}\n{body.decode('utf-8', 'replace')}"
+        )
         reply = json.dumps(
-            {"choices": [{"message": {"content": self.server.text}, "finish_reason": "stop"}]}
+            {
+                "choices": [
+                    {"message": {"content": self.server.text}, "finish_reason": "stop"}
+                ]
+            }
         ).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(reply)))
@@ -57,7 +63,9 @@ class RecordingProxy(ThreadingHTTPServer):
 def recording_proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
     """Runs the proxy, and names it in every variable that programs read."""
     with RecordingProxy() as proxy:
-        thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=proxy.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         for name in VARIABLES:
             if "no" in name.lower():

@@ -57,7 +57,9 @@ def counts(store: Store, kind: str) -> tuple[int, int]:
 def alive(pid: int) -> bool:
     """Says whether a process still runs (Linux): one that ended and that nobody has waited for yet does not."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
     except (
         FileNotFoundError,
         ProcessLookupError,
@@ -73,7 +75,9 @@ class NoBenchmark(Benchmark):
     def sources(self) -> tuple[DatasetSource, ...]:
         return ()
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]
+    ) -> list[Item]:
         return []
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
@@ -97,14 +101,18 @@ NO_BENCHMARK = NoBenchmark()
 
 def own_tasks() -> dict[str, TaskSpec]:
     """The tasks of the project's own benchmarks, whatever else is installed."""
-    found = {task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks}
+    found = {
+        task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks
+    }
     assert found
     return found
 
 
 def own_datasets() -> dict[str, DatasetSpec]:
     """Their datasets."""
-    found = {spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets}
+    found = {
+        spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets
+    }
     assert found
     return found
 
@@ -118,7 +126,9 @@ def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
         "generation_size": 8,
         **more,
     }
-    return TaskSpec(name=name, title="Toy", benchmark=NO_BENCHMARK, metrics=metrics, **whole)
+    return TaskSpec(
+        name=name, title="Toy", benchmark=NO_BENCHMARK, metrics=metrics, **whole
+    )
 
 
 def asked(prompts: PromptSet, item: Item) -> str:
@@ -131,11 +141,16 @@ def asked(prompts: PromptSet, item: Item) -> str:
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:
     """All runs of so many words of a text, to tell whether another has one of them."""
     words = re.findall(r"\w+", text.lower())
-    return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
+    return {
+        tuple(words[place : place + length]) for place in range(len(words) - length + 1)
+    }
 
 
 def write_run(
-    folder: Path, results: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **more: Any
+    folder: Path,
+    results: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    **more: Any,
 ) -> None:
     """Writes a run whose rows are made up."""
     items = run_files.ItemsFile(name for row in rows for name in row)

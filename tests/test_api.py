@@ -27,7 +27,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def reference() -> mt.Results:
     mt.build("medcalc_bench", config="demo")
-    return mt.run("medical|medcalc", model="baseline/reference", config="demo", out="reference")
+    return mt.run(
+        "medical|medcalc", model="baseline/reference", config="demo", out="reference"
+    )
 
 
 def test_a_run_is_what_its_folder_says(reference: mt.Results) -> None:
@@ -84,9 +86,14 @@ def test_answers_in_every_form_score_the_same(
     import pandas as pd
 
     some = mt.score(
-        "medcalc", pd.DataFrame({"id": [1, 2], "response": ["25", float("nan")]}), config="demo"
+        "medcalc",
+        pd.DataFrame({"id": [1, 2], "response": ["25", float("nan")]}),
+        config="demo",
     )
-    assert (some["medcalc"].coverage["answered"], some["medcalc"].metrics["accuracy"].n) == (
+    assert (
+        some["medcalc"].coverage["answered"],
+        some["medcalc"].metrics["accuracy"].n,
+    ) == (
         1,
         1,
     )  # never a 0
@@ -99,7 +106,9 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         mt.load("kqa", config="demo")["test"].num_rows == 13
     )  # built on the way: it needs no download
     assert mt.calc("cha2ds2_vasc", age=72, sex="female", hypertension=True).answer == 3
-    assert mt.calc("ckd_epi_2021", age=(5, "years"), sex="male", creatinine="0.9 mg/dL").warnings
+    assert mt.calc(
+        "ckd_epi_2021", age=(5, "years"), sex="male", creatinine="0.9 mg/dL"
+    ).warnings
     words = [
         "submit",
         "reference",
@@ -130,18 +139,27 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
     ],
 )  # fmt: skip
 def test_mistakes_have_the_messages_of_the_command_line(
-    reference: mt.Results, wrong: Callable[[], object], error: type[Exception], message: str
+    reference: mt.Results,
+    wrong: Callable[[], object],
+    error: type[Exception],
+    message: str,
 ) -> None:
     with pytest.raises(error, match=message.replace("?", r"\?").replace("|", r"\|")):
         wrong()
 
 
-def test_importing_it_is_light_and_the_report_can_be_called_whatever_was_imported() -> None:
+def test_importing_it_is_light_and_the_report_can_be_called_whatever_was_imported() -> (
+    None
+):
     code = (
         "import sys, medical_tasks as mt; print([n for n in ('numpy', 'argparse', 'pandas') if n in sys.modules]); "
         "import medical_tasks.report.page; print(callable(mt.report), sorted(set(mt.__all__) - set(dir(mt))))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
     )
     assert done.stdout == "[]\nTrue []\n"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scripts import budgets
 from tests.support import ROOT
 
-# Nodes, in this order: the module; its docstring, a statement and a constant; two imports with an
-# alias each; the function; its arguments, the list, two entries, and a name with its role; `if`
-# with a name and its role; two times `return` with a constant.
+# Nodes, in this order: the module; its docstring, a statement and a constant; two
+# imports with an alias each; the function; its arguments, the list, two entries, and a
+# name with its role; `if` with a name and its role; two times `return` with a constant.
 GENERIC = '''\
 """Chooses."""
 
@@ -102,12 +102,16 @@ def tiny_project(root: Path, changes: Mapping[str, str] = MappingProxyType({})) 
 
 
 def ratchets(root: Path) -> Mapping[str, float]:
-    return budgets.read_settings((root / "pyproject.toml").read_text(encoding="utf-8")).ratchets
+    return budgets.read_settings(
+        (root / "pyproject.toml").read_text(encoding="utf-8")
+    ).ratchets
 
 
 def test_figures_are_those_counted_by_hand(tmp_path: Path) -> None:
     root = tiny_project(tmp_path)
-    settings = budgets.read_settings((root / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = budgets.read_settings(
+        (root / "pyproject.toml").read_text(encoding="utf-8")
+    )
     assert budgets.measure(budgets.read_project(root, settings)) == FIGURES
 
 
@@ -117,14 +121,22 @@ def test_a_figure_that_counts_places_lists_them(
     assert budgets.run(tiny_project(tmp_path), places=True) == 0
     out = capsys.readouterr().out
     assert "benchmarks in generic code:\nmedical_tasks/generic.py:10 'kqa'\n" in out
-    assert "modules in import circles:\nmedical_tasks.generic\nmedical_tasks.runs\n" in out
+    assert (
+        "modules in import circles:\nmedical_tasks.generic\nmedical_tasks.runs\n" in out
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "figure"),
     [
-        ({"medical_tasks/more.py": "x = 1\n"}, "core nodes: 31 is worse than the ratchet of 26; "),
-        ({"docs/more.md": "one"}, "words of docs: 5 is worse than the ratchet of 4; at most 4.0"),
+        (
+            {"medical_tasks/more.py": "x = 1\n"},
+            "core nodes: 31 is worse than the ratchet of 26; ",
+        ),
+        (
+            {"docs/more.md": "one"},
+            "words of docs: 5 is worse than the ratchet of 4; at most 4.0",
+        ),
         (
             {"medical_tasks/more.py": "\n" * 20},
             "comments and docstrings, %: 5.9 is worse than the ratchet of 14.3; at least 14.16",
@@ -140,7 +152,10 @@ def test_a_figure_that_counts_places_lists_them(
     ],
 )
 def test_a_figure_worse_than_its_ratchet_fails_and_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: Mapping[str, str], figure: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changed: Mapping[str, str],
+    figure: str,
 ) -> None:
     assert budgets.run(tiny_project(tmp_path, changed)) == 1
     out = capsys.readouterr().out
@@ -159,16 +174,28 @@ def test_a_benchmark_of_others_changes_no_figure_of_size(tmp_path: Path) -> None
 def test_air_is_a_share_of_the_ratchet() -> None:
     figure = budgets.Figure("words", measure=lambda project: 0)
     limit = figure.limit(100, air=0.01)
-    assert [figure.is_worse(value, limit) for value in (100, 101, 102)] == [False, False, True]
+    assert [figure.is_worse(value, limit) for value in (100, 101, 102)] == [
+        False,
+        False,
+        True,
+    ]
     more = budgets.Figure("comments", measure=lambda project: 0, more_is_better=True)
     limit = more.limit(100, air=0.01)
-    assert [more.is_worse(value, limit) for value in (100, 99, 98)] == [False, False, True]
+    assert [more.is_worse(value, limit) for value in (100, 99, 98)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_write_lowers_what_is_better_and_never_raises(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    better = {"test nodes": 1_000, "words of README": 500, "comments and docstrings, %": 10}
+    better = {
+        "test nodes": 1_000,
+        "words of README": 500,
+        "comments and docstrings, %": 10,
+    }
     worse = {"words of docs": 3}
     goals = NO_GOALS | {"words of README": 300, "comments and docstrings, %": 12}
     before = FIGURES | better | worse
@@ -196,7 +223,9 @@ def test_write_lowers_what_is_better_and_never_raises(
 def test_no_lowered_ratchet_is_looser_or_makes_its_figure_fail(
     ratchet: int, value: int, goal: int, more_is_better: bool
 ) -> None:
-    figure = budgets.Figure("any", measure=lambda project: 0, more_is_better=more_is_better)
+    figure = budgets.Figure(
+        "any", measure=lambda project: 0, more_is_better=more_is_better
+    )
     lowered = figure.lowered(ratchet, value, goal)
     assert not figure.is_worse(lowered, limit=ratchet)
     if not figure.is_worse(value, limit=ratchet):
@@ -206,12 +235,32 @@ def test_no_lowered_ratchet_is_looser_or_makes_its_figure_fail(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"lines with Any" = 0\n', "", "budgets] needs a number for 'lines with Any', and has N"),
-        ("= 4\n", '= "4"\n', "budgets] needs a number for 'words of docs', and has '4'"),
-        ("[tool.medical-tasks.goals]\n", '"lines" = 3\n\\g<0>', "budgets] has 'lines'. The figur"),
+        (
+            '"lines with Any" = 0\n',
+            "",
+            "budgets] needs a number for 'lines with Any', and has N",
+        ),
+        (
+            "= 4\n",
+            '= "4"\n',
+            "budgets] needs a number for 'words of docs', and has '4'",
+        ),
+        (
+            "[tool.medical-tasks.goals]\n",
+            '"lines" = 3\n\\g<0>',
+            "budgets] has 'lines'. The figur",
+        ),
         ("air = 0.01\n", "", "needs 'air'"),
-        ("air = 0.01\n", "air = 1\n", "air is a share from 0 to below 1, such as 0.01: 1"),
-        ('["leaderboard"]', '"leaderboard"', "wings is a list of folder names, not 'leaderboard'"),
+        (
+            "air = 0.01\n",
+            "air = 1\n",
+            "air is a share from 0 to below 1, such as 0.01: 1",
+        ),
+        (
+            '["leaderboard"]',
+            '"leaderboard"',
+            "wings is a list of folder names, not 'leaderboard'",
+        ),
         ("air = 0.01", "air = ", "pyproject.toml: Invalid value"),
     ],
 )
@@ -225,17 +274,23 @@ def test_wrong_settings_are_refused_by_name(old: str, new: str, message: str) ->
 
 
 def test_files_that_cannot_be_measured_are_named(tmp_path: Path) -> None:
-    with pytest.raises(budgets.BudgetsError, match=r"medical_tasks/generic.py:1: .*\. Correct"):
+    with pytest.raises(
+        budgets.BudgetsError, match=r"medical_tasks/generic.py:1: .*\. Correct"
+    ):
         budgets.run(tiny_project(tmp_path, {"medical_tasks/generic.py": "def"}))
     for path in (tmp_path / "medical_tasks").rglob("*.py"):
         path.unlink()
-    with pytest.raises(budgets.BudgetsError, match="no Python file below .*medical_tasks"):
+    with pytest.raises(
+        budgets.BudgetsError, match="no Python file below .*medical_tasks"
+    ):
         budgets.run(tmp_path)
 
 
 def test_a_ratchet_that_is_not_a_line_of_its_table_is_not_written() -> None:
     with pytest.raises(budgets.BudgetsError, match='one line `"test nodes" = NUMBER`'):
-        budgets.with_ratchets("[tool.medical-tasks.budgets]\n'test nodes' = 3\n", {"test nodes": 2})
+        budgets.with_ratchets(
+            "[tool.medical-tasks.budgets]\n'test nodes' = 3\n", {"test nodes": 2}
+        )
 
 
 def test_the_project_has_its_numbers_and_its_own_benchmarks() -> None:

@@ -45,7 +45,8 @@ def test_zero_behind_a_task_with_examples_means_the_task() -> None:
 
 def test_lists_keep_order_and_drop_repeats() -> None:
     names = [
-        task.name for task in parse_task_names("medcalc_direct, medcalc|0,medical|medcalc_direct")
+        task.name
+        for task in parse_task_names("medcalc_direct, medcalc|0,medical|medcalc_direct")
     ]
     assert names == ["medcalc_direct", "medcalc"]
 

@@ -24,9 +24,13 @@ from medical_tasks.cli import main
 from tests.fault_server import Call, Fault
 from tests.support import ROOT
 
-CHAT, PATIENT = (ROOT / "examples" / name for name in ("medical_chat", "medical_patient"))
+CHAT, PATIENT = (
+    ROOT / "examples" / name for name in ("medical_chat", "medical_patient")
+)
 ROWS = json.loads((CHAT / "medical_chat" / "demo.json").read_text(encoding="utf-8"))
-GOLDEN = json.loads((ROOT / "tests/golden/medical_chat.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(
+    (ROOT / "tests/golden/medical_chat.json").read_text(encoding="utf-8")
+)
 DEMO = ["--config", "demo"]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
 MODEL = ["--model", "openai-api/test-host/model"]
@@ -45,13 +49,17 @@ def answer(call: Call) -> str:
     """The judge gives full marks; the model says A, or what it would say, and the patient something."""
     if call.body["model"] == "judge":
         keys = re.findall(r"^Q(\d+(?:-\d+)?):", call.prompt, re.MULTILINE)
-        return "".join(f"Reasoning{key}: so it stands there.\nScore{key}: 2\n" for key in keys)
+        return "".join(
+            f"Reasoning{key}: so it stands there.\nScore{key}: 2\n" for key in keys
+        )
     if call.body["model"] == "patient":
         return "I have vomited, and lamps have rings."
     if "The visit is over." in call.prompt:
         return "B"
     if "The patient writes" in str(call.body["messages"][0]["content"]):
-        return "READY" if len(call.body["messages"]) > 4 else "What else have you noticed?"
+        return (
+            "READY" if len(call.body["messages"]) > 4 else "What else have you noticed?"
+        )
     return "A"
 
 
@@ -62,7 +70,9 @@ def entry(run: str, task: str) -> dict[str, Any]:
 
 
 def figures(run: str, task: str) -> dict[str, float | None]:
-    return {name: figure["value"] for name, figure in entry(run, task)["metrics"].items()}
+    return {
+        name: figure["value"] for name, figure in entry(run, task)["metrics"].items()
+    }
 
 
 def test_the_reference_scores_the_maximum(serving: Any) -> None:
@@ -72,18 +82,29 @@ def test_the_reference_scores_the_maximum(serving: Any) -> None:
         assert main([*words, "--out", "run"]) == 0
     for name in ("medical_chat_choice", "medical_chat_open"):
         assert [*figures("run", name).values()] == [1.0] * 9
-    assert figures("run", "medical_patient") == {"accuracy": 1.0, "facts": None, "questions": None}
+    assert figures("run", "medical_patient") == {
+        "accuracy": 1.0,
+        "facts": None,
+        "questions": None,
+    }
 
 
 def test_the_model_sees_its_own_answers_and_no_past_choices(serving: Any) -> None:
     with serving() as server:
-        assert main(["run", "--tasks", "medical_chat_choice", *MODEL, *DEMO, "--out", "run"]) == 0
+        assert (
+            main(
+                ["run", "--tasks", "medical_chat_choice", *MODEL, *DEMO, "--out", "run"]
+            )
+            == 0
+        )
         chats = [call.body["messages"] for call in server.calls]
     patient = ROWS[2]
     (last,) = (chat for chat in chats if len(chat) == 2 * len(patient["turns"]) - 1)
     first, third = patient["turns"][0], patient["turns"][-1]
     assert all(note in last[0]["content"] for note in patient["notes"])
-    assert not any(note in message["content"] for note in patient["notes"] for message in last[1:])
+    assert not any(
+        note in message["content"] for note in patient["notes"] for message in last[1:]
+    )
     assert last[1]["content"] == f"A: {first['choices'][0]}"
     past = "\n".join(message["content"] for message in last[:-1])
     assert first["question"] in past
@@ -96,7 +117,10 @@ def build_full(folder: Path) -> None:
     """Builds the demo's patients as the release, which `leakcheck` and the guard take for real."""
     folder.mkdir()
     write_release(folder)
-    assert main(["build", "medical_chat", "--config", "full", "--source", str(folder)]) == 0
+    assert (
+        main(["build", "medical_chat", "--config", "full", "--source", str(folder)])
+        == 0
+    )
 
 
 def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
@@ -110,13 +134,17 @@ def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
     assert main(["score", "medical_chat_choice", *words, "--out", "choice"]) == 0
     grades = GOLDEN["open"]["grades"]
     with serving(answer=lambda call: judge_reply(grades, call)) as server:
-        assert main(["score", "medical_chat_open", *words, *JUDGE, "--out", "open"]) == 0
+        assert (
+            main(["score", "medical_chat_open", *words, *JUDGE, "--out", "open"]) == 0
+        )
     for form in ("choice", "open"):
         found = figures(form, f"medical_chat_{form}")
         assert len(found) == 9
         assert found == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
     # The second pass is shown what the first one said.
-    first, second = (call for call in server.calls if ROWS[3]["notes"][0] in call.prompt)
+    first, second = (
+        call for call in server.calls if ROWS[3]["notes"][0] in call.prompt
+    )
     assert judge_reply(grades, first) in second.prompt
 
 
@@ -124,9 +152,21 @@ def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
     lost = ROWS[3]["notes"][0]
 
     def fails(call: Call) -> Fault | None:
-        return Fault.status_code(400) if lost in call.prompt and "Q1-1" in call.prompt else None
+        return (
+            Fault.status_code(400)
+            if lost in call.prompt and "Q1-1" in call.prompt
+            else None
+        )
 
-    words = ["run", "--tasks", "medical_chat_open", "--model", "baseline/reference", *DEMO, *JUDGE]
+    words = [
+        "run",
+        "--tasks",
+        "medical_chat_open",
+        "--model",
+        "baseline/reference",
+        *DEMO,
+        *JUDGE,
+    ]
     with serving(fails):
         assert main([*words, "--out", "run"]) == 5
     metrics = entry("run", "medical_chat_open")["metrics"]
@@ -137,13 +177,24 @@ def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
     assert metrics["source_all"]["bound_high"] == 1.0
 
 
-def test_notes_stay_on_this_machine(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_stay_on_this_machine(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     build_full(Path("release"))
-    run = ["run", "--tasks", "medical_chat_choice,medical_chat_open", "--config", "full"]
+    run = [
+        "run",
+        "--tasks",
+        "medical_chat_choice,medical_chat_open",
+        "--config",
+        "full",
+    ]
     with serving() as server:
         far = ["--model", "openai-api/far-host/model", *JUDGE]
         assert main([*run, *far, "--out", "far"]) == 4
-        assert main([*run, *MODEL, "--judge", "openai-api/far-host/judge", "--out", "far"]) == 4
+        assert (
+            main([*run, *MODEL, "--judge", "openai-api/far-host/judge", "--out", "far"])
+            == 4
+        )
         assert server.calls == []
         assert main([*run, *MODEL, *JUDGE, "--out", "run"]) == 0
     capsys.readouterr()
@@ -159,9 +210,19 @@ def test_tables_that_are_not_the_release_are_refused(
     build = ["build", "medical_chat", "--config", "full", "--source", str(folder)]
     for table, before, after, said in (
         ("questions.csv", ",source,", ",sauce,", "needs turns content or source"),
-        ("questions.csv", ",2,1,source,", ",2,3,source,", "one source turn right behind it"),
+        (
+            "questions.csv",
+            ",2,1,source,",
+            ",2,3,source,",
+            "one source turn right behind it",
+        ),
         ("notes.csv", "900002,2,", "900002,3,", "900002: needs notes numbered 1, 2"),
-        ("notes.csv", "900002,2,", "900002,two,", "subject_id and note_num must be numbers"),
+        (
+            "notes.csv",
+            "900002,2,",
+            "900002,two,",
+            "subject_id and note_num must be numbers",
+        ),
     ):
         write_release(folder)
         text = (folder / table).read_text(encoding="utf-8")
@@ -174,7 +235,9 @@ def test_tables_that_are_not_the_release_are_refused(
 def write_checkout(folder: Path) -> None:
     """A checkout in the authors' form, with texts of our own."""
     for name in ("", "_generate_content", "_generate_source"):
-        choices = "" if name else "".join(f"({each}) {{choice_{each}}} " for each in "abcde")
+        choices = (
+            "" if name else "".join(f"({each}) {{choice_{each}}} " for each in "abcde")
+        )
         text = f"[N]\n{{discharge summaries}}\n\nTheirs{name}\nQ: {{question}}\n{choices}\nEnd:"
         write(folder / f"prompt/multiturn_gpt_evaluate{name}.txt", text)
     for name in ("content", "source"):
@@ -199,7 +262,14 @@ def test_official_prompts_are_read_from_a_checkout(
     serving: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_checkout(Path("EHRNote-ChatQA"))
-    run = ["run", "--tasks", "medical_chat_choice,medical_chat_open", *MODEL, *JUDGE, *DEMO]
+    run = [
+        "run",
+        "--tasks",
+        "medical_chat_choice,medical_chat_open",
+        *MODEL,
+        *JUDGE,
+        *DEMO,
+    ]
     official = ["--prompts", "official", "--upstream", "EHRNote-ChatQA"]
     with serving() as server:
         assert main([*run, "--prompts", "official"]) == 2
@@ -211,7 +281,9 @@ def test_official_prompts_are_read_from_a_checkout(
     about = calls_of(calls, row)
     first, second = row["turns"]
     listed = [
-        "".join(f"({n}) {text} " for n, text in zip("abcde", turn["choices"], strict=True))
+        "".join(
+            f"({n}) {text} " for n, text in zip("abcde", turn["choices"], strict=True)
+        )
         for turn in row["turns"]
     ]
     asked = [chat[-1]["content"] for chat in about]
@@ -229,11 +301,18 @@ def test_official_prompts_are_read_from_a_checkout(
 def calls_of(calls: list[Call], row: dict[str, Any]) -> list[list[dict[str, str]]]:
     """The chats about a patient."""
     chats = [list(call.body["messages"]) for call in calls]
-    return [chat for chat in chats if any(row["notes"][0] in each["content"] for each in chat)]
+    return [
+        chat
+        for chat in chats
+        if any(row["notes"][0] in each["content"] for each in chat)
+    ]
 
 
 VISIT = ["run", "--tasks", "medical_patient", *MODEL, "--model-args", "concurrency=1"]
-ROLE = ["--role", "patient=openai-api/test-host/patient,concurrency=1,price_in=2,price_out=8"]
+ROLE = [
+    "--role",
+    "patient=openai-api/test-host/patient,concurrency=1,price_in=2,price_out=8",
+]
 
 
 def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
@@ -241,11 +320,16 @@ def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
         asked = Counter(call.body["model"] for call in server.calls)
         patient = [
-            call.body["messages"] for call in server.calls if call.body["model"] == "patient"
+            call.body["messages"]
+            for call in server.calls
+            if call.body["model"] == "patient"
         ]
     # Of each of three patients: two questions, READY and the decision, and two answers.
     assert asked == {"model": 12, "patient": 6}
-    assert [each["role"] for each in patient[-1]] == ["system", *["assistant", "user"] * 2]
+    assert [each["role"] for each in patient[-1]] == [
+        "system",
+        *["assistant", "user"] * 2,
+    ]
     ran = entry("run", "medical_patient")
     assert figures("run", "medical_patient") == pytest.approx(
         {"accuracy": 2 / 3, "facts": 2 / 9, "questions": 2.0}
@@ -287,7 +371,10 @@ def test_a_ceiling_of_cost_is_of_all_roles(
     visit, role = VISIT[:-2], ["--role", "patient=openai-api/test-host/patient"]
     with serving() as server:
         assert main([*visit, *role, *model, "--max-cost", "1"]) == 2
-        assert "needs the prices of openai-api/test-host/patient" in capsys.readouterr().err
+        assert (
+            "needs the prices of openai-api/test-host/patient"
+            in capsys.readouterr().err
+        )
         words = [*visit, "--role", f"{role[1]},{dear}", *model, "--out", "run"]
         assert main([*words, "--max-cost", "0.05"]) == 5
         assert {call.body["model"] for call in server.calls} == {"model"}
@@ -301,7 +388,10 @@ def test_a_ceiling_of_cost_is_of_all_roles(
 
 
 def test_each_role_needs_a_model_that_the_guard_allows(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serving: Any
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    serving: Any,
 ) -> None:
     cases = {
         "": r"the role patient \(plays the patient.*\) needs a model: --role patient=MODEL",
@@ -330,8 +420,22 @@ def test_each_role_needs_a_model_that_the_guard_allows(
 @pytest.mark.slow
 def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
-    words = ["eval", "medical_tasks/medical_patient", "-T", "config=demo", "--display", "none"]
-    words += ["--model", "openai-api/local/model", "--log-dir", "logs", "--log-format", "json"]
+    words = [
+        "eval",
+        "medical_tasks/medical_patient",
+        "-T",
+        "config=demo",
+        "--display",
+        "none",
+    ]
+    words += [
+        "--model",
+        "openai-api/local/model",
+        "--log-dir",
+        "logs",
+        "--log-format",
+        "json",
+    ]
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
         environment = os.environ | {
@@ -339,7 +443,9 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
             "LOCAL_API_KEY": "k",
         }
         command = [sys.executable, "-m", "inspect_ai", *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
         asked = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
     content = json.loads(log.read_text(encoding="utf-8"))
@@ -364,7 +470,10 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
     environment = {"PYTHONPATH": str(ROOT)}
     with serving(holds) as server:
         process = subprocess.Popen(
-            command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command,
+            env=os.environ | environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
         assert reached.wait(120)
         process.send_signal(signal.SIGKILL)
@@ -372,7 +481,11 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
         assert process.returncode == -signal.SIGKILL
         before = len(server.calls)
         done = subprocess.run(
-            command, env=os.environ | environment, capture_output=True, text=True, check=False
+            command,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         asked = Counter(json.dumps(call.body, sort_keys=True) for call in server.calls)
@@ -383,7 +496,9 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
     assert entry("run", "medical_patient")["coverage"]["scored"] == 3
 
 
-def test_report_compare_and_list(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_compare_and_list(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["run", "--tasks", "medical_chat_choice", *DEMO, "--model"]
     with serving():
         assert main([*words, "baseline/reference", "--out", "gold"]) == 0
@@ -398,7 +513,8 @@ def test_report_compare_and_list(serving: Any, capsys: pytest.CaptureFixture[str
     assert main(["list"]) == 0
     told = capsys.readouterr().out
     assert re.search(
-        r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval", told
+        r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval",
+        told,
     )
     assert "lighteval asks one question an item" in told
 
@@ -410,16 +526,31 @@ def test_both_are_installed_and_gone_again(here: Path) -> None:
     for example in (CHAT, PATIENT):
         source, site = here / f"source-{example.name}", here / f"site-{example.name}"
         shutil.copytree(example, source)
-        install = "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
-        subprocess.run([sys.executable, *install.split(), str(site), str(source)], check=True)
+        install = (
+            "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+        )
+        subprocess.run(
+            [sys.executable, *install.split(), str(site), str(source)], check=True
+        )
         sites.append(str(site))
     names = ["medical_chat_choice", "medical_chat_open", "medical_patient"]
     with_both, without = ([str(ROOT), *sites], [str(ROOT)])
     assert [name for name in names if name in listing(with_both)] == names
     assert [name for name in names if name in listing(without)] == []
-    run = ["run", "--tasks", f"{names[0]},{names[2]}", "--model", "baseline/reference", *DEMO]
+    run = [
+        "run",
+        "--tasks",
+        f"{names[0]},{names[2]}",
+        "--model",
+        "baseline/reference",
+        *DEMO,
+    ]
     command(with_both, *run, "--out", "run")
-    assert figures("run", names[0])["pair_all"] == figures("run", names[2])["accuracy"] == 1.0
+    assert (
+        figures("run", names[0])["pair_all"]
+        == figures("run", names[2])["accuracy"]
+        == 1.0
+    )
 
 
 def listing(folders: list[str]) -> str:
@@ -440,7 +571,10 @@ def command(folders: list[str], *words: str) -> str:
 
 
 def test_the_examples_are_small() -> None:
-    for place, most in ((CHAT / "medical_chat", 400), (PATIENT / "medical_patient", 250)):
+    for place, most in (
+        (CHAT / "medical_chat", 400),
+        (PATIENT / "medical_patient", 250),
+    ):
         lines = [
             line
             for path in sorted(place.glob("*.py"))

@@ -17,10 +17,17 @@ from medical_tasks.cli.parser import parser_of
 from scripts import docs_site
 from tests.support import ROOT, own_tasks
 
-PATTERNS = ("*.md", "docs/**/*.md", "dataset_builders/*/README.md", "metrics/*/README.md")
+PATTERNS = (
+    "*.md",
+    "docs/**/*.md",
+    "dataset_builders/*/README.md",
+    "metrics/*/README.md",
+)
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)#?([^)\s]*)\)")
-COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", re.MULTILINE)
+COMMAND = re.compile(
+    r"(?:^|\s)medical-tasks ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", re.MULTILINE
+)
 
 
 def _name(path: Path) -> str:
@@ -36,12 +43,17 @@ PLACE = re.compile(
 def test_links_lead_somewhere_and_named_files_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     links = [
-        (path.parent / target if target else path, anchor) for target, anchor in LINK.findall(text)
+        (path.parent / target if target else path, anchor)
+        for target, anchor in LINK.findall(text)
     ]
     assert [
-        place for place in (ROOT / place for place in PLACE.findall(text)) if not place.exists()
+        place
+        for place in (ROOT / place for place in PLACE.findall(text))
+        if not place.exists()
     ] == []
-    assert [(str(place), anchor) for place, anchor in links if anchor not in _anchors(place)] == []
+    assert [
+        (str(place), anchor) for place, anchor in links if anchor not in _anchors(place)
+    ] == []
 
 
 def _anchors(path: Path) -> set[str]:
@@ -49,15 +61,23 @@ def _anchors(path: Path) -> set[str]:
     if path.suffix != ".md" or not path.is_file():
         return {""} if path.exists() else set()
     text = re.sub(
-        r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+        r"^```.*?^```",
+        "",
+        path.read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
     )
     heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {"", *(re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads)}
+    return {
+        "",
+        *(re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads),
+    }
 
 
 def test_anchors_are_those_of_headings(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# K-QA: data, `tasks`\n\n```console\n# no heading\n```\n## 1. One\n")
+    page.write_text(
+        "# K-QA: data, `tasks`\n\n```console\n# no heading\n```\n## 1. One\n"
+    )
     assert _anchors(page) == {"", "k-qa-data-tasks", "1-one"}
     assert _anchors(tmp_path / "none.md") == set()
 
@@ -67,16 +87,21 @@ def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) ->
     nav = json.loads((tmp_path / "mkdocs.yml").read_text())["nav"]
     listed = [page for section in nav for pages in section.values() for page in pages]
     written = {
-        path.relative_to(tmp_path / "pages").as_posix() for path in tmp_path.glob("pages/**/*.md")
+        path.relative_to(tmp_path / "pages").as_posix()
+        for path in tmp_path.glob("pages/**/*.md")
     }
     assert sorted(listed) == sorted(written)
-    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")} <= written
+    assert {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")
+    } <= written
     reference = {
         path.stem: path.read_text(encoding="utf-8")
         for path in tmp_path.glob("pages/reference/*.md")
     }
     assert [
-        verb for verb in verbs() if f"usage: medical-tasks {verb} " not in reference["command_line"]
+        verb
+        for verb in verbs()
+        if f"usage: medical-tasks {verb} " not in reference["command_line"]
     ] == []
     assert "--open-weights" in reference["command_line"]  # of one target of `submit`
     assert [name for name in tasks() if f"| `{name}` |" not in reference["tasks"]] == []
@@ -113,25 +138,33 @@ def test_commands_are_real(path: Path) -> None:
         command = re.split(r"[#;|&)]|`| -- ", rest)[0]  # behind --, another verb's
         given = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", command))
         wrong += [
-            f"medical-tasks {verb} {option}" for option in sorted(given - _options(verb, command))
+            f"medical-tasks {verb} {option}"
+            for option in sorted(given - _options(verb, command))
         ]
     assert wrong == []
 
 
 def test_the_documents_are_found_and_name_every_task() -> None:
-    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {path.name for path in DOCUMENTS}
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {
+        path.name for path in DOCUMENTS
+    }
     assert len(DOCUMENTS) >= 12
     readme, changes = (
-        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md")
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "CHANGELOG.md")
     )
     assert [each.title for each in own_benchmarks() if each.title not in readme] == []
     assert [
-        task.name for task in own_tasks().values() if f"`{task.name}` {task.version}" not in changes
+        task.name
+        for task in own_tasks().values()
+        if f"`{task.name}` {task.version}" not in changes
     ] == []
 
 
 def test_architecture_decisions_are_numbered_without_gap() -> None:
-    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs" / "adr").glob("*.md"))
+    numbers = sorted(
+        int(path.name[:4]) for path in (ROOT / "docs" / "adr").glob("*.md")
+    )
     assert len(numbers) >= 5
     assert numbers == list(range(1, len(numbers) + 1))
 

@@ -18,15 +18,21 @@ _HASH = re.compile(r"\b[0-9a-f]{8}\b")
 def shown(notebook: Any) -> list[list[str]]:
     """What each code cell shows as text; warnings of libraries, with paths of the machine, aside."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
-    texts = [[each.get("text") or each.data["text/plain"] for each in outputs] for outputs in cells]
+    texts = [
+        [each.get("text") or each.data["text/plain"] for each in outputs]
+        for outputs in cells
+    ]
     return [
-        [_HASH.sub("HASH", text) for text in each if "site-packages" not in text] for each in texts
+        [_HASH.sub("HASH", text) for text in each if "site-packages" not in text]
+        for each in texts
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_the_notebook_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_gives_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import nbformat
     from nbclient import NotebookClient
 
@@ -35,7 +41,10 @@ def test_the_notebook_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
     written = nbformat.read(NOTEBOOK, as_version=4)
     run = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(
-        run, timeout=300, startup_timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+        run,
+        timeout=300,
+        startup_timeout=300,
+        resources={"metadata": {"path": str(tmp_path)}},
     ).execute()
     assert len(shown(run)) == 7
     assert shown(run) == shown(written)

@@ -44,7 +44,8 @@ from medical_tasks.options import (
 )
 from tests.support import ROOT
 
-# A function, its options, the fields that Python has not, and the parameters it has besides.
+# A function, its options, the fields that Python has not, and the parameters it has
+# besides.
 FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("adjudicate", declared.Adjudicate, set(), set()),
     ("audit", Audit, set(), set()),
@@ -77,7 +78,8 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
 ]
-# What Python takes more of than a path or a text: answers and tables in memory, lists of names.
+# What Python takes more of than a path or a text: answers and tables in memory, lists
+# of names.
 IN_MEMORY = {("score", "responses"), ("score_text", "table"), ("score_text", "metrics")}
 # Functions that are no verb's, or whose parameters are not the options of one.
 OTHERS = {"calc", "construct_benchmark", "doctor", "load", "tasks"}
@@ -94,7 +96,9 @@ def test_a_function_has_the_parameters_of_its_options(
 ) -> None:
     function = getattr(api, name)
     names = (
-        vars(api) | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any} | _returned(function)
+        vars(api)
+        | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any}
+        | _returned(function)
     )
     hints = get_type_hints(function, globalns=names)
     fields = {n: p for n, p in parameters(options).items() if n not in left_out}
@@ -107,7 +111,9 @@ def test_a_function_has_the_parameters_of_its_options(
         if (name, field) not in IN_MEMORY:
             assert hints[field] is not Any
             variadic = taken.kind is inspect.Parameter.VAR_POSITIONAL
-            assert _parts(hints[field]) == _expected(options, parameter, variadic=variadic), field
+            assert _parts(hints[field]) == _expected(
+                options, parameter, variadic=variadic
+            ), field
 
 
 def _returned(function: Any) -> dict[str, Any]:
@@ -136,7 +142,9 @@ def _parts(hint: Any) -> set[Any]:
     return {hint}
 
 
-def _expected(options: type[Options], parameter: Parameter, *, variadic: bool) -> set[Any]:
+def _expected(
+    options: type[Options], parameter: Parameter, *, variadic: bool
+) -> set[Any]:
     one: set[Any] = {parameter.type}
     if parameter.choices:
         one = {Literal[parameter.choices]}
@@ -168,10 +176,15 @@ def _classes() -> list[tuple[str, type[Options]]]:
 
 
 # Texts that a shell passes on, and that argparse does not take for an option.
-_TEXTS = st.text(st.characters(min_codepoint=32, max_codepoint=0x24F), min_size=1, max_size=12)
+_TEXTS = st.text(
+    st.characters(min_codepoint=32, max_codepoint=0x24F), min_size=1, max_size=12
+)
 _NAMES = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
 _SETTINGS = st.dictionaries(
-    _NAMES, st.from_regex(r"[A-Za-z0-9./:_]([A-Za-z0-9 ./:,_]*[A-Za-z0-9./:_])?", fullmatch=True)
+    _NAMES,
+    st.from_regex(
+        r"[A-Za-z0-9./:_]([A-Za-z0-9 ./:,_]*[A-Za-z0-9./:_])?", fullmatch=True
+    ),
 )
 
 
@@ -184,7 +197,11 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Any]:
         Path: _NAMES.map(Path),
         Mapping: _SETTINGS.filter(bool),
     }
-    one = st.sampled_from(parameter.choices) if parameter.choices else kinds[parameter.type]
+    one = (
+        st.sampled_from(parameter.choices)
+        if parameter.choices
+        else kinds[parameter.type]
+    )
     return st.lists(one, min_size=1, max_size=3).map(tuple) if parameter.many else one
 
 
@@ -200,7 +217,9 @@ def test_options_written_as_words_are_read_back(
     chosen = {}
     if isinstance(choice, Choice):
         words = data.draw(
-            st.sampled_from([words for words, form in choice.forms.items() if form is options])
+            st.sampled_from(
+                [words for words, form in choice.forms.items() if form is options]
+            )
         )
         chosen = dict(zip(choice.fields, words, strict=True))
     values = {
@@ -215,29 +234,58 @@ def test_options_written_as_words_are_read_back(
 
 
 def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
-    words = ["--print", "k8s", "--shards", "2", "--", "run", "--tasks", "kqa", "--model", "m"]
+    words = [
+        "--print",
+        "k8s",
+        "--shards",
+        "2",
+        "--",
+        "run",
+        "--tasks",
+        "kqa",
+        "--model",
+        "m",
+    ]
     made = read(verbs()["launch"], words).options()
-    assert made == declared.Launch(print="k8s", shards=2, run=declared.Run(tasks="kqa", model="m"))
-    with pytest.raises(UsageError, match="launch takes the command of run behind --, got score"):
+    assert made == declared.Launch(
+        print="k8s", shards=2, run=declared.Run(tasks="kqa", model="m")
+    )
+    with pytest.raises(
+        UsageError, match="launch takes the command of run behind --, got score"
+    ):
         read(verbs()["launch"], [*words[:5], "score", "kqa"]).options()
 
 
-@pytest.mark.parametrize("verb", [name for name in verbs() if verbs()[name].options is not None])
+@pytest.mark.parametrize(
+    "verb", [name for name in verbs() if verbs()[name].options is not None]
+)
 def test_help_names_every_option(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     choice = loaded(verbs()[verb])
     forms = choice.forms if isinstance(choice, Choice) and choice.apart else {(): None}
     for words in forms:
-        chosen = [f"--{choice.fields[0]}", *words] if isinstance(choice, Choice) and words else []
-        flag = "--help-all" if not isinstance(choice, Choice) and choice.first else "--help"
+        chosen = (
+            [f"--{choice.fields[0]}", *words]
+            if isinstance(choice, Choice) and words
+            else []
+        )
+        flag = (
+            "--help-all"
+            if not isinstance(choice, Choice) and choice.first
+            else "--help"
+        )
         with pytest.raises(SystemExit) as stop:
             main([verb, *chosen, flag])
         assert stop.value.code == 0
         text = capsys.readouterr().out
-        options = choice.forms[words] if isinstance(choice, Choice) and words else choice
+        options = (
+            choice.forms[words] if isinstance(choice, Choice) and words else choice
+        )
         if isinstance(options, Choice):
             options = options.common
         for parameter in parameters(options).values():
-            assert parameter.words in text or parameter.type is declared.Run, parameter.name
+            assert parameter.words in text or parameter.type is declared.Run, (
+                parameter.name
+            )
 
 
 # What a type checker says of a program that uses the package
@@ -262,10 +310,14 @@ WRONG = {
 }
 
 
-def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(tmp_path: Path) -> None:
+def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
+    tmp_path: Path,
+) -> None:
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
     right.write_text(RIGHT)
-    wrong.write_text("import medical_tasks as mt\n" + "".join(f"{line}\n" for line in WRONG))
+    wrong.write_text(
+        "import medical_tasks as mt\n" + "".join(f"{line}\n" for line in WRONG)
+    )
     # By the package's own configuration and cache: only two small files are new.
     done = subprocess.run(
         [sys.executable, "-m", "mypy", str(right), str(wrong)],
@@ -281,7 +333,11 @@ def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(tmp_path: 
     assert found == expected, done.stdout
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z_]+", fullmatch=True), st.text(alphabet='ab,"{}[]:=1 ')))
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z_]+", fullmatch=True), st.text(alphabet='ab,"{}[]:=1 ')
+    )
+)
 def test_settings_are_read_as_they_were_written(given_settings: dict[str, str]) -> None:
     meant = {name: value.strip() for name, value in given_settings.items()}
     assert read_settings(settings_text(meant)) == meant

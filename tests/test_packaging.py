@@ -74,22 +74,35 @@ def _run(code: str, site: Path, cwd: Path) -> str:
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(cwd / "hf"),
     }
-    # -P keeps the working directory out of the path; PYTHONPATH comes before the editable install's finder.
+    # -P keeps the working directory out of the path; PYTHONPATH comes before the
+    # editable install's finder.
     command = [sys.executable, "-P", "-c", code]
     done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=120, check=False
+        command,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
 
 def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> None:
-    top = {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")}
+    top = {
+        path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")
+    }
     assert top == {"medical_tasks"}
     assert (unpacked / "medical_tasks" / "py.typed").is_file()
-    assert (unpacked / "medical_tasks" / "construct" / "skeleton" / "benchmark.yaml").is_file()
+    assert (
+        unpacked / "medical_tasks" / "construct" / "skeleton" / "benchmark.yaml"
+    ).is_file()
     for name in ("build.py", "README.md", "croissant.json"):
-        assert (unpacked / "medical_tasks" / "hub_datasets" / "medcalc_bench" / name).is_file()
+        assert (
+            unpacked / "medical_tasks" / "hub_datasets" / "medcalc_bench" / name
+        ).is_file()
     for name in ("medcalc.py", "README.md", "requirements.txt", "app.py"):
         assert (unpacked / "medical_tasks" / "hub_metrics" / "medcalc" / name).is_file()
 

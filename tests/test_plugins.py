@@ -41,7 +41,9 @@ def written(folder: Path, name: str, spec: str) -> Path:
         text = (MCQ / "medical_mcq" / f"{module}.py").read_text(encoding="utf-8")
         place.joinpath(f"{module}.py").write_text(renamed(text, name), encoding="utf-8")
     place.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
-    place.joinpath("demo.json").write_bytes((MCQ / "medical_mcq" / "demo.json").read_bytes())
+    place.joinpath("demo.json").write_bytes(
+        (MCQ / "medical_mcq" / "demo.json").read_bytes()
+    )
     return place
 
 
@@ -51,7 +53,9 @@ def renamed(text: str, name: str) -> str:
 
 def without(method: str) -> str:
     """The example's `spec` without a method."""
-    changed = re.sub(rf"    def {method}\(.*?(?=\n    def |\n\nBENCHMARK)", "", SPEC, flags=re.S)
+    changed = re.sub(
+        rf"    def {method}\(.*?(?=\n    def |\n\nBENCHMARK)", "", SPEC, flags=re.S
+    )
     assert changed != SPEC
     return changed
 
@@ -59,15 +63,39 @@ def without(method: str) -> str:
 @pytest.mark.parametrize(
     ("name", "spec", "reason"),
     [
-        ("wrong_kind", "BENCHMARK = {}", "it is a dict, not an object of medical_tasks.spec.Bench"),
-        ("no_import", "import nothing_of_this_name", "No module named 'nothing_of_this_name'"),
+        (
+            "wrong_kind",
+            "BENCHMARK = {}",
+            "it is a dict, not an object of medical_tasks.spec.Bench",
+        ),
+        (
+            "no_import",
+            "import nothing_of_this_name",
+            "No module named 'nothing_of_this_name'",
+        ),
         ("ends_itself", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
         ("no_scorer", without("score_items"), "abstract method '?score_items"),
-        ("no_judge", SPEC.replace("groups=", "judge=True, groups="), "the method load_judge_prom"),
-        ("no_steps", SPEC.replace("groups=", "protocol='x', groups="), "the method open_protocol"),
-        ("no_metrics", re.sub(r"metrics=\(.*?\n    \),", "metrics=(),", SPEC, flags=re.S), "metri"),
+        (
+            "no_judge",
+            SPEC.replace("groups=", "judge=True, groups="),
+            "the method load_judge_prom",
+        ),
+        (
+            "no_steps",
+            SPEC.replace("groups=", "protocol='x', groups="),
+            "the method open_protocol",
+        ),
+        (
+            "no_metrics",
+            re.sub(r"metrics=\(.*?\n    \),", "metrics=(),", SPEC, flags=re.S),
+            "metri",
+        ),
         ("no_tasks", SPEC.replace("MedicalMCQ.tasks", "TASKS"), "it has no tasks"),
-        ("same_name", SPEC.replace('name = "medical_mcq"', 'name = "kqa"'), "the name kqa is tak"),
+        (
+            "same_name",
+            SPEC.replace('name = "medical_mcq"', 'name = "kqa"'),
+            "the name kqa is tak",
+        ),
     ],
 )
 def test_a_faulty_package_is_named_and_left_out(
@@ -96,21 +124,38 @@ def test_an_error_while_rows_are_built_is_told_as_its_own(
 ) -> None:
     place = written(package, "faulty_rows", SPEC)
     text = (place / "data.py").read_text(encoding="utf-8")
-    changed = text.replace("    yield from", "    raise ValueError('no rows')\n    yield from")
+    changed = text.replace(
+        "    yield from", "    raise ValueError('no rows')\n    yield from"
+    )
     (place / "data.py").write_text(changed, encoding="utf-8")
-    assert main(["--plugin", str(place), "build", "faulty_rows", "--config", "demo"]) == 1
-    assert "the package faulty_rows failed: ValueError: no rows (" in capsys.readouterr().err
+    assert (
+        main(["--plugin", str(place), "build", "faulty_rows", "--config", "demo"]) == 1
+    )
+    assert (
+        "the package faulty_rows failed: ValueError: no rows ("
+        in capsys.readouterr().err
+    )
 
 
 def test_an_error_of_its_code_is_told_as_its_own(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    raising = "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
+    raising = (
+        "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
+    )
     spec = SPEC.replace("from medical_mcq.scoring import score_item\n", raising)
     place = str(written(package, "faulty_scorer", spec))
     words = ["--plugin", place, "build", "faulty_scorer", "--config", "demo"]
     assert main(words) == 0
-    run = ["run", "--tasks", "faulty_scorer", "--model", "baseline/random", "--config", "demo"]
+    run = [
+        "run",
+        "--tasks",
+        "faulty_scorer",
+        "--model",
+        "baseline/random",
+        "--config",
+        "demo",
+    ]
     assert main(["--plugin", place, *run]) == 1
     told = capsys.readouterr().err
     assert re.search(
@@ -123,8 +168,13 @@ def test_an_error_of_its_code_is_told_as_its_own(
     run[2] = "faulty_scorer,medcalc"
     assert main(["--plugin", place, *run, "--out", "both"]) == 5
     told = capsys.readouterr().err
-    assert "faulty_scorer is left unscored, and the others go on: the package faulty" in told
-    results = json.loads((here / "both" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    assert (
+        "faulty_scorer is left unscored, and the others go on: the package faulty"
+        in told
+    )
+    results = json.loads((here / "both" / "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ]
     unscored = results["faulty_scorer"]["coverage"]["unscored"]
     assert unscored == {"a fault of the task's package": 10}
     assert results["medcalc"]["coverage"]["unscored"] == {}
@@ -133,8 +183,16 @@ def test_an_error_of_its_code_is_told_as_its_own(
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("scores_none", "scored = None", "must return a list of ItemScore, got NoneType"),
-        ("scores_fewer", "scored = scored[1:]", "one score for each of 10 items, got 9 scores"),
+        (
+            "scores_none",
+            "scored = None",
+            "must return a list of ItemScore, got NoneType",
+        ),
+        (
+            "scores_fewer",
+            "scored = scored[1:]",
+            "one score for each of 10 items, got 9 scores",
+        ),
         (
             "scores_beyond",
             "scored[0].values['accuracy'] = 2.0",
@@ -187,10 +245,16 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
         (grouping,) = task_configs((task,))[0].metrics
         doc = Doc(query="", choices=[""], gold_index=0, specific=dict(item.fields))
         with pytest.raises(plugins.PluginError, match=message):
-            grouping.sample_level_fn.compute(doc, SimpleNamespace(final_text=["Answer: A"]))
+            grouping.sample_level_fn.compute(
+                doc, SimpleNamespace(final_text=["Answer: A"])
+            )
 
-        said = SimpleNamespace(completion="Answer: A", choices=["Answer: A"], stop_reason="stop")
-        state: Any = SimpleNamespace(sample_id=item.id, metadata={}, messages=[], output=said)
+        said = SimpleNamespace(
+            completion="Answer: A", choices=["Answer: A"], stop_reason="stop"
+        )
+        state: Any = SimpleNamespace(
+            sample_id=item.id, metadata={}, messages=[], output=said
+        )
         score = registered_scorer(task)(config="demo")
         with pytest.raises(PrerequisiteError, match=message):
             asyncio.run(score(state, Target("")))
@@ -199,7 +263,11 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
 @pytest.mark.parametrize("form", ["project", "package", "module"])
 def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(MCQ))
-    places = {"project": str(MCQ), "package": str(MCQ / "medical_mcq"), "module": "medical_mcq"}
+    places = {
+        "project": str(MCQ),
+        "package": str(MCQ / "medical_mcq"),
+        "module": "medical_mcq",
+    }
     with plugins.using([places[form]]):
         assert task_spec("medical_mcq").benchmark.title == "Medical MCQ"
         (package,) = plugins.packages()
@@ -225,7 +293,10 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("no-such-place", "plugin no-such-place: no such folder, and no module of this name"),
+        (
+            "no-such-place",
+            "plugin no-such-place: no such folder, and no module of this name",
+        ),
         ("json", "plugin json: has none of BENCHMARK, EXPORTS, JUDGES, VERBS"),
         (str(ROOT / "docs"), "neither a package .* nor a project"),
     ],
@@ -284,7 +355,14 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
         assert main(["hello", "--to", "all"]) == 0
         assert "hello all" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
-        run = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", "demo"]
+        run = [
+            "--tasks",
+            "medcalc",
+            "--model",
+            "baseline/reference",
+            "--config",
+            "demo",
+        ]
         assert main(["run", *run, "--out", "run"]) == 0
         assert main(["export", "run", "--to", "names", "--out", "out"]) == 0
         assert (here / "out" / "names.txt").read_text() == "medcalc"
@@ -297,7 +375,9 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
 def test_the_rubric_example_is_small() -> None:
     lines = [
         line
-        for path in sorted((ROOT / "examples/medical_rubric/medical_rubric").glob("*.py"))
+        for path in sorted(
+            (ROOT / "examples/medical_rubric/medical_rubric").glob("*.py")
+        )
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.strip() and not line.lstrip().startswith(("#", '"""'))
     ]

@@ -23,7 +23,8 @@ FILES = {
     "test_data.csv": "medcalc/test_data_v1.csv",
     "is_entails.txt": "kqa/prompts/is_entails.txt",
 }
-# A model that answers 60 long questions takes minutes here; tests/models and tests/harness run small ones by these commands.
+# A model that answers 60 long questions takes minutes here; tests/models and
+# tests/harness run small ones by these commands.
 SKIPPED = ("inspect eval", "medical-tasks lighteval")
 MODEL = ("hf/my-model", "baseline/random")
 
@@ -37,7 +38,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         for pin in dataset_source(name).pins(config)
     ]
     known = {
-        f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2] for pin in pins
+        f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2]
+        for pin in pins
     }
 
     class Mirror(BaseHTTPRequestHandler):
@@ -54,7 +56,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             return
 
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "medical-tasks").symlink_to(Path(sys.executable).with_name("medical-tasks"))
+    (tmp_path / "bin" / "medical-tasks").symlink_to(
+        Path(sys.executable).with_name("medical-tasks")
+    )
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
@@ -88,7 +92,11 @@ def give(page: str, *, incomplete: tuple[str, ...] = ()) -> dict[str, str]:
             stdin=subprocess.DEVNULL,
         )
         expected = 5 if line.startswith(incomplete or ("none",)) else 0
-        assert done.returncode == expected, (line, done.stdout[-500:], done.stderr[-2000:])
+        assert done.returncode == expected, (
+            line,
+            done.stdout[-500:],
+            done.stderr[-2000:],
+        )
         said[line] = done.stdout
     return said
 
@@ -102,23 +110,32 @@ def test_an_engineer_with_a_model(place: Path) -> None:
 
 
 def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
-    answers = json.loads((SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8"))
+    answers = json.loads(
+        (SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8")
+    )
     with (place / "answers.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file, delimiter=";")
         rows.writerows(
-            [("question", "answer"), *((each["Question"], each["result"]) for each in answers)]
+            [
+                ("question", "answer"),
+                *((each["Question"], each["result"]) for each in answers),
+            ]
         )
     (place / "questions.csv").write_text(
         'question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8"
     )
-    (place / "own_answers.csv").write_text("question,answer\nWhy?,Because. So.\n", encoding="utf-8")
+    (place / "own_answers.csv").write_text(
+        "question,answer\nWhy?,Because. So.\n", encoding="utf-8"
+    )
     (place / "summaries.csv").write_text(
         "prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8"
     )
     said = give("start_answers.md", incomplete=("medical-tasks score kqa --responses",))
     assert len(said) == 5
     table = "".join(said.values())
-    for row in re.findall(r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))):
+    for row in re.findall(
+        r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))
+    ):
         assert re.search(re.sub(r"\\? +", " +", re.escape(row)), table), row
     assert "Because" not in table
     assert "rougeL" in table
@@ -129,6 +146,8 @@ def test_somebody_who_wants_data_or_a_metric(place: Path) -> None:
     assert list(said) == ["medical-tasks build kqa --fetch"]
     code = "\n".join(blocks("start_data.md", "python"))
     code += "\nprint(len(rows), len(rows[0]['must_have']), medcalc.compute(predictions=['25.238'], references=[row])['accuracy'])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout == "201 11 1.0\n"

@@ -19,12 +19,22 @@ from tests.fault_server import Call, Fault
 from tests.support import ROOT
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
-LINES = (EXAMPLE / "medical_rubric" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = (
+    (EXAMPLE / "medical_rubric" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+)
 ROWS = [json.loads(line) for line in LINES]
 CHECKS = EXAMPLE / "medical_rubric" / "checks.jsonl"
 DEMO = ["--config", "demo"]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
-GOLD = ["run", "--tasks", "medical_rubric", "--model", "baseline/reference", *DEMO, *JUDGE]
+GOLD = [
+    "run",
+    "--tasks",
+    "medical_rubric",
+    "--model",
+    "baseline/reference",
+    *DEMO,
+    *JUDGE,
+]
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +51,8 @@ def answer(call: Call) -> str:
         return "Please wait."
     met = any(
         f"[{rubric['points']}] {rubric['criterion']}" in call.prompt
-        and f"assistant: {row['ideal_completions_data']['ideal_completion']}" in call.prompt
+        and f"assistant: {row['ideal_completions_data']['ideal_completion']}"
+        in call.prompt
         and rubric["points"] > 0
         for row in ROWS
         for rubric in row["rubrics"]
@@ -56,7 +67,9 @@ def entry(run: str) -> dict[str, Any]:
 
 
 def write_lines(path: str, rows: list[dict[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path(path).write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
 
 
 def test_the_reference_scores_the_maximum_in_every_group(serving: Any) -> None:
@@ -87,16 +100,43 @@ def test_their_file_is_read_and_scored_by_hand(serving: Any) -> None:
     more = [{"criterion": "Met.", "points": 5.0, "tags": []}, rubrics[0], rubrics[2]]
     more[2] = {"criterion": "Fault.", "points": -2, "tags": ["axis:completeness"]}
     rows = [
-        {**ROWS[0], "prompt_id": "a", "rubrics": rubrics, "example_tags": ["theme:x", "other:y"]},
-        {**ROWS[1], "prompt_id": "b", "rubrics": more, "example_tags": [], "canary": "z"},
+        {
+            **ROWS[0],
+            "prompt_id": "a",
+            "rubrics": rubrics,
+            "example_tags": ["theme:x", "other:y"],
+        },
+        {
+            **ROWS[1],
+            "prompt_id": "b",
+            "rubrics": more,
+            "example_tags": [],
+            "canary": "z",
+        },
     ]
     for row in rows:
         row["ideal_completions_data"] = None
     write_lines("published.jsonl", rows)
-    build = ["build", "medical_rubric", "--config", "hard", "--source", "published.jsonl"]
+    build = [
+        "build",
+        "medical_rubric",
+        "--config",
+        "hard",
+        "--source",
+        "published.jsonl",
+    ]
     assert main(build) == 0
-    write_lines("answers.jsonl", [{"id": "a", "response": "A."}, {"id": "b", "response": "B."}])
-    score = ["score", "medical_rubric", "--responses", "answers.jsonl", "--config", "hard"]
+    write_lines(
+        "answers.jsonl", [{"id": "a", "response": "A."}, {"id": "b", "response": "B."}]
+    )
+    score = [
+        "score",
+        "medical_rubric",
+        "--responses",
+        "answers.jsonl",
+        "--config",
+        "hard",
+    ]
 
     def says(call: Call) -> str:
         return json.dumps({"explanation": "", "criteria_met": "et." in call.prompt})
@@ -115,7 +155,11 @@ def test_their_file_is_read_and_scored_by_hand(serving: Any) -> None:
 def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
     def fails(call: Call) -> Fault | None:
         lost = ("[3] Tells the patient not to drive", "[-5] Tells the patient to stop")
-        return Fault.status_code(400) if any(each in call.prompt for each in lost) else None
+        return (
+            Fault.status_code(400)
+            if any(each in call.prompt for each in lost)
+            else None
+        )
 
     with serving(fails):
         assert main([*GOLD, "--out", "run"]) == 5
@@ -129,17 +173,33 @@ def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -
     for change, said in (
         ({"prompt_id": 3}, "line 2: prompt_id must be as published"),
         ({"prompt": [{"role": "user"}]}, "line 2: prompt must be as published"),
-        ({"prompt": []}, "line 2: prompt must be a chat whose last message is the user's"),
-        ({"rubrics": [{**rubric, "points": True}]}, "line 2: rubrics must be as published"),
+        (
+            {"prompt": []},
+            "line 2: prompt must be a chat whose last message is the user's",
+        ),
+        (
+            {"rubrics": [{**rubric, "points": True}]},
+            "line 2: rubrics must be as published",
+        ),
         (
             {"rubrics": [{**rubric, "points": -1}]},
             "points must be finite numbers, one of them abov",
         ),
-        ({"rubrics": [{**rubric, "points": float("inf")}]}, "points must be finite numbers"),
+        (
+            {"rubrics": [{**rubric, "points": float("inf")}]},
+            "points must be finite numbers",
+        ),
         ({"rubrics": []}, "points must be finite numbers, one of them above 0"),
     ):
         write_lines("rows.jsonl", [ROWS[0], {**ROWS[1], **change}])
-        build = ["build", "medical_rubric", "--config", "full", "--source", "rows.jsonl"]
+        build = [
+            "build",
+            "medical_rubric",
+            "--config",
+            "full",
+            "--source",
+            "rows.jsonl",
+        ]
         assert main(build) == 2
         assert said in capsys.readouterr().err
 
@@ -148,9 +208,18 @@ def test_their_template_is_read_from_a_checkout(serving: Any) -> None:
     folder = Path("simple-evals")
     folder.mkdir()
     text = 'GRADER_TEMPLATE = """\nTheirs\n<<conversation>>\nItem\n<<rubric_item>>\n""".strip()\n'
-    (folder / "healthbench_eval.py").write_text(f"import blobfile\n{text}", encoding="utf-8")
+    (folder / "healthbench_eval.py").write_text(
+        f"import blobfile\n{text}", encoding="utf-8"
+    )
     with serving() as server:
-        official = ["--prompts", "official", "--upstream", "simple-evals", "--out", "run"]
+        official = [
+            "--prompts",
+            "official",
+            "--upstream",
+            "simple-evals",
+            "--out",
+            "run",
+        ]
         assert main([*GOLD, *official]) == 0
         asked = {call.prompt for call in server.calls}
     row, rubric = ROWS[3], ROWS[3]["rubrics"][2]
@@ -170,12 +239,15 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
         row["prompt"] = [{"role": "user", "content": f"{number // 12}"}]
     write_lines("labels.jsonl", labels)
     right = {
-        f"assistant: {row['completion']}\n{row['rubric']}": sum(row["binary_labels"]) > 1
+        f"assistant: {row['completion']}\n{row['rubric']}": sum(row["binary_labels"])
+        > 1
         for row in labels
     }
 
     def says(call: Call) -> str:
-        parts = re.search(r"(assistant: [^\n]*)\n\nLook .*\n\n(.*)\n\nReply", call.prompt, re.S)
+        parts = re.search(
+            r"(assistant: [^\n]*)\n\nLook .*\n\n(.*)\n\nReply", call.prompt, re.S
+        )
         if parts is None or (known := right.get(f"{parts[1]}\n{parts[2]}")) is None:
             return answer(call)
         wrong = hashlib.sha256(call.prompt.encode()).digest()[0] % 8 == 0
@@ -185,13 +257,18 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
         check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
         assert main([*check, "--out", "check"]) == 0
         found = json.loads(Path("check/check.json").read_text(encoding="utf-8"))
-        assert (found["set"], found["pairs"], found["scored"]) == ("medical_rubric", 96, 96)
+        assert (found["set"], found["pairs"], found["scored"]) == (
+            "medical_rubric",
+            96,
+            96,
+        )
         assert found["labels"]["gold"].count(None) == 4
         assert main([*GOLD, "--calibration", "check", "--out", "run"]) == 0
     figure = entry("run")["metrics"]["points_corrected"]
     assert figure["calibration"]["refused"] is None
     assert 0.0 <= figure["ci_low"] <= figure["value"] <= figure["ci_high"] <= 1.0
-    # A met verdict counts u, one that is not met v; faults that were not met count with their sign.
+    # A met verdict counts u, one that is not met v; faults that were not met count with
+    # their sign.
     u, v = figure["calibration"]["scores"]
     signed = [(11, -9), (8, -5), (11, -8), (10, -10)]
     mean = sum(u + v * fault / plus for plus, fault in signed) / len(signed)

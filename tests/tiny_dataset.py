@@ -60,7 +60,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def make_rows(split: str, *, count: int = 3, word: str = "first") -> list[dict[str, Any]]:
+def make_rows(
+    split: str, *, count: int = 3, word: str = "first"
+) -> list[dict[str, Any]]:
     """Rows of a split; `word` tells one release from another."""
     return [
         {
@@ -70,7 +72,8 @@ def make_rows(split: str, *, count: int = 3, word: str = "first") -> list[dict[s
             "checked": number % 2 == 0,
             "statements": [f"{word} {part}" for part in range(number)],
             "sentences": [
-                {"number": part + 1, "text": f"{word} µ {part}"} for part in range(number)
+                {"number": part + 1, "text": f"{word} µ {part}"}
+                for part in range(number)
             ],
         }
         for number in range(count)
@@ -90,11 +93,15 @@ def write_official(folder: Path, *, count: int = 3, word: str = "first") -> Path
     return path
 
 
-def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[dict[str, Any]]:
     if config == "demo":
         yield from make_rows(split, word="demo")
         return
-    for number, line in enumerate(files["notes"].read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(
+        files["notes"].read_text(encoding="utf-8").splitlines(), start=1
+    ):
         entry = json.loads(line)
         if entry["row"]["count"] < 0:
             raise UsageError(f"{files['notes']}: line {number}: negative count")

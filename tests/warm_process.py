@@ -1,8 +1,9 @@
 """Processes whose slow imports are done: forked from one that imported the libraries under lighteval and inspect.
 
-A module or script runs in such a process as `python -m MODULE` or `python SCRIPT` runs it: with its own arguments,
-environment, folder and output, to its own end. This project, lighteval and `datasets` are imported in it, as they are in a
-process of one's own. Where these libraries' own imports matter, commands start afresh.
+A module or script runs in such a process as `python -m MODULE` or `python SCRIPT` runs
+it: with its own arguments, environment, folder and output, to its own end. This
+project, lighteval and `datasets` are imported in it, as they are in a process of one's
+own. Where these libraries' own imports matter, commands start afresh.
 
     python tests/warm_process.py serve SOCKET MODULE,MODULE   # says `ready`, serves until its standard input ends
     python tests/warm_process.py ask SOCKET [-m] COMMAND ...  # for launchers: runs it there, ends as it ends
@@ -33,7 +34,8 @@ from typing import Any
 __all__ = ["LIBRARIES", "Started", "WarmProcess", "warm_process"]
 
 LIBRARIES = (
-    # What lighteval imports, but for itself and `datasets`: of these it matters when they come, and with which settings.
+    # What lighteval imports, but for itself and `datasets`: of these it matters when
+    # they come, and with which settings.
     "torch.distributed.launcher.api",
     "transformers.models.llama.modeling_llama",
     "transformers.generation.utils",
@@ -79,7 +81,8 @@ class WarmProcess:
     """Starts commands in processes whose imports are done; made by `warm_process`.
 
     Attributes:
-        asking: the command line that runs `-m MODULE ...` or `SCRIPT ...` here, for launchers.
+        asking: the command line that runs `-m MODULE ...` or `SCRIPT ...` here, for
+            launchers.
     """
 
     def __init__(self, address: str) -> None:
@@ -105,7 +108,10 @@ class WarmProcess:
             (out, writes_out), (err, writes_err) = os.pipe(), os.pipe()
             try:
                 started = self.start(
-                    words, cwd=cwd, environment=environment, outputs=(writes_out, writes_err)
+                    words,
+                    cwd=cwd,
+                    environment=environment,
+                    outputs=(writes_out, writes_err),
                 )
             finally:
                 os.close(writes_out)
@@ -118,12 +124,16 @@ class WarmProcess:
 
 
 def _read(end: int) -> str:
-    with open(end, encoding="utf-8", errors="replace") as stream:  # a number, not a path
+    with open(
+        end, encoding="utf-8", errors="replace"
+    ) as stream:  # a number, not a path
         return stream.read()
 
 
 @contextlib.contextmanager
-def warm_process(modules: Sequence[str], environment: Mapping[str, str]) -> Iterator[WarmProcess]:
+def warm_process(
+    modules: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[WarmProcess]:
     """Imports modules in a process that stands ready as long as this context lasts."""
     with tempfile.TemporaryDirectory(prefix="warm") as folder:
         address = str(Path(folder, "socket"))
@@ -171,7 +181,8 @@ def _serve(address: str, modules: str) -> dict[str, Any] | None:
     # Looked through for garbage, what was imported would be copied into each process.
     gc.freeze()
     gc.enable()
-    # A thread would not be there in the processes that are forked, though what it holds would be.
+    # A thread would not be there in the processes that are forked, though what it holds
+    # would be.
     assert threading.active_count() == 1, "an import started a thread"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
@@ -215,7 +226,9 @@ def _watched(connection: socket.socket) -> dict[str, Any]:
         os.close(output)
     # Made anew: those that are there remember what they wrote to before.
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stderr = os.fdopen(
+        2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
+    )
     asked: dict[str, Any] = json.loads(body)
     return asked
 
@@ -223,7 +236,8 @@ def _watched(connection: socket.socket) -> dict[str, Any]:
 def _watch(connection: socket.socket, pid: int) -> None:
     connection.sendall(f"{pid}\n".encode())
     ended = os.pidfd_open(pid)
-    # Whoever asked says nothing more: if there is something to read, it has gone, and the command goes too.
+    # Whoever asked says nothing more: if there is something to read, it has gone, and
+    # the command goes too.
     heard: list[Any] = [connection, ended]
     if ended not in select.select(heard, [], [])[0]:
         os.kill(pid, signal.SIGKILL)
@@ -256,7 +270,9 @@ def _become(asked: Mapping[str, Any]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    sys.path[1:1] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    sys.path[1:1] = [
+        place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place
+    ]
     words = asked["words"]
     if words[0] == "-m":
         sys.argv = words[1:]

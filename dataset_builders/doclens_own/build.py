@@ -1,8 +1,8 @@
 """Texts of one's own for DocLens, as a `datasets` builder class.
 
-Most users want `medical-tasks build doclens_own`, which writes parquet files, card and Croissant
-file, or `medical-tasks score doclens_own --source FILE.json`, which needs no build. The class
-itself builds into the `datasets` cache, or streams:
+Most users want `medical-tasks build doclens_own`, which writes parquet files, card and
+Croissant file, or `medical-tasks score doclens_own --source FILE.json`, which needs no
+build. The class itself builds into the `datasets` cache, or streams:
 
     builder = DocLensOwn(config_name="own", data_dir="<folder with notes.json, or the file>")
     builder.download_and_prepare()
@@ -10,8 +10,8 @@ itself builds into the `datasets` cache, or streams:
 
     rows = DocLensOwn(config_name="demo").as_streaming_dataset(split="test")
 
-The file is called `build.py`, not `doclens_own.py`: `load_dataset` refuses a folder with a script
-of its own name.
+The file is called `build.py`, not `doclens_own.py`: `load_dataset` refuses a folder
+with a script of its own name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """K-QA as a `datasets` builder class.
 
-Most users want `medical-tasks build kqa`, which writes parquet files, card and Croissant file. The
-class itself builds into the `datasets` cache, or streams from the official file:
+Most users want `medical-tasks build kqa`, which writes parquet files, card and
+Croissant file. The class itself builds into the `datasets` cache, or streams from the
+official file:
 
     builder = KQA(config_name="answered", data_dir="<folder with questions_w_answers.jsonl>")
     builder.download_and_prepare()
@@ -9,8 +10,8 @@ class itself builds into the `datasets` cache, or streams from the official file
 
     rows = KQA(config_name="demo").as_streaming_dataset(split="test")
 
-The file is called `build.py`, not `kqa.py`: `load_dataset` refuses a folder with a script of its
-own name.
+The file is called `build.py`, not `kqa.py`: `load_dataset` refuses a folder with a
+script of its own name.
 """
 
 from __future__ import annotations

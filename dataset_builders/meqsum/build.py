@@ -1,7 +1,8 @@
 """MeQSum, with the validation and test sets of MEDIQA 2021, as a `datasets` builder class.
 
-Most users want `medical-tasks build meqsum`, which writes parquet files, card and Croissant file.
-The class itself builds into the `datasets` cache, or streams from the official files:
+Most users want `medical-tasks build meqsum`, which writes parquet files, card and
+Croissant file. The class itself builds into the `datasets` cache, or streams from the
+official files:
 
     builder = MeQSum(config_name="full", data_dir="<folder with the three XLSX files>")
     builder.download_and_prepare()
@@ -9,8 +10,8 @@ The class itself builds into the `datasets` cache, or streams from the official 
 
     rows = MeQSum(config_name="demo").as_streaming_dataset(split="test")
 
-The file is called `build.py`, not `meqsum.py`: `load_dataset` refuses a folder with a script of its
-own name.
+The file is called `build.py`, not `meqsum.py`: `load_dataset` refuses a folder with a
+script of its own name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Radiology report summaries of MIMIC-III as a `datasets` builder class.
 
-Most users want `medical-tasks build mimic_rrs`, which writes parquet files, card and Croissant file
-for their owner alone, and compares the official file with its published checksum. The class itself
-builds into the `datasets` cache, or streams; mind that the cache then holds credentialed text:
+Most users want `medical-tasks build mimic_rrs`, which writes parquet files, card and
+Croissant file for their owner alone, and compares the official file with its published
+checksum. The class itself builds into the `datasets` cache, or streams; mind that the
+cache then holds credentialed text:
 
     builder = MimicRRS(config_name="notes", data_dir="<folder with NOTEEVENTS.csv.gz>")
     builder.download_and_prepare()
@@ -10,8 +11,8 @@ builds into the `datasets` cache, or streams; mind that the cache then holds cre
 
     rows = MimicRRS(config_name="demo").as_streaming_dataset(split="test")
 
-The file is called `build.py`, not `mimic_rrs.py`: `load_dataset` refuses a folder with a script of
-its own name.
+The file is called `build.py`, not `mimic_rrs.py`: `load_dataset` refuses a folder with
+a script of its own name.
 """
 
 from __future__ import annotations

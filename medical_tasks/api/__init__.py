@@ -5,14 +5,15 @@
     results = mt.run("medcalc", "baseline/reference", config="demo")
     results["medcalc"].metrics["accuracy"]
 
-Every function takes the options of its verb by name, with `_` for `-` (`max_new_tokens=512`). A
-path may be a `Path` or text, the folder of a run also its `Results`; settings such as `model_args`
-are a dict. Errors are those of `medical_tasks.errors`, with the messages of the command line, in
-which Python's names of parameters stand.
+Every function takes the options of its verb by name, with `_` for `-`
+(`max_new_tokens=512`). A path may be a `Path` or text, the folder of a run also its
+`Results`; settings such as `model_args` are a dict. Errors are those of
+`medical_tasks.errors`, with the messages of the command line, in which Python's names
+of parameters stand.
 
-Some functions have a longer name than their verb, because a part of the package has the verb's own:
-`error_report` (`errors`), `import_run` (`import`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
-(`construct`).
+Some functions have a longer name than their verb, because a part of the package has the
+verb's own: `error_report` (`errors`), `import_run` (`import`), `keep_leaderboard`
+(`leaderboard`) and `construct_benchmark` (`construct`).
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ if TYPE_CHECKING:
     from medical_tasks.scoring.umls.using import Found
 
     Answers: TypeAlias = (
-        Mapping[str, str] | Iterable[Mapping[str, object]] | pd.DataFrame | str | os.PathLike[str]
+        Mapping[str, str]
+        | Iterable[Mapping[str, object]]
+        | pd.DataFrame
+        | str
+        | os.PathLike[str]
     )
 
 __all__ = [
@@ -153,8 +158,8 @@ def run(
             baseline/NAME.
         max_samples: at most N items a task, for a quick look: no random sample, and no
             estimate for the whole set (see `subset`).
-        repeats: ask each question K times: means over the repeats, intervals that include the
-            run, and how much comes of items and of runs.
+        repeats: ask each question K times: means over the repeats, intervals that
+            include the run, and how much comes of items and of runs.
         out: the run's folder (default: runs/MODEL-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are
             estimates for the whole set.
@@ -166,47 +171,49 @@ def run(
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
-            context: refuse the run (default), leave out the beginning of the oldest notes, or
-            leave those unanswered.
-        max_cost: ask nothing that may take the run's answers over this many USD, those of
-            earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: ask nothing that may take the run's answers over this many tokens,
-            read and written, those of earlier calls included.
+            context: refuse the run (default), leave out the beginning of the oldest
+            notes, or leave those unanswered.
+        max_cost: ask nothing that may take the run's answers over this many USD, those
+            of earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: ask nothing that may take the run's answers over this many
+            tokens, read and written, those of earlier calls included.
         max_minutes: ask nothing more so many minutes after this call began.
-        shard: part I of N of the items, for several machines; `medical-tasks merge` joins
-            them.
+        shard: part I of N of the items, for several machines; `medical-tasks merge`
+            joins them.
         config: dataset configuration, e.g. demo.
         split: split to ask, or a+b for both, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
-        calibration: a result of judge-check (folder or check.json): adds scores corrected for
-            the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample of
-            this run's own.
+        calibration: a result of judge-check (folder or check.json): adds scores
+            corrected for the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample
+            of this run's own.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
-        The results in the run's folder. Items without an answer or a score are in its coverage;
-        they raise nothing.
+        The results in the run's folder. Items without an answer or a score are in its
+        coverage; they raise nothing.
 
     Raises:
         MedicalTasksError: with the message of the command line, and what to do next.
@@ -273,8 +280,8 @@ def forecast(
             baseline/NAME.
         max_samples: at most N items a task, for a quick look: no random sample, and no
             estimate for the whole set (see `subset`).
-        repeats: ask each question K times: means over the repeats, intervals that include the
-            run, and how much comes of items and of runs.
+        repeats: ask each question K times: means over the repeats, intervals that
+            include the run, and how much comes of items and of runs.
         out: the run's folder (default: runs/MODEL-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are
             estimates for the whole set.
@@ -286,51 +293,54 @@ def forecast(
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
-            context: refuse the run (default), leave out the beginning of the oldest notes, or
-            leave those unanswered.
-        max_cost: ask nothing that may take the run's answers over this many USD, those of
-            earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: ask nothing that may take the run's answers over this many tokens,
-            read and written, those of earlier calls included.
+            context: refuse the run (default), leave out the beginning of the oldest
+            notes, or leave those unanswered.
+        max_cost: ask nothing that may take the run's answers over this many USD, those
+            of earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: ask nothing that may take the run's answers over this many
+            tokens, read and written, those of earlier calls included.
         max_minutes: ask nothing more so many minutes after this call began.
-        shard: part I of N of the items, for several machines; `medical-tasks merge` joins
-            them.
+        shard: part I of N of the items, for several machines; `medical-tasks merge`
+            joins them.
         config: dataset configuration, e.g. demo.
         split: split to ask, or a+b for both, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
-        calibration: a result of judge-check (folder or check.json): adds scores corrected for
-            the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample of
-            this run's own.
+        calibration: a result of judge-check (folder or check.json): adds scores
+            corrected for the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample
+            of this run's own.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
-        By task: questions, those that a run in `out` has answers to, those still to ask, tokens, and
-        the cost where `model_args` has price_in and price_out.
+        By task: questions, those that a run in `out` has answers to, those still to
+        ask, tokens, and the cost where `model_args` has price_in and price_out.
 
     Raises:
         MedicalTasksError: with the message of the command line, and what to do next.
 
     Example:
-        mt.forecast("medcalc", "openai-api/my-host/my-model", config="demo")["tasks"]["medcalc"]
+        mt.forecast("medcalc", "openai-api/my-host/my-model",
+        config="demo")["tasks"]["medcalc"]
     """
     options = replace(made(declared.Run, locals()), forecast=True)
     from medical_tasks.runs.evaluating import evaluate
@@ -379,10 +389,10 @@ def score(
 
     Args:
         task: medcalc, medical:medcalc or medical|medcalc.
-        responses: CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other
-            names: see above), or a run.
-        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder, in
-            place of `data`.
+        responses: CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response
+            (other names: see above), or a run.
+        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
+            in place of `data`.
         split: split that was answered, or a+b, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.
@@ -394,34 +404,36 @@ def score(
         subset: a random sample of N items a task, stratified; values and intervals are
             estimates for the whole set.
         seed: which random sample `subset` draws (default 0).
-        calibration: a result of judge-check (folder or check.json): adds scores corrected for
-            the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample of
-            this run's own.
+        calibration: a result of judge-check (folder or check.json): adds scores
+            corrected for the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample
+            of this run's own.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         The results.
@@ -435,8 +447,12 @@ def score(
     from medical_tasks.runs.evaluating import rescore
     from medical_tasks.runs.responses import GivenAnswers
 
-    held = None if isinstance(responses, str | os.PathLike) else GivenAnswers.of(responses)
-    options = made(declared.Score, locals() | ({"responses": held.name} if held else {}))
+    held = (
+        None if isinstance(responses, str | os.PathLike) else GivenAnswers.of(responses)
+    )
+    options = made(
+        declared.Score, locals() | ({"responses": held.name} if held else {})
+    )
     with reading(options):
         done = rescore(options, held)
     if done is None:
@@ -481,8 +497,8 @@ def import_run(
         kind: whose files they are.
         path: a file, or the folder of a run.
         task: the task that was answered, such as medcalc.
-        model: whose answers, where a file has several models'; else what to call a model that
-            the files do not name.
+        model: whose answers, where a file has several models'; else what to call a
+            model that the files do not name.
         address: where the files are published (https://...), for the recipe.
         licence: of the files, for the recipe.
         split: split that was answered, or a+b, instead of the task's own.
@@ -493,22 +509,24 @@ def import_run(
         task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
         out: folder for the results (default: runs/SOURCE-HASH).
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
         forecast: only say what judging would cost; asks no judge.
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         The results; the figures of the source are in each task's `entry["reported"]`.
@@ -559,37 +577,39 @@ def adjudicate(
 
     Args:
         run: folder of a finished run.
-        out: the sheet, .csv or .xlsx (default: unclear.csv in the run's folder, or in the
-            private store).
-        responses: the file that `score` scored, or the folder of the run whose answers it
-            scored.
+        out: the sheet, .csv or .xlsx (default: unclear.csv in the run's folder, or in
+            the private store).
+        responses: the file that `score` scored, or the folder of the run whose answers
+            it scored.
         data: folder of the built datasets (default: the user's data home).
         source: the one file a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, for runs with `prompts` official.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         The sheet; answers that the judge did not read are in its `failed`.
@@ -642,28 +662,30 @@ def merge(
         config: dataset configuration (default: that of the parts).
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task's scoring, as the parts had them.
-        calibration: a result of judge-check (folder or check.json): adds scores corrected for
-            the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample of
-            this run's own.
+        calibration: a result of judge-check (folder or check.json): adds scores
+            corrected for the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample
+            of this run's own.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         The results of the whole.
@@ -703,25 +725,25 @@ def score_text(
 
     Args:
         table: CSV, XLSX, JSON Lines or parquet, a row a text.
-        references: one for each prediction, where `table` holds predictions alone: a text, or
-            a list of texts of which any will do.
-        metrics: rouge1 .. rouge9, rougeL, rougeLsum (each also with _precision or _recall),
-            bleu, sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore,
-            medcon, alignscore, bleurt, f1_radgraph, sentence_bert, clinical_bert with
-            `task_args` (default: all that need nothing more).
+        references: one for each prediction, where `table` holds predictions alone: a
+            text, or a list of texts of which any will do.
+        metrics: rouge1 .. rouge9, rougeL, rougeLsum (each also with _precision or
+            _recall), bleu, sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari;
+            bertscore, medcon, alignscore, bleurt, f1_radgraph, sentence_bert,
+            clinical_bert with `task_args` (default: all that need nothing more).
         prediction: what is scored (default: prediction, response, output..).
         reference: what it is compared with (default: reference, gold..).
         source: what it is made from, for sari (default: source, if any).
         cluster: rows that belong together, such as a patient's.
         task_args: checkpoints and indexes: bertscore=FOLDER, umls=FOLDER,
-            alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER,
-            clinical_bert=FOLDER.
+            alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER,
+            sentence_bert=FOLDER, clinical_bert=FOLDER.
         seed: of the intervals' random draws (default 0).
         out: write what `json` prints there too.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -736,12 +758,18 @@ def score_text(
     """
     from medical_tasks.runs.text_scoring import read_rows, scored, table_of
 
-    rows = None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
-    names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    rows = (
+        None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
+    )
+    names = (
+        metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    )
     given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
     options = made(declared.ScoreText, given)
     with reading(options):
-        content = scored(options, read_rows(options.table, options) if rows is None else rows)
+        content = scored(
+            options, read_rows(options.table, options) if rows is None else rows
+        )
     return TextScores(content, table_of(content))
 
 
@@ -804,29 +832,31 @@ def judge_check(
         style: anli, mednli, nli: JSON or a line, after a reason or without (default
             json_cot).
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         The checks, also where pairs have no verdict, and which judge to take.
@@ -870,10 +900,10 @@ def compare(
         task: only this task; may be repeated.
         metric: only this metric; may be repeated.
         by: group by group too: a breakdown's name, all, or none (default).
-        flips: list the items that changed, at most N each way (default 20); of `metric`, or
-            of each task's first one.
-        equivalence: say whether the runs are equivalent: their difference is smaller than M
-            (0.03: three points), by two one-sided tests.
+        flips: list the items that changed, at most N each way (default 20); of
+            `metric`, or of each task's first one.
+        equivalence: say whether the runs are equivalent: their difference is smaller
+            than M (0.03: three points), by two one-sided tests.
         memory_gap: a model's run on published rows, then on fresh ones: how much it
             remembers.
         out: write it as Markdown too.
@@ -920,10 +950,10 @@ def plan(
         margin: by how much a gate lets a model be worse than another.
         metric: the metric (default: the task's first).
         run: past runs of all items to learn from.
-        accuracy: without past runs: the share that is right; for a limit, the true value that
-            is to get GO.
-        agreement: without past runs: the share of items on which both models are right or
-            both wrong.
+        accuracy: without past runs: the share that is right; for a limit, the true
+            value that is to get GO.
+        agreement: without past runs: the share of items on which both models are right
+            or both wrong.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.
         split: split, or a+b, instead of the task's own.
@@ -997,18 +1027,18 @@ def report(
         out: FILE.html, FILE.md, or a folder for report.html and report.md.
         format: what is written (default: both, or what `out` names).
         title: heading of the report.
-        responses: a file that `score` scored, or the folder of a run whose answers it scored;
-            can be repeated.
+        responses: a file that `score` scored, or the folder of a run whose answers it
+            scored; can be repeated.
         no_items: leave the items out.
-        max_text_bytes: what the texts of all items may take (default: 4,000,000); longer ones
-            are cut in their middle, which is said.
+        max_text_bytes: what the texts of all items may take (default: 4,000,000);
+            longer ones are cut in their middle, which is said.
         data: folder of the built datasets (default: the user's data home).
         source: the one file a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, for runs with `prompts` official.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1048,20 +1078,20 @@ def export(
 
     Args:
         run: folder of a finished run.
-        to: the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log, lm-eval-json,
-            csv, or one that a package registers.
+        to: the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log,
+            lm-eval-json, csv, or one that a package registers.
         out: folder for the files.
         model_name: the model's name, where the run has a path or an address.
-        responses: a file that `score` scored, or the folder of a run whose answers it scored;
-            can be repeated.
+        responses: a file that `score` scored, or the folder of a run whose answers it
+            scored; can be repeated.
         force: write over files that say something else.
         data: folder of the built datasets (default: the user's data home).
         source: the one file a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, for runs with `prompts` official.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1110,10 +1140,10 @@ def build(
         level: generated configurations: how hard the rows are.
         partial: build a part of a release that is still corrected, as it is.
         out: where to write (default: the user's data home).
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1167,12 +1197,14 @@ def verify(
         judge_args: settings of the judge's backend.
         sample: items to ask it about (default: 20).
         seed: which ones (default: 0).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1272,8 +1304,8 @@ def submit_eval_results(
 
     Args:
         run: folder of a finished run.
-        dataset_repo: the dataset repository whose eval.yaml has the tasks; once for each
-            dataset.
+        dataset_repo: the dataset repository whose eval.yaml has the tasks; once for
+            each dataset.
         tasks: those of the run's tasks to write (default: all).
         out: where the files go (default: .eval_results).
         dataset_revision: commit of that repository with the rows the run was on.
@@ -1283,7 +1315,8 @@ def submit_eval_results(
         source_user: user of the Hub whose page it is.
         source_org: organisation of the Hub whose page it is.
         notes: one line of your own, before what is always noted.
-        variant: tells it from another result of the same benchmark, in file name and notes.
+        variant: tells it from another result of the same benchmark, in file name and
+            notes.
         allow_partial: also where items have no score; the notes say so.
         force: write over files that say something else.
 
@@ -1352,7 +1385,16 @@ def submit_shared_task(
 @public
 def keep_leaderboard(
     action: Literal[
-        "list", "show", "submit", "accept", "reject", "history", "entries", "check", "site", "serve"
+        "list",
+        "show",
+        "submit",
+        "accept",
+        "reject",
+        "history",
+        "entries",
+        "check",
+        "site",
+        "serve",
     ],
     what: str | None = None,
     *,
@@ -1386,14 +1428,16 @@ def keep_leaderboard(
     """Keeps a leaderboard: what was submitted, accept or reject, check the store, write the pages.
 
     Args:
-        action: list, show, submit, accept, reject, history, entries, check, site, serve.
+        action: list, show, submit, accept, reject, history, entries, check, site,
+            serve.
         what: a submission's id; submit: the package.
         store: a folder, or hub:OWNER/NAME.
         state: list: only these.
         task: entries: of one task.
         by: accept, reject: who decides; stands in the history.
         reason: accept, reject: why, one line; stands in the history.
-        replace: accept: of the same model as this accepted submission, whose place it takes.
+        replace: accept: of the same model as this accepted submission, whose place it
+            takes.
         out: site: folder of the pages.
         uploads: site: the server that has the pages takes packages.
         host: serve: where it listens (default 127.0.0.1).
@@ -1409,12 +1453,14 @@ def keep_leaderboard(
         judge_args: settings of the judge's backend.
         sample: items to ask it about (default: 20).
         seed: which ones (default: 0).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1444,11 +1490,13 @@ def leakcheck(
 
     Args:
         run: folder that `run` or `score` wrote, or any other.
-        source: a built dataset's name or folder, or csv, jsonl, json, txt or parquet files.
+        source: a built dataset's name or folder, or csv, jsonl, json, txt or parquet
+            files.
         words: words in a row that count (default: 12).
 
     Returns:
-        What was found, compared and could not be read; text that was found raises nothing here.
+        What was found, compared and could not be read; text that was found raises
+        nothing here.
 
     Raises:
         MedicalTasksError: with the message of the command line, and what to do next.
@@ -1500,8 +1548,8 @@ def launch(
         run: the command of `run`, behind --.
         print: a Slurm job array, or a Kubernetes Job.
         shards: how many parts.
-        gpus: GPUs of each part (default: none is asked for); hf/ models get a process on
-            each.
+        gpus: GPUs of each part (default: none is asked for); hf/ models get a process
+            on each.
         image: container image of `print` k8s (default: medical-tasks:latest).
 
     Returns:
@@ -1618,11 +1666,11 @@ def decompose(
         out: where what they say goes.
         source: the texts.
         work: where replies are kept (default: OUT.work).
-        credentialed: the texts are credentialed: they stay on this machine, and replies lie
-            in the private store (references in a file for doclens, and tasks on credentialed
-            data, always are).
-        importance: must: all under Must_have, for a clinician to sort (default); judge: as
-            the judge sorts them.
+        credentialed: the texts are credentialed: they stay on this machine, and replies
+            lie in the private store (references in a file for doclens, and tasks on
+            credentialed data, always are).
+        importance: must: all under Must_have, for a clinician to sort (default); judge:
+            as the judge sorts them.
         side: whose texts.
         task: what they will be scored as (default: doclens_own).
         data: without `source`: folder of the task's built dataset.
@@ -1631,29 +1679,31 @@ def decompose(
         prompts: the judge's prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
-            words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
+            compares words, not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
-            judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default: the
-            task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
-            judge that reasons room, e.g. 4096.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1
+            where a judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default:
+            the task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
+            a judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
             (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would; asks
-            nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        forecast: only say what judging would cost, and with `run` what answering would;
+            asks nobody.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         What `--json` prints.
@@ -1662,7 +1712,8 @@ def decompose(
         MedicalTasksError: with the message of the command line, and what to do next.
 
     Example:
-        mt.decompose("kqa", source="answers.jsonl", judge="openai-api/my-host/m", out="s.jsonl")
+        mt.decompose("kqa", source="answers.jsonl", judge="openai-api/my-host/m",
+        out="s.jsonl")
     """
     from medical_tasks.construct.decompose.command import run as do
     from medical_tasks.construct.options import Decompose
@@ -1691,8 +1742,10 @@ def error_report(
         data: folder of the built dataset (default: data home).
         responses: the file that `score` scored.
         upstream: authors' checkout, of `prompts` official.
-        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        allow_remote: this host may get the text; only with `attest_zero_retention`;
+            logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
+            sent.
 
     Returns:
         What `--json` prints.
@@ -1731,10 +1784,10 @@ def correlate(
         names: what names a row (default: the first column of text).
         seed: of the intervals' random draws (default 0).
         out: write the table there too, all digits.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1781,16 +1834,17 @@ def meta(
         human: human scores (default: columns that begin with human_).
         against: compare all others with this one (default: every two).
         less_is_better: turn these round (of runs: known).
-        kendall: tau-b over all outputs (default), or among each item's outputs, averaged.
+        kendall: tau-b over all outputs (default), or among each item's outputs,
+            averaged.
         where: only outputs with this label.
         task: the task, where a run has several.
         epsilon: values this close are a tie (default 1e-9).
         seed: of the intervals' random draws (default 0).
         out: write what `json` prints there too.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
-            has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
-            file shows; if it does not, you are asked).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
+            that has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
+            the file shows; if it does not, you are asked).
         dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
             (default as for `decimal`).
 
@@ -1823,8 +1877,8 @@ def audit(
         dataset: medcalc: the one whose labels can be recomputed.
         source: the official file.
         out: where the audited rows go.
-        corrected: the corrected labels of v1.0; by default the built configuration corrected,
-            if any.
+        corrected: the corrected labels of v1.0; by default the built configuration
+            corrected, if any.
 
     Returns:
         What `--json` prints.
@@ -1846,7 +1900,8 @@ def construct_benchmark(step: Construct) -> Report:
     """Takes a step of making a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your notes.
 
     Args:
-        step: the options of the step, one of those in `medical_tasks.construct.options`.
+        step: the options of the step, one of those in
+            `medical_tasks.construct.options`.
 
     Returns:
         What `construct ... --json` prints.
@@ -1938,8 +1993,9 @@ def load(
 ) -> Dataset | DatasetDict:
     """Loads a dataset, and builds it first where it is not built.
 
-    `demo` is built from this package, an open dataset from its official files, which are fetched
-    unless `fetch` is False. The rows are read into memory: no copy of them is left in a cache.
+    `demo` is built from this package, an open dataset from its official files, which
+    are fetched unless `fetch` is False. The rows are read into memory: no copy of them
+    is left in a cache.
 
     Args:
         dataset: its name, such as `medcalc_bench`.
@@ -1968,13 +2024,22 @@ def load(
         spec,
         home,
         config,
-        agreed=lambda source, name: name == "demo" or (fetch and bool(source.pins(name))),
+        agreed=lambda source, name: (
+            name == "demo" or (fetch and bool(source.pins(name)))
+        ),
     )
     tables = read_tables(
-        folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec
+        folder,
+        chosen,
+        split or "+".join(built_configs(folder)[chosen].splits),
+        spec=spec,
     )
     found = {name: Dataset(table) for name, table in tables.items()}
-    return DatasetDict(found) if split is None else concatenate_datasets(list(found.values()))
+    return (
+        DatasetDict(found)
+        if split is None
+        else concatenate_datasets(list(found.values()))
+    )
 
 
 def calc(name: int | str, **inputs: object) -> Result:
@@ -1982,8 +2047,8 @@ def calc(name: int | str, **inputs: object) -> Result:
 
     Args:
         name: id, slug or name of a calculator.
-        inputs: values by the names of the calculator's inputs: numbers, `(1.2, "mg/dL")`, or texts
-            such as `"5 ft 10 in"`.
+        inputs: values by the names of the calculator's inputs: numbers, `(1.2,
+            "mg/dL")`, or texts such as `"5 ft 10 in"`.
 
     Returns:
         The answer, every step, and warnings.
@@ -1998,7 +2063,8 @@ def calc(name: int | str, **inputs: object) -> Result:
 
     calculator = find(name)
     given = (
-        (key, list(value) if isinstance(value, tuple) else value) for key, value in inputs.items()
+        (key, list(value) if isinstance(value, tuple) else value)
+        for key, value in inputs.items()
     )
     return calculate(calculator, calculator.named(given))
 
@@ -2015,7 +2081,9 @@ def _text_rows(
                 "Give one of each."
             )
         pairs = zip(predictions, texts, strict=True)
-        table = [{"prediction": text, "reference": reference} for text, reference in pairs]
+        table = [
+            {"prediction": text, "reference": reference} for text, reference in pairs
+        ]
     if hasattr(table, "to_dict"):  # a DataFrame, in which an empty cell is nothing
         table = table.astype(object).where(table.notna(), None).to_dict("records")
     rows = list(table)

@@ -32,7 +32,9 @@ _WORDS: Final[Mapping[object, str]] = {
 }
 
 
-def public(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
+def public(
+    function: Callable[_Parameters, _Returned],
+) -> Callable[_Parameters, _Returned]:
     """Lets a function refuse parameters it has not, and name its own in errors as Python has them."""
 
     @functools.wraps(function)
@@ -78,7 +80,8 @@ def told(run: Callable[[_Chosen], int], options: _Chosen) -> Report:
         run(options)
     content = said.value()
     return Report(
-        content if isinstance(content, Mapping) else {"rows": content}, "\n".join(said.lines)
+        content if isinstance(content, Mapping) else {"rows": content},
+        "\n".join(said.lines),
     )
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Estimate:
     """A metric.
 
-    Its value with a 95 % interval, over `n` items, and the bounds that anything missing leaves;
-    None is n/a.
+    Its value with a 95 % interval, over `n` items, and the bounds that anything missing
+    leaves; None is n/a.
     """
 
     value: float | None
@@ -39,7 +39,9 @@ class TaskResults:
         self.coverage: Mapping[str, Any] = entry["coverage"]
         self.breakdown: Mapping[str, Any] = entry["breakdown"]
         self.recipe: Mapping[str, Any] = entry["recipe"]
-        self.metrics = {metric: estimate_of(told) for metric, told in entry["metrics"].items()}
+        self.metrics = {
+            metric: estimate_of(told) for metric, told in entry["metrics"].items()
+        }
 
     @cached_property
     def items(self) -> pd.DataFrame:
@@ -74,7 +76,9 @@ class Results(Mapping[str, TaskResults]):
         tasks: Mapping[str, Any] = self.content["tasks"]
         bare = name.replace("|", ":").removeprefix("medical:").partition(":")[0]
         if bare not in tasks:
-            raise KeyError(f"{name}: the run has {', '.join(tasks)}.{did_you_mean(bare, tasks)}")
+            raise KeyError(
+                f"{name}: the run has {', '.join(tasks)}.{did_you_mean(bare, tasks)}"
+            )
         return TaskResults(bare, tasks[bare], self.folder)
 
     def __iter__(self) -> Iterator[str]:
@@ -151,7 +155,9 @@ class TextScores(Report):
         """A row a metric: value, interval, n."""
         import pandas as pd
 
-        return pd.DataFrame([{"metric": name, **told} for name, told in self["metrics"].items()])
+        return pd.DataFrame(
+            [{"metric": name, **told} for name, told in self["metrics"].items()]
+        )
 
     def _repr_html_(self) -> str:
         return html_of(self.table)
@@ -164,7 +170,9 @@ def html_of(table: pd.DataFrame) -> str:
 
 def estimate_of(entry: Mapping[str, Any]) -> Estimate:
     """Reads a metric of `results.json`."""
-    values: dict[str, Any] = {name: entry.get(name) for name in Estimate.__dataclass_fields__}
+    values: dict[str, Any] = {
+        name: entry.get(name) for name in Estimate.__dataclass_fields__
+    }
     return Estimate(**values)
 
 

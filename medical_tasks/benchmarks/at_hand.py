@@ -1,7 +1,8 @@
 """What the `evaluate` metrics of the benchmarks share: figures of answers at hand.
 
-Such answers have no dataset: an item is a row of the caller's lists, known by its place, with no
-level, group or patient. What is not in this module is each benchmark's `metric.py`.
+Such answers have no dataset: an item is a row of the caller's lists, known by its
+place, with no level, group or patient. What is not in this module is each benchmark's
+`metric.py`.
 """
 
 from __future__ import annotations
@@ -38,12 +39,16 @@ def task_at_hand(task: TaskSpec, reported: Callable[[MetricSpec], bool]) -> Task
     return replace(task, metrics=metrics, groups=(), cluster=None)
 
 
-def figures_at_hand(task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]) -> Figures:
+def figures_at_hand(
+    task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]
+) -> Figures:
     """Sums scores up as a run does.
 
     Figures of a part, such as a section, are named `METRIC_PART`.
     """
-    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
+    summary = summarise(
+        task, items, {score.id: score for score in scores}, {}, recipe={}
+    )
     figures = dict(summary["metrics"])
     for groups in summary["breakdown"].values():
         for group, metrics in groups.items():

@@ -1,7 +1,7 @@
 """What the judged benchmarks share: prompts with their slots filled, and verdicts counted.
 
-Each has its own `judge_prompts.py` (what a judge is asked), `judging.py` (from answers to
-questions, and from replies to verdicts) and `scoring.py` (from verdicts to metrics).
+Each has its own `judge_prompts.py` (what a judge is asked), `judging.py` (from answers
+to questions, and from replies to verdicts) and `scoring.py` (from verdicts to metrics).
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _SLOT: Final = re.compile(r"\{(\w+)\}")
 def user_message(text: str, values: Mapping[str, str]) -> tuple[Message, ...]:
     """Fills the slots of a prompt, as the one message of a chat.
 
-    All slots are filled at once, so that what stands in a note or an answer is never a slot, and
-    braces that hold no name of a value, as in an example of JSON, stay what they are.
+    All slots are filled at once, so that what stands in a note or an answer is never a
+    slot, and braces that hold no name of a value, as in an example of JSON, stay what
+    they are.
 
-    Example: `'Reply {"x": 1}: {answer}'` with `{"answer": "{note}"}` says `Reply {"x": 1}: {note}`.
+    Example: `'Reply {"x": 1}: {answer}'` with `{"answer": "{note}"}` says `Reply {"x":
+    1}: {note}`.
     """
     content = _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)
     return ({"role": "user", "content": content},)
@@ -46,8 +48,8 @@ def count_verdicts(
 ) -> Verdicts:
     """Counts outcomes of one kind; None is a verdict that is missing.
 
-    Example: of True, None, False and True there are two hits among three that are known; with the
-    missing one the share lies between 2/4 and 3/4.
+    Example: of True, None, False and True there are two hits among three that are
+    known; with the missing one the share lies between 2/4 and 3/4.
 
     Args:
         outcomes: whether each is a hit.

@@ -6,10 +6,11 @@
     history": True}) result.answer        # 3 result.explanation   # one step a line result.source
     # Lip GYH et al. Chest 2010;137:263-272.
 
-`calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant Entities`:
-names of v1.0 and v1.2 in any case and spacing, `[value, unit]` pairs or bare numbers. Missing
-findings count as absent and are listed; missing required inputs, unknown units and impossible
-values are a `CalculatorInputError`. See docs/calculators.md.
+`calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant
+Entities`: names of v1.0 and v1.2 in any case and spacing, `[value, unit]` pairs or bare
+numbers. Missing findings count as absent and are listed; missing required inputs,
+unknown units and impossible values are a `CalculatorInputError`. See
+docs/calculators.md.
 
 How to add a calculator
 -----------------------
@@ -77,12 +78,16 @@ def calculate(
     return entry.calculate(entities, conventions)
 
 
-def check_conventions(names: Iterable[str], calculator: AnyCalculator | None = None) -> None:
+def check_conventions(
+    names: Iterable[str], calculator: AnyCalculator | None = None
+) -> None:
     """A slip in a convention's name must not pass for the published rule."""
     if not names:
         return
     entries = CALCULATORS if calculator is None else (calculator,)
-    known = sorted({convention.name for entry in entries for convention in entry.conventions})
+    known = sorted(
+        {convention.name for entry in entries for convention in entry.conventions}
+    )
     for name in names:
         if name not in known:
             whose = "" if calculator is None else f" of {calculator.slug}"

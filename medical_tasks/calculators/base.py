@@ -1,6 +1,7 @@
 """The calculator.
 
-A pure function with its inputs, and the way from a patient's entities to an explained answer.
+A pure function with its inputs, and the way from a patient's entities to an explained
+answer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
-from medical_tasks.calculators.inputs import REQUIRED, Flag, Input, Quantity, fold, is_missing
+from medical_tasks.calculators.inputs import (
+    REQUIRED,
+    Flag,
+    Input,
+    Quantity,
+    fold,
+    is_missing,
+)
 from medical_tasks.calculators.shared_inputs import SHARED, read_input
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
@@ -23,7 +31,9 @@ from medical_tasks.io.files import packaged
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
-Category: TypeAlias = Literal["lab", "physical", "date", "dosage", "risk", "severity", "diagnosis"]
+Category: TypeAlias = Literal[
+    "lab", "physical", "date", "dosage", "risk", "severity", "diagnosis"
+]
 Output: TypeAlias = Literal["decimal", "integer", "date"]
 Answer: TypeAlias = float | int | str | tuple[str, str]
 
@@ -36,17 +46,17 @@ class Result:
 
     Attributes:
         calculator_id: the dataset's id of the calculator.
-        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational
-            age.
-        explanation: the steps, one a line: every value used, every conversion, every point,
-            every assumption.
+        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a
+            gestational age.
+        explanation: the steps, one a line: every value used, every conversion, every
+            point, every assumption.
         used: parameter to the value the function got, in the parameter's unit.
         missing_taken_absent: names of inputs that were not given.
         ignored: names among the entities that this calculator does not use.
         source: the rule's guideline or paper.
         warnings: what to know before the answer is used, which the steps say too.
-        unit_doubts: those of the warnings that are about a unit; the answer is of the unit as
-            given.
+        unit_doubts: those of the warnings that are about a unit; the answer is of the
+            unit as given.
     """
 
     calculator_id: int
@@ -88,8 +98,8 @@ class Valid:
 
     Outside of it the answer is an extrapolation, and says so.
 
-    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the
-    range matters `when` these values do, always when None.
+    `low` and `high` are in the parameter's unit, ages in completed years; `source` says
+    so; the range matters `when` these values do, always when None.
     """
 
     parameter: str
@@ -131,17 +141,18 @@ class Calculator(Generic[P, R_co]):
         name: the dataset's calculator name.
         category: the dataset's category.
         output: the dataset's output type; a gestational age is an `integer` there.
-        function: the rule, pure and keyword-only; its last parameter `say` receives its steps.
+        function: the rule, pure and keyword-only; its last parameter `say` receives its
+            steps.
         inputs: what it needs, in the order of the steps.
         source: guideline or paper of the rule.
         unit: unit of the answer, "" for scores.
         aliases: further names it is found by.
         adapt: joins inputs that belong together.
         conventions: named departures it offers.
-        valid: the published ranges of its inputs; empty where the publication limits none of
-            them.
-        unused: entities that the dataset gives beside the rule's inputs; a person may name them
-            too.
+        valid: the published ranges of its inputs; empty where the publication limits
+            none of them.
+        unused: entities that the dataset gives beside the rule's inputs; a person may
+            name them too.
     """
 
     id: int
@@ -168,14 +179,22 @@ class Calculator(Generic[P, R_co]):
             for name in (item.name, item.parameter, *item.aliases):
                 for key in (name, fold(name)):
                     if table.setdefault(key, item) is not item:
-                        raise ValueError(f"calculator {self.id}: {name!r} names two inputs")
+                        raise ValueError(
+                            f"calculator {self.id}: {name!r} names two inputs"
+                        )
         object.__setattr__(self, "_table", table)
-        measured = {item.parameter: item for item in self.inputs if isinstance(item, Quantity)}
+        measured = {
+            item.parameter: item for item in self.inputs if isinstance(item, Quantity)
+        }
         object.__setattr__(
-            self, "_ranges", tuple((valid, measured[valid.parameter]) for valid in self.valid)
+            self,
+            "_ranges",
+            tuple((valid, measured[valid.parameter]) for valid in self.valid),
         )
         object.__setattr__(
-            self, "_rivals", tuple(item for item in measured.values() if item.rival is not None)
+            self,
+            "_rivals",
+            tuple(item for item in measured.values() if item.rival is not None),
         )
         for name in ("__name__", "__module__"):
             object.__setattr__(self, name, getattr(self.function, name))
@@ -243,7 +262,9 @@ class Calculator(Generic[P, R_co]):
         except CalculatorInputError as error:
             raise error.within(self.name) from None
 
-    def _calculate(self, entities: Mapping[str, object], conventions: frozenset[str]) -> Result:
+    def _calculate(
+        self, entities: Mapping[str, object], conventions: frozenset[str]
+    ) -> Result:
         given, ignored = self._find(entities)
         lines: list[str] = []
         say = lines.append
@@ -282,7 +303,9 @@ class Calculator(Generic[P, R_co]):
         say: Say,
     ) -> tuple[dict[str, object], list[str], list[str]]:
         """Each parameter's value, the names of inputs that are absent, and doubts about units."""
-        instead = {name: value for each in conventions for name, value in each.absent.items()}
+        instead = {
+            name: value for each in conventions for name, value in each.absent.items()
+        }
         values: dict[str, Any] = {}
         absent, required, doubts = list[str](), list[str](), list[str]()
         for item in self.inputs:
@@ -301,11 +324,19 @@ class Calculator(Generic[P, R_co]):
                 absent.append(item.name)
                 say(item.absent_step(value))
         if required:
-            also = f"; given but not used: {', '.join(map(repr, ignored))}" if ignored else ""
-            raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
+            also = (
+                f"; given but not used: {', '.join(map(repr, ignored))}"
+                if ignored
+                else ""
+            )
+            raise CalculatorInputError(
+                f"missing required input: {', '.join(required)}{also}"
+            )
         return values, absent, doubts
 
-    def _warnings(self, given: Mapping[str, object], values: Mapping[str, object]) -> Iterator[str]:
+    def _warnings(
+        self, given: Mapping[str, object], values: Mapping[str, object]
+    ) -> Iterator[str]:
         for valid, quantity in self._ranges:
             if (warning := valid.warning(quantity, values)) is not None:
                 yield warning
@@ -319,7 +350,9 @@ class Calculator(Generic[P, R_co]):
 
     def _shown(self, answer: Answer) -> str:
         text = " ".join(answer) if isinstance(answer, tuple) else str(answer)
-        return f"{f'{answer:.6g}' if type(answer) is float else text} {self.unit}".rstrip()
+        return (
+            f"{f'{answer:.6g}' if type(answer) is float else text} {self.unit}".rstrip()
+        )
 
     def _by_rival(
         self, item: Quantity, found: Mapping[str, object], values: Mapping[str, object]
@@ -329,7 +362,11 @@ class Calculator(Generic[P, R_co]):
         if rival is None or parameter not in found:
             return None
         other = rival.read(found[parameter], item.name)[0]
-        if other == values[parameter] or measure.substance is None or rival.substance is None:
+        if (
+            other == values[parameter]
+            or measure.substance is None
+            or rival.substance is None
+        ):
             return None
         return (
             f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by "
@@ -338,7 +375,9 @@ class Calculator(Generic[P, R_co]):
             f"{measure.unit} where it is reported."
         )
 
-    def _find(self, entities: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+    def _find(
+        self, entities: Mapping[str, object]
+    ) -> tuple[dict[str, object], list[str]]:
         table = self._table
         found: dict[str, object] = {}
         ignored: list[str] = []
@@ -363,7 +402,9 @@ def _answer(value: object) -> Answer:
     if type(value) is int:
         return value
     if isinstance(value, float):
-        return round(value, 10) + 0.0  # binary noise of sums: 1.8e-15 is a gap of 0, and -0.0 is 0
+        return (
+            round(value, 10) + 0.0
+        )  # binary noise of sums: 1.8e-15 is a gap of 0, and -0.0 is 0
     if isinstance(value, datetime.date):
         return f"{value:%m/%d/%Y}"
     if isinstance(value, tuple):
@@ -395,28 +436,34 @@ def calculator(
 
     Args:
         source: the paper of the rule.
-        inputs: read the parameters of their names; any other is read by the input or finding of
-            its name in the catalog, else by the shared input. With `adapt` they are all that there
-            are, in their order, and a name is of a shared input.
+        inputs: read the parameters of their names; any other is read by the input or
+            finding of its name in the catalog, else by the shared input. With `adapt`
+            they are all that there are, in their order, and a name is of a shared
+            input.
         adapt: joins inputs.
         conventions: departures from the rule that a caller may ask for.
-        valid_when: for which values the published range of a parameter matters, where it does not
-            always.
+        valid_when: for which values the published range of a parameter matters, where
+            it does not always.
     """
 
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
         facts = dict(_CATALOG[function.__name__])
         readers = _readers(facts.pop("inputs", {}), facts.pop("findings", {}), inputs)
         if adapt is None:
-            names = [name for name in inspect.signature(function).parameters if name != "say"]
+            names = [
+                name for name in inspect.signature(function).parameters if name != "say"
+            ]
         else:
-            names = [item.parameter if isinstance(item, Input) else item for item in inputs]
+            names = [
+                item.parameter if isinstance(item, Input) else item for item in inputs
+            ]
         if unread := [name for name in names if name not in readers]:
             raise ValueError(
                 f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`"
             )
         ranges = [
-            Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ())
+            Valid(**each, when=valid_when.get(each["parameter"]))
+            for each in facts.pop("valid", ())
         ]
         return Calculator(
             function=function,
@@ -443,5 +490,9 @@ def _readers(
     for parameter, form in forms.items():
         readers[parameter] = read_input(parameter, form, SHARED)
     for parameter, (name, *aliases) in findings.items():
-        readers[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
-    return readers | {item.parameter: item for item in inputs if isinstance(item, Input)}
+        readers[parameter] = Flag(
+            parameter=parameter, name=name, aliases=tuple(aliases)
+        )
+    return readers | {
+        item.parameter: item for item in inputs if isinstance(item, Input)
+    }

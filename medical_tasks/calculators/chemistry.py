@@ -1,6 +1,7 @@
 """Blood chemistry.
 
-Electrolytes, water and fluids, the anion gap and what follows from it, insulin resistance, LDL.
+Electrolytes, water and fluids, the anion gap and what follows from it, insulin
+resistance, LDL.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from medical_tasks.calculators.units import CalculatorInputError
 
 
 @calculator(source="Payne RB et al. BMJ 1973;4:643-646.")
-def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = quiet) -> float:
+def corrected_calcium(
+    *, calcium_mg_dl: float, albumin_g_dl: float, say: Say = quiet
+) -> float:
     """Calcium in mg/dL corrected for albumin: Ca + 0.8 · (4.0 − albumin g/dL)."""
     corrected = calcium_mg_dl + 0.8 * (4.0 - albumin_g_dl)
     say(
@@ -25,7 +28,9 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
 
 
 @calculator(source="Hillier TA et al. Am J Med 1999;106:399-403.")
-def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = quiet) -> float:
+def corrected_sodium(
+    *, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = quiet
+) -> float:
     """Sodium in mmol/L corrected for glucose: Na + 0.024 · (glucose mg/dL − 100)."""
     # 2.4 mmol/L for each 100 mg/dL of glucose over 100.
     corrected = sodium_mmol_l + 0.024 * (glucose_mg_dl - 100)
@@ -51,19 +56,30 @@ def serum_osmolality(
 
 @calculator(source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.")
 def free_water_deficit(
-    *, age_years: float, sex: Sex, weight_kg: float, sodium_mmol_l: float, say: Say = quiet
+    *,
+    age_years: float,
+    sex: Sex,
+    weight_kg: float,
+    sodium_mmol_l: float,
+    say: Say = quiet,
 ) -> float:
     """Free water deficit in L: total body water · (Na/140 − 1); negative below 140.
 
-    Total body water is this part of the weight: children under 18 0.6; men 0.6, from 65 years 0.5;
-    women 0.5, from 65 years 0.45.
+    Total body water is this part of the weight: children under 18 0.6; men 0.6, from 65
+    years 0.5; women 0.5, from 65 years 0.45.
     """
     if age_years < 18:
         part, group = 0.6, "child under 18"
     elif sex == "male":
-        part, group = (0.5, "man of 65 or more") if age_years >= 65 else (0.6, "man under 65")
+        part, group = (
+            (0.5, "man of 65 or more") if age_years >= 65 else (0.6, "man under 65")
+        )
     else:
-        part, group = (0.45, "woman of 65 or more") if age_years >= 65 else (0.5, "woman under 65")
+        part, group = (
+            (0.45, "woman of 65 or more")
+            if age_years >= 65
+            else (0.5, "woman under 65")
+        )
     # Written as a difference, so that a sodium of 140 gives exactly 0.
     deficit = part * weight_kg * (sodium_mmol_l - 140) / 140
     say(f"Total body water, {group}: {part} of the weight.")
@@ -100,7 +116,11 @@ _FIGGE: Final = "Figge J et al. Crit Care Med 1998;26:1807-1810"
 
 @calculator(source="Emmett M, Narins RG. Medicine 1977;56:38-54 (without potassium).")
 def anion_gap(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    say: Say = quiet,
 ) -> float:
     """Anion gap in mEq/L: Na − (Cl + HCO₃); potassium is left out."""
     return _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
@@ -141,7 +161,9 @@ def _corrected(gap: float, albumin: float, say: Say) -> float:
 
 def _delta_gap(gap: float, say: Say) -> float:
     delta = gap - _NORMAL_GAP
-    say(f"Delta gap = gap − {_NORMAL_GAP} = {gap:.6g} − {_NORMAL_GAP} = {delta:.6g} mEq/L.")
+    say(
+        f"Delta gap = gap − {_NORMAL_GAP} = {gap:.6g} − {_NORMAL_GAP} = {delta:.6g} mEq/L."
+    )
     return delta
 
 
@@ -163,7 +185,11 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
 
 @calculator(source=_DELTA_SOURCE)
 def delta_gap(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    say: Say = quiet,
 ) -> float:
     """Delta gap in mEq/L: anion gap − 12."""
     gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
@@ -172,7 +198,11 @@ def delta_gap(
 
 @calculator(source=_RATIO_SOURCE)
 def delta_ratio(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    say: Say = quiet,
 ) -> float:
     """Delta ratio: (anion gap − 12) / (24 − HCO₃)."""
     gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
@@ -212,7 +242,9 @@ def albumin_corrected_delta_ratio(
 
 
 @calculator(source="Matthews DR et al. Diabetologia 1985;28:412-419.")
-def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet) -> float:
+def homa_ir(
+    *, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet
+) -> float:
     """Insulin resistance: fasting insulin µIU/mL · fasting glucose mg/dL / 405."""
     index = insulin_micro_iu_ml * glucose_mg_dl / 405
     say(

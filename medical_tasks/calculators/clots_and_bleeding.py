@@ -26,7 +26,11 @@ _SURGERY_POINTS: Final = {
     "arthroscopic": 2,
     "elective major lower extremity arthroplasty": 5,
 }
-_MOBILITY_POINTS: Final = {"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2}
+_MOBILITY_POINTS: Final = {
+    "normal": 0,
+    "on bed rest": 1,
+    "confined to bed >72 hours": 2,
+}
 _CAPRINI_AGE: Final = Bands("Age", "", 0, (41, 1), (61, 2), (75, 3))
 _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", 0, (">", 25, 1))
 
@@ -68,13 +72,14 @@ def caprini(
 ) -> int:
     """Caprini score of 2005 without its items for women, which the dataset does not hold, 0 to 73.
 
-    Age 41 to 60 1, 61 to 74 2, 75 or more 3. Planned surgery: minor 1; major, laparoscopic or
-    arthroscopic 2; elective arthroplasty of the leg 5. Within a month: major surgery, heart
-    failure, sepsis, pneumonia 1 each; plaster cast 2; hip, pelvis or leg fracture, stroke, multiple
-    trauma, spinal cord injury with paralysis 5 each. Varicose veins, swollen legs 1 each; central
-    venous access 2. History of deep vein thrombosis or pulmonary embolism 3 (one item of the form);
-    family history and each thrombophilia 3. Bed rest 1, confined to bed over 72 hours 2.
-    Inflammatory bowel disease, BMI over 25, acute myocardial infarction, COPD 1 each; malignancy 2.
+    Age 41 to 60 1, 61 to 74 2, 75 or more 3. Planned surgery: minor 1; major,
+    laparoscopic or arthroscopic 2; elective arthroplasty of the leg 5. Within a month:
+    major surgery, heart failure, sepsis, pneumonia 1 each; plaster cast 2; hip, pelvis
+    or leg fracture, stroke, multiple trauma, spinal cord injury with paralysis 5 each.
+    Varicose veins, swollen legs 1 each; central venous access 2. History of deep vein
+    thrombosis or pulmonary embolism 3 (one item of the form); family history and each
+    thrombophilia 3. Bed rest 1, confined to bed over 72 hours 2. Inflammatory bowel
+    disease, BMI over 25, acute myocardial infarction, COPD 1 each; malignancy 2.
     """
     points = Points(say)
     _CAPRINI_AGE.count(age_years, points)
@@ -87,12 +92,18 @@ def caprini(
     points.flag("Hip, pelvis or leg fracture in the last month", recent_fracture, 5)
     points.flag("Stroke in the last month", recent_stroke, 5)
     points.flag("Multiple trauma in the last month", recent_trauma, 5)
-    points.flag("Spinal cord injury with paralysis in the last month", recent_spinal_cord_injury, 5)
+    points.flag(
+        "Spinal cord injury with paralysis in the last month",
+        recent_spinal_cord_injury,
+        5,
+    )
     points.flag("Varicose veins", varicose_veins)
     points.flag("Swollen legs", swollen_legs)
     points.flag("Central venous access", central_venous_access, 2)
     points.flag(
-        "History of deep vein thrombosis or pulmonary embolism", previous_dvt or previous_pe, 3
+        "History of deep vein thrombosis or pulmonary embolism",
+        previous_dvt or previous_pe,
+        3,
     )
     points.flag("Family history of thrombosis", family_history, 3)
     points.flag("Factor V Leiden", factor_v_leiden, 3)
@@ -132,15 +143,17 @@ def wells_dvt(
 ) -> int:
     """Wells' criteria for deep vein thrombosis, -2 to 9.
 
-    One each: active cancer; bedridden over 3 days or major surgery within 12 weeks (together); calf
-    swelling over 3 cm; collateral superficial veins; entire leg swollen; tenderness along the deep
-    veins; pitting edema of that leg; paralysis, paresis or plaster of the leg; previous thrombosis.
-    Another diagnosis at least as likely -2.
+    One each: active cancer; bedridden over 3 days or major surgery within 12 weeks
+    (together); calf swelling over 3 cm; collateral superficial veins; entire leg
+    swollen; tenderness along the deep veins; pitting edema of that leg; paralysis,
+    paresis or plaster of the leg; previous thrombosis. Another diagnosis at least as
+    likely -2.
     """
     points = Points(say)
     points.flag("Active cancer", active_cancer)
     points.flag(
-        "Bedridden over 3 days or major surgery within 12 weeks", bedridden or major_surgery
+        "Bedridden over 3 days or major surgery within 12 weeks",
+        bedridden or major_surgery,
     )
     points.flag("Calf swelling over 3 cm", calf_swelling)
     points.flag("Collateral superficial veins", collateral_veins)
@@ -169,14 +182,16 @@ def wells_pe(
 ) -> float:
     """Wells' criteria for pulmonary embolism, 0 to 12.5.
 
-    Signs of deep vein thrombosis 3; embolism at least as likely as any other diagnosis 3; heart
-    rate over 100 1.5; immobilization for 3 days or surgery within 4 weeks 1.5 together; previous
-    embolism or thrombosis 1.5 together; hemoptysis 1; malignancy treated within 6 months or
-    palliative 1.
+    Signs of deep vein thrombosis 3; embolism at least as likely as any other diagnosis
+    3; heart rate over 100 1.5; immobilization for 3 days or surgery within 4 weeks 1.5
+    together; previous embolism or thrombosis 1.5 together; hemoptysis 1; malignancy
+    treated within 6 months or palliative 1.
     """
     points = Points(say)
     points.flag("Clinical signs of deep vein thrombosis", dvt_signs, 3)
-    points.flag("Pulmonary embolism as first or equally likely diagnosis", pe_most_likely, 3)
+    points.flag(
+        "Pulmonary embolism as first or equally likely diagnosis", pe_most_likely, 3
+    )
     fast = heart_rate_per_min > 100
     points.add(
         f"Heart rate {heart_rate_per_min:.6g} is {'over 100' if fast else '100 or less'}",
@@ -188,7 +203,9 @@ def wells_pe(
         1.5,
     )
     points.flag(
-        "Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt, 1.5
+        "Previous pulmonary embolism or deep vein thrombosis",
+        previous_pe or previous_dvt,
+        1.5,
     )
     points.flag("Hemoptysis", hemoptysis, 1)
     points.flag("Malignancy treated within 6 months or palliative", malignancy, 1)
@@ -211,13 +228,19 @@ def perc(
 ) -> int:
     """Pulmonary embolism rule-out criteria that are met, 0 to 8; embolism is ruled out at 0 only.
 
-    One each: age 50 or more; heart rate 100 or more; oxygen saturation under 95 %; unilateral leg
-    swelling; hemoptysis; surgery or trauma within 4 weeks; previous embolism or thrombosis
-    (together); hormone use.
+    One each: age 50 or more; heart rate 100 or more; oxygen saturation under 95 %;
+    unilateral leg swelling; hemoptysis; surgery or trauma within 4 weeks; previous
+    embolism or thrombosis (together); hormone use.
     """
     points = Points(say)
-    old, fast, low = age_years >= 50, heart_rate_per_min >= 100, oxygen_saturation_percent < 95
-    points.add(f"Age {age_years:.6g} is {'50 or more' if old else 'under 50'}", int(old))
+    old, fast, low = (
+        age_years >= 50,
+        heart_rate_per_min >= 100,
+        oxygen_saturation_percent < 95,
+    )
+    points.add(
+        f"Age {age_years:.6g} is {'50 or more' if old else 'under 50'}", int(old)
+    )
     points.add(
         f"Heart rate {heart_rate_per_min:.6g} is {'100 or more' if fast else 'under 100'}",
         int(fast),
@@ -230,7 +253,10 @@ def perc(
     points.flag("Unilateral leg swelling", leg_swelling)
     points.flag("Hemoptysis", hemoptysis)
     points.flag("Recent surgery or trauma", surgery_or_trauma)
-    points.flag("Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt)
+    points.flag(
+        "Previous pulmonary embolism or deep vein thrombosis",
+        previous_pe or previous_dvt,
+    )
     points.flag("Hormone use", hormone_use)
     return points.score
 
@@ -255,9 +281,9 @@ def has_bled(
 ) -> int:
     """HAS-BLED score, 0 to 9.
 
-    One each: (uncontrolled) hypertension; abnormal renal function; abnormal liver function; stroke;
-    major bleeding or a predisposition; labile INR; age over 65; antiplatelets or NSAIDs; 8 or more
-    alcoholic drinks a week.
+    One each: (uncontrolled) hypertension; abnormal renal function; abnormal liver
+    function; stroke; major bleeding or a predisposition; labile INR; age over 65;
+    antiplatelets or NSAIDs; 8 or more alcoholic drinks a week.
     """
     points = Points(say)
     points.flag("Hypertension", hypertension)
@@ -277,7 +303,9 @@ _GBS_HEMOGLOBIN: Final = {
     "male": Bands("Hemoglobin (male)", "g/dL", 6, (10, 3), (12, 1), (13, 0)),
     "female": Bands("Hemoglobin (female)", "g/dL", 6, (10, 1), (12, 0)),
 }
-_GBS_SYSTOLIC: Final = Bands("Systolic blood pressure", "mm Hg", 3, (90, 2), (100, 1), (110, 0))
+_GBS_SYSTOLIC: Final = Bands(
+    "Systolic blood pressure", "mm Hg", 3, (90, 2), (100, 1), (110, 0)
+)
 _GBS_HEART_RATE: Final = Bands("Heart rate", "", 0, (100, 1))
 
 
@@ -297,10 +325,11 @@ def glasgow_blatchford(
 ) -> int:
     """Glasgow-Blatchford bleeding score, 0 to 23.
 
-    BUN from 18.2 mg/dL (6.5 mmol/L of urea) 2, from 22.4 (8) 3, from 28 (10) 4, from 70 (25) 6.
-    Hemoglobin in men 12 to under 13 g/dL 1, 10 to under 12 3, under 10 6; in women 10 to under 12
-    1, under 10 6. Systolic pressure 100 to 109 mm Hg 1, 90 to 99 2, under 90 3. Heart rate 100 or
-    more 1; melena 1; syncope, hepatic disease, cardiac failure 2 each.
+    BUN from 18.2 mg/dL (6.5 mmol/L of urea) 2, from 22.4 (8) 3, from 28 (10) 4, from 70
+    (25) 6. Hemoglobin in men 12 to under 13 g/dL 1, 10 to under 12 3, under 10 6; in
+    women 10 to under 12 1, under 10 6. Systolic pressure 100 to 109 mm Hg 1, 90 to 99
+    2, under 90 3. Heart rate 100 or more 1; melena 1; syncope, hepatic disease, cardiac
+    failure 2 each.
     """
     points = Points(say)
     _GBS_BUN.count(bun_mg_dl, points)

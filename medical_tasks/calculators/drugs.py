@@ -52,8 +52,12 @@ FACTORS: Final[Mapping[Opioid, tuple[float, str]]] = MappingProxyType(
 
 _PATCH: Final = "FentANYL patch"
 _TIMES: Final = Measure(unit="per day", low=0, high=100)
-_MG: Final = Measure(unit="mg", low=0, high=1_000_000, usual=(0.1, 3000), accepts=("µg", "g"))
-_MICROGRAM: Final = Measure(unit="µg", low=0, high=1_000_000, usual=(5, 10_000), accepts=("mg",))
+_MG: Final = Measure(
+    unit="mg", low=0, high=1_000_000, usual=(0.1, 3000), accepts=("µg", "g")
+)
+_MICROGRAM: Final = Measure(
+    unit="µg", low=0, high=1_000_000, usual=(5, 10_000), accepts=("mg",)
+)
 _RATE: Final = Measure(unit="µg/h", low=0, high=10_000, accepts=("mcg/hr",))
 
 
@@ -62,8 +66,8 @@ class OpioidDose(NamedTuple):
 
     Attributes:
         drug: name as in the dataset.
-        amount: a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or
-            mg when `by_mass`.
+        amount: a single dose in the drug's unit of `FACTORS`; for a patch the rate in
+            µg/h, or mg when `by_mass`.
         per_day: doses a day; None for a patch that is given by its rate.
         by_mass: whether a patch is stated in mg, which has no published factor.
     """
@@ -108,7 +112,9 @@ def _inputs() -> tuple[Input, ...]:
         dose: Any = {"parameter": parameter, "name": name, **not_taken}
         dose |= {"aliases": () if drug in ("FentaNYL buccal", _PATCH) else (drug,)}
         measure = _MICROGRAM if unit == "µg" else _MG
-        inputs.append(_PatchInput(**dose) if drug == _PATCH else Quantity(**dose, measure=measure))
+        inputs.append(
+            _PatchInput(**dose) if drug == _PATCH else Quantity(**dose, measure=measure)
+        )
         inputs.append(
             Quantity(
                 parameter=f"{parameter}_per_day",
@@ -159,12 +165,14 @@ def morphine_milligram_equivalents(
 ) -> float:
     """Morphine milligram equivalents a day: the sum of dose · doses a day · factor over all opioids.
 
-    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
-    tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
+    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7,
+    morphine 1, oxycodone 1.5, oxymorphone 3, tapentadol 0.4, tramadol 0.2,
+    buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each
+    µg/h.
     """
-    # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0
-    # data, no clinical rule); else it is
-    # refused. This is no part of the rule that the docstring shows to a model with an open book.
+    # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of
+    # the v1.0 data, no clinical rule); else it is refused. This is no part of the rule
+    # that the docstring shows to a model with an open book.
     if not doses:
         raise CalculatorInputError(
             "missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per "
@@ -237,7 +245,8 @@ _ONE_ROUTE: Final = (
     "Triamcinolone IV",
 )
 _WORDS: Final = MappingProxyType(
-    {name: name for name in EQUIVALENT_MG} | {name.rsplit(" ", 1)[0]: name for name in _ONE_ROUTE}
+    {name: name for name in EQUIVALENT_MG}
+    | {name.rsplit(" ", 1)[0]: name for name in _ONE_ROUTE}
 )
 _BY_FOLD: Final = MappingProxyType({fold(word): name for word, name in _WORDS.items()})
 _DOSE: Final = Measure(unit="mg", low=0, high=1_000_000, accepts=("g", "µg", "kg"))
@@ -263,7 +272,9 @@ class _SteroidDoseInput(Input):
             drug, *rest = raw
             dose = rest[0] if len(rest) == 1 else rest
         else:
-            raise CalculatorInputError(f"{self.name}: expected {self.expects}; got {raw!r}")
+            raise CalculatorInputError(
+                f"{self.name}: expected {self.expects}; got {raw!r}"
+            )
         steroid = _BY_FOLD.get(fold(str(drug)))
         if steroid is None:
             raise CalculatorInputError(
@@ -292,12 +303,21 @@ def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:
     source="Meikle AW, Tyler FH. Am J Med 1977;63:200-207 (equivalent glucocorticoid doses).",
     inputs=(
         _SteroidDoseInput(parameter="source", name="input steroid", aliases=("from",)),
-        Choice(parameter="target_steroid", name="target steroid", aliases=("to",), words=_WORDS),
+        Choice(
+            parameter="target_steroid",
+            name="target steroid",
+            aliases=("to",),
+            words=_WORDS,
+        ),
     ),
     adapt=_steroid_doses,
 )
 def steroid_conversion(
-    *, source_steroid: Steroid, source_dose_mg: float, target_steroid: Steroid, say: Say = quiet
+    *,
+    source_steroid: Steroid,
+    source_dose_mg: float,
+    target_steroid: Steroid,
+    say: Say = quiet,
 ) -> float:
     """Equivalent dose in mg: dose · equivalent(target) / equivalent(source).
 
@@ -306,7 +326,9 @@ def steroid_conversion(
     """
     source, target = EQUIVALENT_MG[source_steroid], EQUIVALENT_MG[target_steroid]
     dose = source_dose_mg * target / source
-    say(f"Equal effect: {source:g} mg of {source_steroid} and {target:g} mg of {target_steroid}.")
+    say(
+        f"Equal effect: {source:g} mg of {source_steroid} and {target:g} mg of {target_steroid}."
+    )
     say(
         f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of "
         f"{target_steroid}."

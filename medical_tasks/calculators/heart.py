@@ -30,8 +30,9 @@ def revised_cardiac_risk_index(
 ) -> int:
     """Revised cardiac risk index, 0 to 6.
 
-    One each: elevated-risk surgery; ischemic heart disease; heart failure; cerebrovascular disease;
-    insulin before the operation; creatinine over 2.0 mg/dL (`None`: not measured, no point).
+    One each: elevated-risk surgery; ischemic heart disease; heart failure;
+    cerebrovascular disease; insulin before the operation; creatinine over 2.0 mg/dL
+    (`None`: not measured, no point).
     """
     points = Points(say)
     points.flag("Elevated-risk surgery", elevated_risk_surgery)
@@ -47,13 +48,21 @@ def revised_cardiac_risk_index(
 
 
 Suspicion: TypeAlias = Literal["slight", "moderate", "high"]
-Electrocardiogram: TypeAlias = Literal["normal", "repolarization disturbance", "ST deviation"]
-Troponin: TypeAlias = Literal["normal", "up to 3 times the limit", "over 3 times the limit"]
+Electrocardiogram: TypeAlias = Literal[
+    "normal", "repolarization disturbance", "ST deviation"
+]
+Troponin: TypeAlias = Literal[
+    "normal", "up to 3 times the limit", "over 3 times the limit"
+]
 
 _HEART_AGE: Final = Bands("Age", "", 0, (45, 1), (65, 2))
 _SUSPICION_POINTS: Final = {"slight": 0, "moderate": 1, "high": 2}
 _ECG_POINTS: Final = {"normal": 0, "repolarization disturbance": 1, "ST deviation": 2}
-_TROPONIN_POINTS: Final = {"normal": 0, "up to 3 times the limit": 1, "over 3 times the limit": 2}
+_TROPONIN_POINTS: Final = {
+    "normal": 0,
+    "up to 3 times the limit": 1,
+    "over 3 times the limit": 2,
+}
 
 
 @calculator(source="Six AJ et al. Neth Heart J 2008;16:191-196.")
@@ -75,20 +84,30 @@ def heart_score(
 ) -> int:
     """HEART score, 0 to 10.
 
-    History slightly, moderately or highly suspicious 0, 1, 2. Electrocardiogram normal 0,
-    non-specific repolarization disturbance 1, significant ST deviation 2. Age under 45 0, 45 to 64
-    1, 65 or more 2. Risk factors (hypertension, hypercholesterolemia, diabetes, obesity, smoking,
-    family history): none 0, one or two 1, three or more 2; known atherosclerotic disease, a
-    transient ischemic attack among it, 2 by itself. Troponin up to the limit 0, up to three times
-    1, more 2.
+    History slightly, moderately or highly suspicious 0, 1, 2. Electrocardiogram normal
+    0, non-specific repolarization disturbance 1, significant ST deviation 2. Age under
+    45 0, 45 to 64 1, 65 or more 2. Risk factors (hypertension, hypercholesterolemia,
+    diabetes, obesity, smoking, family history): none 0, one or two 1, three or more 2;
+    known atherosclerotic disease, a transient ischemic attack among it, 2 by itself.
+    Troponin up to the limit 0, up to three times 1, more 2.
     """
     points = Points(say)
     points.add(f"History with {suspicion} suspicion", _SUSPICION_POINTS[suspicion])
     points.add(f"Electrocardiogram {electrocardiogram}", _ECG_POINTS[electrocardiogram])
     _HEART_AGE.count(age_years, points)
-    factors = hypertension + hypercholesterolemia + diabetes + obesity + smoking + family_history
+    factors = (
+        hypertension
+        + hypercholesterolemia
+        + diabetes
+        + obesity
+        + smoking
+        + family_history
+    )
     if atherosclerotic_disease or transient_ischemic_attack:
-        points.add(f"Risk factors: atherosclerotic disease known (and {factors} of 6 factors)", 2)
+        points.add(
+            f"Risk factors: atherosclerotic disease known (and {factors} of 6 factors)",
+            2,
+        )
     elif factors >= 3:
         points.add(f"Risk factors: {factors} of 6, 3 or more", 2)
     elif factors:
@@ -115,8 +134,9 @@ def cha2ds2_vasc(
 ) -> int:
     """CHA2DS2-VASc, 0 to 9.
 
-    Age 75 or more 2, 65 to 74 1; female 1; heart failure, hypertension, diabetes and vascular
-    disease 1 each; stroke, transient ischemic attack or thromboembolism 2 together.
+    Age 75 or more 2, 65 to 74 1; female 1; heart failure, hypertension, diabetes and
+    vascular disease 1 each; stroke, transient ischemic attack or thromboembolism 2
+    together.
     """
     points = Points(say)
     if age_years >= 75:
@@ -205,10 +225,10 @@ def framingham_risk(
 ) -> float:
     """Ten-year risk of myocardial infarction or coronary death in percent: 100 · (1 − S₀^exp(L)).
 
-    L is a sum over ln(age), ln(total cholesterol), ln(HDL), ln(systolic pressure), treatment,
-    smoking, ln(age) · ln(cholesterol), ln(age) · smoking with the age capped at 70 (men) or 78
-    (women), ln(age)² for men, and a constant; S₀ is 0.9402 for men and 0.98767 for women.
-    Cholesterol in mg/dL.
+    L is a sum over ln(age), ln(total cholesterol), ln(HDL), ln(systolic pressure),
+    treatment, smoking, ln(age) · ln(cholesterol), ln(age) · smoking with the age capped
+    at 70 (men) or 78 (women), ln(age)² for men, and a constant; S₀ is 0.9402 for men
+    and 0.98767 for women. Cholesterol in mg/dL.
 
     Raises:
         CalculatorInputError: the age is 0, which has no logarithm.
@@ -264,7 +284,9 @@ def qtc_bazett(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> 
 
 
 @calculator(source="Fridericia LS. Acta Med Scand 1920;53:469-486.")
-def qtc_fridericia(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
+def qtc_fridericia(
+    *, qt_ms: float, heart_rate_per_min: float, say: Say = quiet
+) -> float:
     """QTc in ms: QT / RR^(1/3), RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)
     corrected = qt_ms / math.cbrt(rr)
@@ -273,11 +295,15 @@ def qtc_fridericia(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet)
 
 
 @calculator(source="Sagie A et al. Am J Cardiol 1992;70:797-801.")
-def qtc_framingham(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
+def qtc_framingham(
+    *, qt_ms: float, heart_rate_per_min: float, say: Say = quiet
+) -> float:
     """QTc in ms: QT + 154 · (1 − RR), RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)
     corrected = qt_ms + 154 * (1 - rr)
-    say(f"QTc = QT + 154 × (1 − RR) = {qt_ms:.6g} + 154 × (1 − {rr:.6g}) = {corrected:.6g} msec.")
+    say(
+        f"QTc = QT + 154 × (1 − RR) = {qt_ms:.6g} + 154 × (1 − {rr:.6g}) = {corrected:.6g} msec."
+    )
     return corrected
 
 
@@ -293,7 +319,9 @@ def qtc_hodges(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> 
 
 
 @calculator(source="Rautaharju PM et al. J Am Coll Cardiol 1993;22:1779-1786.")
-def qtc_rautaharju(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
+def qtc_rautaharju(
+    *, qt_ms: float, heart_rate_per_min: float, say: Say = quiet
+) -> float:
     """QTc in ms: QT · (120 + heart rate) / 180."""
     # Also in J Electrocardiol 1990;23(Suppl):111-117, as the QT index.
     corrected = qt_ms * (120 + heart_rate_per_min) / 180

@@ -11,7 +11,10 @@ from typing import Any, Final
 
 from medical_tasks.calculators.base import Convention, calculator
 from medical_tasks.calculators.inputs import Input
-from medical_tasks.calculators.intensive_care import mean_arterial_pressure, whole_coma_score
+from medical_tasks.calculators.intensive_care import (
+    mean_arterial_pressure,
+    whole_coma_score,
+)
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
@@ -56,12 +59,12 @@ def pneumonia_severity_index(
 ) -> int:
     """Pneumonia severity index in points, -10 to 285 and one more for each year of age.
 
-    Age in completed years; female -10; nursing home 10. Neoplastic disease 30, liver disease 20,
-    heart failure, cerebrovascular and renal disease 10 each. Altered mental status 20; respiratory
-    rate 30 or more 20; systolic pressure under 90 mm Hg 20; temperature under 35 or 40 °C and more
-    15; pulse 125 or more 10. Arterial pH under 7.35 30; BUN 30 mg/dL or more 20; sodium under 130
-    mmol/L 20; glucose 250 mg/dL or more 10; hematocrit under 30 % 10; PaO2 under 60 mm Hg 10;
-    pleural effusion 10.
+    Age in completed years; female -10; nursing home 10. Neoplastic disease 30, liver
+    disease 20, heart failure, cerebrovascular and renal disease 10 each. Altered mental
+    status 20; respiratory rate 30 or more 20; systolic pressure under 90 mm Hg 20;
+    temperature under 35 or 40 °C and more 15; pulse 125 or more 10. Arterial pH under
+    7.35 30; BUN 30 mg/dL or more 20; sodium under 130 mmol/L 20; glucose 250 mg/dL or
+    more 10; hematocrit under 30 % 10; PaO2 under 60 mm Hg 10; pleural effusion 10.
     """
     points = Points(say)
     points.add(f"Age {age_years:.6g} in completed years", int(age_years))
@@ -139,7 +142,9 @@ _CURB_AGE: Final = Bands("Age", "", 0, (65, 1))
             name=_BUN.name,
             aliases=_BUN.aliases,
             mass=_BUN.measure,
-            molar=Measure(unit="mmol/L", low=0.03, high=220, substance=_BUN.measure.substance),
+            molar=Measure(
+                unit="mmol/L", low=0.03, high=220, substance=_BUN.measure.substance
+            ),
         ),
         "respiratory_rate_per_min",
         "systolic_mm_hg",
@@ -161,12 +166,13 @@ def curb_65(
 ) -> int:
     """CURB-65, 0 to 5.
 
-    One each: confusion; urea over 7 mmol/L, or BUN over 19 mg/dL as it is printed for that unit
-    (give one of the two); respiratory rate 30 or more; systolic pressure under 90 or diastolic 60
-    mm Hg and less; age 65 or more.
+    One each: confusion; urea over 7 mmol/L, or BUN over 19 mg/dL as it is printed for
+    that unit (give one of the two); respiratory rate 30 or more; systolic pressure
+    under 90 or diastolic 60 mm Hg and less; age 65 or more.
 
     Raises:
-        CalculatorInputError: neither or both of `bun_mg_dl` and `urea_mmol_l` are given.
+        CalculatorInputError: neither or both of `bun_mg_dl` and `urea_mmol_l` are
+            given.
     """
     points = Points(say)
     points.flag("Confusion", confusion)
@@ -191,8 +197,8 @@ def curb_65(
     return points.score
 
 
-# Both scores give a point for a cough that is absent. What a note does not mention is absent: so is
-# the cough.
+# Both scores give a point for a cough that is absent. What a note does not mention is
+# absent: so is the cough.
 COUGH_UNMENTIONED_IS_ZERO: Final = Convention(
     name="cough-unmentioned-is-zero",
     description="an absence of cough (or coryza) that is not mentioned gives no point.",
@@ -219,9 +225,9 @@ def centor(
 ) -> int:
     """Centor score with McIsaac's age item, -1 to 5.
 
-    Age 3 to 14 1, 15 to 44 0, 45 or more -1 (under 3, where the score is not validated, 0). One
-    each: temperature over 38 °C; no cough; tender or swollen anterior cervical nodes; exudate or
-    swelling of the tonsils.
+    Age 3 to 14 1, 15 to 44 0, 45 or more -1 (under 3, where the score is not validated,
+    0). One each: temperature over 38 °C; no cough; tender or swollen anterior cervical
+    nodes; exudate or swelling of the tonsils.
     """
     points = Points(say)
     _CENTOR_AGE.count(age_years, points)
@@ -247,8 +253,8 @@ def feverpain(
 ) -> int:
     """FeverPAIN score, 0 to 5.
 
-    One each: fever in the past 24 hours; no cough or coryza; attended within 3 days of onset;
-    purulent tonsils; severely inflamed tonsils.
+    One each: fever in the past 24 hours; no cough or coryza; attended within 3 days of
+    onset; purulent tonsils; severely inflamed tonsils.
     """
     points = Points(say)
     points.flag("Fever in the past 24 hours", fever)
@@ -264,12 +270,22 @@ def feverpain(
 
 _RATIO: Final = Bands("PaO2/FiO2", "mm Hg", 2, (300, 1), (400, 0))
 _SUPPORTED_RATIO: Final = Bands(
-    "PaO2/FiO2 with respiratory support", "mm Hg", 4, (100, 3), (200, 2), (300, 1), (400, 0)
+    "PaO2/FiO2 with respiratory support",
+    "mm Hg",
+    4,
+    (100, 3),
+    (200, 2),
+    (300, 1),
+    (400, 0),
 )
-_PLATELETS: Final = Bands("Platelets", "10^9/L", 4, (20, 3), (50, 2), (100, 1), (150, 0))
+_PLATELETS: Final = Bands(
+    "Platelets", "10^9/L", 4, (20, 3), (50, 2), (100, 1), (150, 0)
+)
 _COMA: Final = Bands("Glasgow coma score", "", 4, (6, 3), (10, 2), (13, 1), (15, 0))
 _BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", 0, (1.2, 1), (2, 2), (6, 3), (12, 4))
-_SOFA_CREATININE: Final = Bands("creatinine", "mg/dL", 0, (1.2, 1), (2, 2), (3.5, 3), (5, 4))
+_SOFA_CREATININE: Final = Bands(
+    "creatinine", "mg/dL", 0, (1.2, 1), (2, 2), (3.5, 3), (5, 4)
+)
 _OUTPUT: Final = Bands("urine output", "mL/day", 4, (200, 3), (500, 0))
 
 
@@ -311,11 +327,15 @@ def sofa(
         CalculatorInputError: the coma score is not whole.
     """
     points = Points(say)
-    # One product and one quotient, cleared of binary noise: 84.3 mm Hg at 28.1 % is a ratio of 300,
-    # not 299.99...
+    # One product and one quotient, cleared of binary noise: 84.3 mm Hg at 28.1 % is a
+    # ratio of 300, not 299.99...
     ratio = round(pao2_mm_hg * 100 / fio2_percent, 9)
-    say(f"PaO2/FiO2 = {pao2_mm_hg:.6g} mm Hg / {fio2_percent / 100:.6g} = {ratio:.6g} mm Hg.")
-    (_SUPPORTED_RATIO if mechanical_ventilation or cpap else _RATIO).count(ratio, points)
+    say(
+        f"PaO2/FiO2 = {pao2_mm_hg:.6g} mm Hg / {fio2_percent / 100:.6g} = {ratio:.6g} mm Hg."
+    )
+    (_SUPPORTED_RATIO if mechanical_ventilation or cpap else _RATIO).count(
+        ratio, points
+    )
     _PLATELETS.count(platelets_10e9_l, points)
     _COMA.count(whole_coma_score(glasgow_coma_score), points)
     _BILIRUBIN.count(bilirubin_mg_dl, points)
@@ -340,7 +360,9 @@ def sofa(
         else _SOFA_CREATININE.find(creatinine_mg_dl)
     )
     by_urine, urine = (
-        (0, "urine output not given") if urine_ml_day is None else _OUTPUT.find(urine_ml_day)
+        (0, "urine output not given")
+        if urine_ml_day is None
+        else _OUTPUT.find(urine_ml_day)
     )
     points.add(
         f"Kidney, the worse of {creatinine} ({by_creatinine}) and {urine} ({by_urine})",
@@ -372,7 +394,8 @@ def _count_circulation(
         points.add(f"{doses}, dopamine up to 5 or any dobutamine", 2)
     elif pressure is None:
         points.add(
-            f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension)
+            f"{doses}, hypotension {'present' if hypotension else 'absent'}",
+            int(hypotension),
         )
     elif pressure < 70:
         points.add(f"{doses}, MAP {pressure:.6g} mm Hg is under 70", 1)
@@ -398,20 +421,26 @@ def sirs(
 ) -> int:
     """Criteria of the systemic inflammatory response syndrome that are met, 0 to 4.
 
-    One each: temperature over 38 or under 36 °C; heart rate over 90; respiratory rate over 20 or
-    PaCO2 under 32 mm Hg (`None`: not measured, not met); white cells over 12 or under 4 10^9/L. The
-    immature forms of the original's fourth criterion are not among the dataset's inputs.
+    One each: temperature over 38 or under 36 °C; heart rate over 90; respiratory rate
+    over 20 or PaCO2 under 32 mm Hg (`None`: not measured, not met); white cells over 12
+    or under 4 10^9/L. The immature forms of the original's fourth criterion are not
+    among the dataset's inputs.
     """
     points = Points(say)
     _SIRS_TEMPERATURE.count(temperature_c, points)
     _SIRS_HEART_RATE.count(heart_rate_per_min, points)
-    rate = "not given" if respiratory_rate_per_min is None else f"{respiratory_rate_per_min:.6g}"
+    rate = (
+        "not given"
+        if respiratory_rate_per_min is None
+        else f"{respiratory_rate_per_min:.6g}"
+    )
     gas = "not given" if paco2_mm_hg is None else f"{paco2_mm_hg:.6g} mm Hg"
     fast = respiratory_rate_per_min is not None and respiratory_rate_per_min > 20
     low = paco2_mm_hg is not None and paco2_mm_hg < 32
     met = "met" if fast or low else "not met"
     points.add(
-        f"Respiratory rate over 20 ({rate}) or PaCO2 under 32 mm Hg ({gas}) {met}", int(fast or low)
+        f"Respiratory rate over 20 ({rate}) or PaCO2 under 32 mm Hg ({gas}) {met}",
+        int(fast or low),
     )
     _SIRS_WHITE_CELLS.count(white_cells_10e9_l, points)
     return points.score

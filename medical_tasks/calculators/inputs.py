@@ -1,9 +1,9 @@
 """How an input of a calculator is found among a patient's entities and read into a keyword argument.
 
-Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the
-function's parameter, says the line that shows it, and raises `CalculatorInputError` when it cannot.
-`fold` makes one key of the many spellings of a name, so that `FiO₂`, `FiO2` and `fio2` are the same
-input.
+Each kind of input has `read(raw, say)`: it turns what stands in the data into the value
+of the function's parameter, says the line that shows it, and raises
+`CalculatorInputError` when it cannot. `fold` makes one key of the many spellings of a
+name, so that `FiO₂`, `FiO2` and `fio2` are the same input.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Input:
     """One input: where it comes from and which parameter it feeds.
 
     Attributes:
-        parameter: keyword of the calculator's function, with the unit at its end where there is
-            one.
+        parameter: keyword of the calculator's function, with the unit at its end where
+            there is one.
         name: the dataset's name for it, used in steps and messages.
         aliases: further names; case, spacing, punctuation and subscripts never matter.
         absent: value taken when it is not given, or `REQUIRED`.
         absent_text: what that value means, for the steps; the value itself when empty.
-        silent: whether a missing value is no assumption and needs no step (a drug that is not
-            taken).
+        silent: whether a missing value is no assumption and needs no step (a drug that
+            is not taken).
     """
 
     parameter: str
@@ -60,7 +60,9 @@ class Input:
         elif self.absent is None:
             line = f"{self.name}: not given{', ' + self.absent_text if self.absent_text else ''}."
         else:
-            line = f"{self.name}: not given, taken as {self.absent_text or self.absent}."
+            line = (
+                f"{self.name}: not given, taken as {self.absent_text or self.absent}."
+            )
         object.__setattr__(self, "absent_line", line)
 
     def absent_step(self, value: object) -> str:
@@ -89,7 +91,8 @@ class Input:
     def key(self) -> str:
         """What a person types.
 
-        The dataset's name or the first alias that is short and plain, else the parameter.
+        The dataset's name or the first alias that is short and plain, else the
+        parameter.
         """
         for name in (self.name, *self.aliases[:1]):
             letters = name.replace(" ", "")
@@ -102,8 +105,8 @@ class Input:
 class Quantity(Input):
     """A measured value.
 
-    `rival` is the same measure by another factor between units, where laboratories do not agree on
-    one.
+    `rival` is the same measure by another factor between units, where laboratories do
+    not agree on one.
     """
 
     measure: Measure
@@ -137,7 +140,8 @@ class Flag(Input):
 
     Not mentioned is taken as absent unless `absent` says otherwise.
 
-    `yes` and `no` are further words (folded), such as a severity that presupposes the finding.
+    `yes` and `no` are further words (folded), such as a severity that presupposes the
+    finding.
     """
 
     absent: object = False
@@ -163,7 +167,9 @@ class Flag(Input):
                 return True
             if word in _NO or word in self.no:
                 return False
-        raise CalculatorInputError(f"{self.name}: expected yes or no (True or False), got {raw!r}")
+        raise CalculatorInputError(
+            f"{self.name}: expected yes or no (True or False), got {raw!r}"
+        )
 
     @property
     def expects(self) -> str:
@@ -179,7 +185,9 @@ class Choice(Input):
     """
 
     words: Mapping[str, object]
-    _folded: Mapping[str, tuple[object, str]] = field(init=False, repr=False, compare=False)
+    _folded: Mapping[str, tuple[object, str]] = field(
+        init=False, repr=False, compare=False
+    )
     labels: Mapping[object, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -200,7 +208,9 @@ class Choice(Input):
             word = str(raw)
             found = self._folded.get(word) or self._folded.get(fold(word))
         if found is None:
-            raise CalculatorInputError(f"{self.name}: expected one of {self.expects}; got {raw!r}")
+            raise CalculatorInputError(
+                f"{self.name}: expected one of {self.expects}; got {raw!r}"
+            )
         say(found[1])
         return found[0]
 
@@ -210,7 +220,9 @@ class Choice(Input):
         return ", ".join(repr(word) for word in self.labels.values())
 
 
-_DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_DATE: Final = re.compile(
+    r"(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII
+)
 _YEARS: Final = range(1900, 2201)
 
 
@@ -222,16 +234,16 @@ class Day(Input):
         """The date."""
         day = _day(raw)
         if day is None or day.year not in _YEARS:
-            raise CalculatorInputError(f"{self.name}: expected {self.expects}, got {raw!r}")
+            raise CalculatorInputError(
+                f"{self.name}: expected {self.expects}, got {raw!r}"
+            )
         say(f"{self.name}: {day:%m/%d/%Y}.")
         return day
 
     @property
     def expects(self) -> str:
         """The accepted forms."""
-        return (
-            f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
-        )
+        return f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
 
 
 def _day(raw: object) -> datetime.date | None:
@@ -250,9 +262,13 @@ def _day(raw: object) -> datetime.date | None:
         return None
 
 
-# Misspellings that stand in the published data files; values and names with them must still be
-# found.
-_SPELLING = (("faliure", "failure"), ("continous", "continuous"), ("mentinoed", "mentioned"))
+# Misspellings that stand in the published data files; values and names with them must
+# still be found.
+_SPELLING = (
+    ("faliure", "failure"),
+    ("continous", "continuous"),
+    ("mentinoed", "mentioned"),
+)
 
 MISSING_WORDS = frozenset(
     {
@@ -289,7 +305,7 @@ def is_missing(raw: object) -> bool:
 
     None, an empty text, "Not mentioned" and the like.
 
-    The word "None" is not among them: it is a class of its own in several scores (no liver disease,
-    no surgery).
+    The word "None" is not among them: it is a class of its own in several scores (no
+    liver disease, no surgery).
     """
     return raw is None or (isinstance(raw, str) and fold(raw) in MISSING_WORDS)

@@ -36,19 +36,26 @@ def glasgow_coma_score(
 ) -> int:
     """Glasgow coma score, 3 to 15: eye 1 to 4, verbal 1 to 5, motor 1 to 6.
 
-    Eye: none 1, to pain 2, to command 3, spontaneous 4. Verbal: none 1, sounds 2, words 3, confused
-    4, oriented 5. Motor: none 1, extension 2, flexion 3, withdrawal 4, localizes 5, obeys 6. `None`
-    is a part that could not be tested: the others are then reported one by one, and a total is not
-    given.
+    Eye: none 1, to pain 2, to command 3, spontaneous 4. Verbal: none 1, sounds 2, words
+    3, confused 4, oriented 5. Motor: none 1, extension 2, flexion 3, withdrawal 4,
+    localizes 5, obeys 6. `None` is a part that could not be tested: the others are then
+    reported one by one, and a total is not given.
 
     Raises:
         CalculatorInputError: a part could not be tested, or is outside its range.
     """
-    parts = (("eye", eye_response, 4), ("verbal", verbal_response, 5), ("motor", motor_response, 6))
+    parts = (
+        ("eye", eye_response, 4),
+        ("verbal", verbal_response, 5),
+        ("motor", motor_response, 6),
+    )
     untested = [part for part, value, _ in parts if value is None]
     if untested:
         tested = (
-            ", ".join(f"{part} {value}" for part, value, _ in parts if value is not None) or "none"
+            ", ".join(
+                f"{part} {value}" for part, value, _ in parts if value is not None
+            )
+            or "none"
         )
         raise CalculatorInputError(
             f"Best {' and '.join(untested)} response: a total needs all three parts; got 'not "
@@ -83,10 +90,26 @@ Admission: TypeAlias = Literal["nonoperative", "elective", "emergency"]
 
 
 _TEMPERATURE: Final = Bands(
-    "Temperature", "°C", 4, (30, 3), (32, 2), (34, 1), (36, 0), (38.5, 1), (39, 3), (41, 4)
+    "Temperature",
+    "°C",
+    4,
+    (30, 3),
+    (32, 2),
+    (34, 1),
+    (36, 0),
+    (38.5, 1),
+    (39, 3),
+    (41, 4),
 )
 _PRESSURE: Final = Bands(
-    "MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4)
+    "MAP",
+    "mm Hg",
+    4,
+    (">", 49, 2),
+    (">", 69, 0),
+    (">", 109, 2),
+    (">", 129, 3),
+    (">", 159, 4),
 )
 _HEART_RATE: Final = Bands(
     "Heart rate", "", 4, (40, 3), (55, 2), (70, 0), (110, 2), (140, 3), (180, 4)
@@ -94,20 +117,34 @@ _HEART_RATE: Final = Bands(
 _RESPIRATION: Final = Bands(
     "Respiratory rate", "", 4, (6, 2), (10, 1), (12, 0), (25, 1), (35, 3), (50, 4)
 )
-# The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the milder class
-# holds until the
-# printed bound of the worse one is reached.
+# The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the
+# milder class holds until the printed bound of the worse one is reached.
 _GRADIENT: Final = Bands("A-a gradient", "mm Hg", 0, (200, 2), (350, 3), (">", 499, 4))
 _OXYGEN: Final = Bands("PaO2", "mm Hg", 4, (55, 3), (">", 60, 1), (">", 70, 0))
-_ACIDITY: Final = Bands("pH", "", 4, (7.15, 3), (7.25, 2), (7.33, 0), (7.5, 1), (7.6, 3), (7.7, 4))
+_ACIDITY: Final = Bands(
+    "pH", "", 4, (7.15, 3), (7.25, 2), (7.33, 0), (7.5, 1), (7.6, 3), (7.7, 4)
+)
 _SODIUM: Final = Bands(
-    "Sodium", "mmol/L", 4, (111, 3), (120, 2), (130, 0), (150, 1), (155, 2), (160, 3), (180, 4)
+    "Sodium",
+    "mmol/L",
+    4,
+    (111, 3),
+    (120, 2),
+    (130, 0),
+    (150, 1),
+    (155, 2),
+    (160, 3),
+    (180, 4),
 )
 _POTASSIUM: Final = Bands(
     "Potassium", "mmol/L", 4, (2.5, 2), (3, 1), (3.5, 0), (5.5, 1), (6, 3), (7, 4)
 )
-_CREATININE: Final = Bands("Creatinine", "mg/dL", 2, (0.6, 0), (1.5, 2), (2, 3), (3.5, 4))
-_HEMATOCRIT: Final = Bands("Hematocrit", "%", 4, (20, 2), (30, 0), (46, 1), (50, 2), (60, 4))
+_CREATININE: Final = Bands(
+    "Creatinine", "mg/dL", 2, (0.6, 0), (1.5, 2), (2, 3), (3.5, 4)
+)
+_HEMATOCRIT: Final = Bands(
+    "Hematocrit", "%", 4, (20, 2), (30, 0), (46, 1), (50, 2), (60, 4)
+)
 _WHITE_CELLS: Final = Bands(
     "White blood cells", "10^9/L", 4, (1, 2), (3, 0), (15, 1), (20, 2), (40, 4)
 )
@@ -160,12 +197,13 @@ def apache_ii(
     - severe organ insufficiency or immunocompromise: 5 without an operation or after an emergency operation, 2 after an
       elective one
 
-    Args not told by their names: `chronic_renal_failure` alone does not double the points for
-    creatinine; `aa_gradient_mm_hg` and `pao2_mm_hg` are needed in their own range of FiO2 only.
+    Args not told by their names: `chronic_renal_failure` alone does not double the
+    points for creatinine; `aa_gradient_mm_hg` and `pao2_mm_hg` are needed in their own
+    range of FiO2 only.
 
     Raises:
-        CalculatorInputError: the oxygen value for this FiO2 is missing, or the coma score is not
-            whole.
+        CalculatorInputError: the oxygen value for this FiO2 is missing, or the coma
+            score is not whole.
     """
     points = Points(say)
     _TEMPERATURE.count(temperature_c, points)
@@ -177,7 +215,8 @@ def apache_ii(
     _RESPIRATION.count(respiratory_rate_per_min, points)
     if fio2_percent >= 50:
         _GRADIENT.count(
-            _needed(aa_gradient_mm_hg, "A-a gradient", "50 % or more", fio2_percent), points
+            _needed(aa_gradient_mm_hg, "A-a gradient", "50 % or more", fio2_percent),
+            points,
         )
     else:
         _OXYGEN.count(_needed(pao2_mm_hg, "PaO2", "under 50 %", fio2_percent), points)

@@ -21,7 +21,9 @@ from medical_tasks.calculators.units import CalculatorInputError
 @calculator(
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
     valid_when={
-        "height_cm": lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2
+        "height_cm": lambda values: (
+            values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2
+        )
     },
 )
 def creatinine_clearance(
@@ -35,22 +37,26 @@ def creatinine_clearance(
 ) -> float:
     """Creatinine clearance in mL/min: (140 − age) · W / (72 · Scr), times 0.85 for women.
 
-    W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under 25 the
-    smaller of ideal and actual weight; 25 and more the adjusted weight.
+    W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under
+    25 the smaller of ideal and actual weight; 25 and more the adjusted weight.
     """
     index = body_mass_index(weight_kg=weight_kg, height_cm=height_cm, say=say)
     if index < 18.5:
         weight = weight_kg
         say(f"BMI under 18.5, underweight: the actual weight counts, {weight:.6g} kg.")
     elif index < 25:
-        weight = min(ideal_body_weight(sex=sex, height_cm=height_cm, say=say), weight_kg)
+        weight = min(
+            ideal_body_weight(sex=sex, height_cm=height_cm, say=say), weight_kg
+        )
         say(
             "BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, "
             f"{weight:.6g} kg."
         )
     else:
         say("BMI 25 or more, overweight: the adjusted weight counts.")
-        weight = adjusted_body_weight(sex=sex, weight_kg=weight_kg, height_cm=height_cm, say=say)
+        weight = adjusted_body_weight(
+            sex=sex, weight_kg=weight_kg, height_cm=height_cm, say=say
+        )
     factor = 1.0 if sex == "male" else 0.85
     clearance = (140 - age_years) * weight * factor / (72 * creatinine_mg_dl)
     say(
@@ -62,20 +68,26 @@ def creatinine_clearance(
 
 
 @calculator(source="Inker LA et al. N Engl J Med 2021;385:1737-1749.")
-def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
+def ckd_epi_2021(
+    *, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet
+) -> float:
     """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
 
-    142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ 0.7 and α
-    −0.241 for women, κ 0.9 and α −0.302 for men.
+    142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ
+    0.7 and α −0.241 for women, κ 0.9 and α −0.302 for men.
     """
-    kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
+    kappa, alpha, factor = (
+        (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
+    )
     exponent = alpha if creatinine_mg_dl <= kappa else -1.2
     say(
         f"{sex.capitalize()} with creatinine {creatinine_mg_dl:.6g} "
         f"{'at most' if exponent == alpha else 'above'} {kappa} mg/dL: κ = {kappa}, exponent "
         f"{exponent}, sex factor {factor:g}."
     )
-    rate: float = 142 * (creatinine_mg_dl / kappa) ** exponent * 0.9938**age_years * factor
+    rate: float = (
+        142 * (creatinine_mg_dl / kappa) ** exponent * 0.9938**age_years * factor
+    )
     say(
         "eGFR = 142 × (creatinine / κ)^exponent × 0.9938^age × sex factor = 142 × "
         f"({creatinine_mg_dl:.6g} / {kappa})^{exponent} × 0.9938^{age_years:.6g} × {factor:g} = "
@@ -92,12 +104,16 @@ class _Race(Input):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "absent_line", f"{self.name}: not given, no race factor.")
+        object.__setattr__(
+            self, "absent_line", f"{self.name}: not given, no race factor."
+        )
 
     def read(self, raw: object, say: Say) -> bool:
         """Whether the race factor applies."""
         if isinstance(raw, bool) or not isinstance(raw, str):
-            raise CalculatorInputError(f"{self.name}: expected {self.expects}, got {raw!r}")
+            raise CalculatorInputError(
+                f"{self.name}: expected {self.expects}, got {raw!r}"
+            )
         black = fold(raw) in {"black", "africanamerican", "blackorafricanamerican"}
         say(f"{self.name}: {raw}, {'the' if black else 'no'} race factor applies.")
         return black
@@ -113,11 +129,17 @@ class _Race(Input):
     inputs=(_Race(parameter="black", name="Race", aliases=("ethnicity",)),),
 )
 def mdrd_gfr(
-    *, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet
+    *,
+    sex: Sex,
+    age_years: float,
+    creatinine_mg_dl: float,
+    black: bool,
+    say: Say = quiet,
 ) -> float:
     """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
 
-    The race factor belongs to the published equation; NKF and ASN advise against it since 2021.
+    The race factor belongs to the published equation; NKF and ASN advise against it
+    since 2021.
 
     Raises:
         CalculatorInputError: the age is 0, for which the equation has no value.
@@ -151,7 +173,9 @@ def fractional_excretion_of_sodium(
 ) -> float:
     """Fractional excretion of sodium in percent: 100 · (UNa · PCr) / (PNa · UCr)."""
     percent = (
-        100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
+        100
+        * (urine_sodium_mmol_l * creatinine_mg_dl)
+        / (sodium_mmol_l * urine_creatinine_mg_dl)
     )
     say(
         "FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × "
@@ -163,7 +187,12 @@ def fractional_excretion_of_sodium(
 
 @calculator(source="Sterling RK et al. Hepatology 2006;43:1317-1325.")
 def fib_4(
-    *, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet
+    *,
+    age_years: float,
+    ast_u_l: float,
+    alt_u_l: float,
+    platelets_10e9_l: float,
+    say: Say = quiet,
 ) -> float:
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
@@ -189,11 +218,12 @@ def meld_na(
 ) -> float:
     """MELD with sodium, 6 to 40.
 
-    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and as 4.0 with
-    dialysis twice or 24 hours of continuous hemodialysis in the past week; sodium is kept within
-    125 and 137. MELD(i) is 0.957 · ln Cr + 0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded
-    to one decimal and multiplied by 10. When it is above 11, 1.32 · (137 − Na) − 0.033 · MELD(i) ·
-    (137 − Na) is added. The result is rounded and at most 40.
+    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and
+    as 4.0 with dialysis twice or 24 hours of continuous hemodialysis in the past week;
+    sodium is kept within 125 and 137. MELD(i) is 0.957 · ln Cr + 0.378 · ln bilirubin +
+    1.120 · ln INR + 0.643, rounded to one decimal and multiplied by 10. When it is
+    above 11, 1.32 · (137 − Na) − 0.033 · MELD(i) · (137 − Na) is added. The result is
+    rounded and at most 40.
     """
     if dialysis_twice or continuous_hemodialysis:
         creatinine = 4.0
@@ -208,7 +238,10 @@ def meld_na(
         f"more), INR {ratio:.6g} (1 or more), sodium {sodium:.6g} (125 to 137)."
     )
     exact = (
-        0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
+        0.957 * math.log(creatinine)
+        + 0.378 * math.log(bilirubin)
+        + 1.120 * math.log(ratio)
+        + 0.643
     )
     initial = round(
         exact * 10
@@ -263,5 +296,7 @@ def child_pugh(
     _ALBUMIN.count(albumin_g_dl, points)
     _INR.count(inr, points)
     points.add(f"Ascites {ascites}", _ASCITES_POINTS[ascites])
-    points.add(f"Encephalopathy {encephalopathy}", _ENCEPHALOPATHY_POINTS[encephalopathy])
+    points.add(
+        f"Encephalopathy {encephalopathy}", _ENCEPHALOPATHY_POINTS[encephalopathy]
+    )
     return points.score

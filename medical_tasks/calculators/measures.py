@@ -31,15 +31,16 @@ class Measure:
 
     Attributes:
         unit: the unit of the function's parameter; "" for a pure number.
-        low: smallest value accepted, in `unit`. Limits are those of the possible, not of the
-            normal.
+        low: smallest value accepted, in `unit`. Limits are those of the possible, not
+            of the normal.
         high: largest value accepted, in `unit`.
         accepts: other units to name in messages; every spelling and prefix is read.
         substance: what is measured, when mass and molar units may both occur.
         spellings: those that mean another unit here alone (folded).
         per_volume: whether a bare volume unit means a count per that volume (`µL` for a
             platelet count).
-        compound: whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`).
+        compound: whether values may be sums of parts (`5 ft 10 in`, `3 years 2
+            months`).
     """
 
     unit: str
@@ -48,9 +49,8 @@ class Measure:
     accepts: tuple[str, ...] = ()
     substance: Substance | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
-    # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another
-    # accepted unit makes it usual, or
-    # when it did not come in `unit` itself.
+    # What hospitals see, in `unit`. A value outside it was given with a wrong unit when
+    # another accepted unit makes it usual, or when it did not come in `unit` itself.
     usual: tuple[float, float] | None = None
     per_volume: bool = False
     compound: bool = False
@@ -71,12 +71,19 @@ class Measure:
         try:
             if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
                 number, unit = raw
-                if (type(number) is float or type(number) is int) and type(unit) is str and unit:
+                if (
+                    (type(number) is float or type(number) is int)
+                    and type(unit) is str
+                    and unit
+                ):
                     way = self._ways.get(unit, _UNSEEN)
                     if way is _UNSEEN:
                         way = self._learn(unit, name)
                     if way is None:
-                        value, line = float(number), f"{name} = {number:.10g} {self.unit}."
+                        value, line = (
+                            float(number),
+                            f"{name} = {number:.10g} {self.unit}.",
+                        )
                     else:
                         value = _converted(way, number)
                         line = f"{name} = {number:.10g} {unit}{way.text} = {value:.6g} {self.unit}."
@@ -119,7 +126,9 @@ class Measure:
                 f"{self.accepted[0]!r}]; accepted: {', '.join(self.accepted)}; got {raw!r}"
             )
         if len(parts) > 1 and not self.compound:
-            raise CalculatorInputError(f"{name}: expected one number with one unit, got {raw!r}")
+            raise CalculatorInputError(
+                f"{name}: expected one number with one unit, got {raw!r}"
+            )
         if len(parts) == 1:
             number, unit = parts[0]
             if unit is not None:
@@ -130,7 +139,8 @@ class Measure:
         else:
             ways = [(number, self._learn(unit or "", name)) for number, unit in parts]
             value = math.fsum(
-                number if way is None else _converted(way, number) for number, way in ways
+                number if way is None else _converted(way, number)
+                for number, way in ways
             )
             written = " + ".join(f"{number:.10g} {unit}" for number, unit in parts)
             line = f"{name} = {written} = {value:.6g} {self.unit}."

@@ -66,19 +66,25 @@ def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -
     return area
 
 
-@calculator(source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight.")
+@calculator(
+    source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight."
+)
 def target_weight(*, bmi_kg_m2: float, height_cm: float, say: Say = quiet) -> float:
     """Weight in kg at which a person of this height has the wanted BMI: BMI · height²."""
     metres = height_cm / 100
     weight = bmi_kg_m2 * metres * metres
-    say(f"Weight = BMI × height² = {bmi_kg_m2:.6g} kg/m^2 × ({metres:.6g} m)² = {weight:.6g} kg.")
+    say(
+        f"Weight = BMI × height² = {bmi_kg_m2:.6g} kg/m^2 × ({metres:.6g} m)² = {weight:.6g} kg."
+    )
     return weight
 
 
 _LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 1945)
 
 
-@calculator(source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).")
+@calculator(
+    source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017)."
+)
 def due_date(
     *, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet
 ) -> datetime.date:
@@ -101,7 +107,9 @@ def _whole(days: float) -> int:
 @calculator(
     source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017)."
 )
-def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> datetime.date:
+def conception_date(
+    *, last_menstrual_date: datetime.date, say: Say = quiet
+) -> datetime.date:
     """Date of conception: last menstrual date + 14 days.
 
     The rule is that of a 28-day cycle; a stated cycle length does not enter it.
@@ -111,15 +119,17 @@ def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> 
     return day
 
 
-@calculator(source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).")
+@calculator(
+    source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017)."
+)
 def gestational_age(
     *, current_date: datetime.date, last_menstrual_date: datetime.date, say: Say = quiet
 ) -> tuple[int, int]:
     """Gestational age as (weeks, days) since the last menstrual date.
 
     Raises:
-        CalculatorInputError: the current date is before the last menstrual date, or later than any
-            pregnancy lasts.
+        CalculatorInputError: the current date is before the last menstrual date, or
+            later than any pregnancy lasts.
     """
     days = (current_date - last_menstrual_date).days
     if not 0 <= days <= _LONGEST_PREGNANCY_DAYS:
@@ -137,11 +147,17 @@ def gestational_age(
 
 
 LiverDisease: TypeAlias = Literal["none", "mild", "moderate to severe"]
-Diabetes: TypeAlias = Literal["none or diet-controlled", "uncomplicated", "end-organ damage"]
+Diabetes: TypeAlias = Literal[
+    "none or diet-controlled", "uncomplicated", "end-organ damage"
+]
 Tumor: TypeAlias = Literal["none", "localized", "metastatic"]
 
 _LIVER_POINTS: Final = {"none": 0, "mild": 1, "moderate to severe": 3}
-_DIABETES_POINTS: Final = {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
+_DIABETES_POINTS: Final = {
+    "none or diet-controlled": 0,
+    "uncomplicated": 1,
+    "end-organ damage": 2,
+}
 _TUMOR_POINTS: Final = {"none": 0, "localized": 2, "metastatic": 6}
 _AGE: Final = Bands("Age", "", 0, (50, 1), (60, 2), (70, 3), (80, 4))
 
@@ -173,12 +189,13 @@ def charlson(
 ) -> int:
     """Charlson comorbidity index with its age points, 0 to 37.
 
-    Age 50 to 59 1, 60 to 69 2, 70 to 79 3, 80 or more 4. One each: myocardial infarction, heart
-    failure, peripheral vascular disease, cerebrovascular accident or transient ischemic attack
-    (together), dementia, chronic pulmonary disease, connective tissue disease, peptic ulcer. Liver
-    disease mild 1, moderate to severe 3. Diabetes uncomplicated 1, with end-organ damage 2. Two
-    each: hemiplegia, moderate to severe kidney disease, leukemia, lymphoma. Solid tumor localized
-    2, metastatic 6. AIDS 6.
+    Age 50 to 59 1, 60 to 69 2, 70 to 79 3, 80 or more 4. One each: myocardial
+    infarction, heart failure, peripheral vascular disease, cerebrovascular accident or
+    transient ischemic attack (together), dementia, chronic pulmonary disease,
+    connective tissue disease, peptic ulcer. Liver disease mild 1, moderate to severe 3.
+    Diabetes uncomplicated 1, with end-organ damage 2. Two each: hemiplegia, moderate to
+    severe kidney disease, leukemia, lymphoma. Solid tumor localized 2, metastatic 6.
+    AIDS 6.
     """
     points = Points(say)
     _AGE.count(age_years, points)

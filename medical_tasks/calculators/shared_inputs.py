@@ -2,8 +2,8 @@
 
 A first name is the dataset's, a first unit the parameter's.
 
-`possible` are limits of the possible: they stop wrong units and slipped digits. `usual` only finds
-a number that fits another unit.
+`possible` are limits of the possible: they stop wrong units and slipped digits. `usual`
+only finds a number that fits another unit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ Sex: TypeAlias = Literal["male", "female"]
 
 
 def read_input(
-    parameter: str, form: Mapping[str, Any], shared: Mapping[str, Input] = MappingProxyType({})
+    parameter: str,
+    form: Mapping[str, Any],
+    shared: Mapping[str, Input] = MappingProxyType({}),
 ) -> Input:
     """Reads an input of a JSON file.
 
-    A choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
+    A choice has `words`, a finding further ones for `yes`, a quantity `units`, a date
+    neither.
 
-    What is missing in a form is that of the shared input of the same name, or of the one that is
-    named by `of`.
+    What is missing in a form is that of the shared input of the same name, or of the
+    one that is named by `of`.
     """
     given: dict[str, Any] = {
         key: form[key] for key in ("absent", "absent_text", "words") if key in form
@@ -46,7 +49,11 @@ def read_input(
         return Flag(**given)
     if "units" in form:
         measure = _measure(form)
-        rival = replace(measure, substance=_SUBSTANCES[form["rival"]]) if "rival" in form else None
+        rival = (
+            replace(measure, substance=_SUBSTANCES[form["rival"]])
+            if "rival" in form
+            else None
+        )
         return Quantity(**given, measure=measure, rival=rival)
     known = shared.get(form.get("of", parameter))
     if known is None:
@@ -78,7 +85,9 @@ def _measure(form: Mapping[str, Any]) -> Measure:
 
 
 _SUBSTANCES: Final = {
-    name: value for name, value in vars(units).items() if isinstance(value, units.Substance)
+    name: value
+    for name, value in vars(units).items()
+    if isinstance(value, units.Substance)
 }
 
 SHARED: Final[Mapping[str, Input]] = MappingProxyType(

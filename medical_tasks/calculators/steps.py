@@ -39,7 +39,9 @@ class Points:
 
     def flag(self, finding: str, present: bool, points: float = 1) -> None:
         """Count `points` when a finding is present, and say so either way."""
-        self.add(f"{finding} {'present' if present else 'absent'}", points if present else 0)
+        self.add(
+            f"{finding} {'present' if present else 'absent'}", points if present else 0
+        )
 
 
 Step: TypeAlias = tuple[float, int] | tuple[Literal[">"], float, int]
@@ -59,12 +61,16 @@ class Bands:
         """
         self._what: Final = what
         steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
-        # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
+        # "Over 3" begins at the next float after 3: one search serves both kinds of
+        # bound.
         self._lowest: Final = tuple(
             math.nextafter(bound, math.inf) if sign == ">" else float(bound)
             for sign, bound, _ in steps
         )
-        if any(low >= high for low, high in zip(self._lowest, self._lowest[1:], strict=False)):
+        if any(
+            low >= high
+            for low, high in zip(self._lowest, self._lowest[1:], strict=False)
+        ):
             raise ValueError(f"{what}: the steps do not ascend: {steps}")
         self._points: Final = (under, *(points for _, _, points in steps))
         unit = f" {unit}" if unit else ""
@@ -86,7 +92,13 @@ class Bands:
 
 def _text(lower: _Signed | None, upper: _Signed | None) -> str:
     """A class in words: `under 2`, `2 to 3`, `30 to under 32`, `over 129 to 159`, `4 or more`."""
-    start = "" if lower is None else f"{lower[1]:g}" if lower[0] == ">=" else f"over {lower[1]:g}"
+    start = (
+        ""
+        if lower is None
+        else f"{lower[1]:g}"
+        if lower[0] == ">="
+        else f"over {lower[1]:g}"
+    )
     if upper is None:
         return f"{start} or more" if lower is not None and lower[0] == ">=" else start
     end = f"under {upper[1]:g}" if upper[0] == ">=" else f"{upper[1]:g}"

@@ -1,8 +1,8 @@
 """Exact conversion between the units of clinical data, and the error of an input that cannot be read.
 
-A unit is powers of a few base dimensions with an exact rational factor; amounts of a known
-substance meet through its molar mass and valence. Factors become floats once, at the end; nothing
-is rounded. Case, spaces and both characters for micro do not matter.
+A unit is powers of a few base dimensions with an exact rational factor; amounts of a
+known substance meet through its molar mass and valence. Factors become floats once, at
+the end; nothing is rounded. Case, spaces and both characters for micro do not matter.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Substance:
 
     name: str  # for messages
     note: str  # the constant a reader wants to see beside a conversion, such as the molar mass
-    # Dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, ... is
-    # worth in a common measure.
+    # Dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram,
+    # mole, ... is worth in a common measure.
     worth: Mapping[str, Fraction] = field(hash=False)
 
 
@@ -66,22 +66,23 @@ CALCIUM: Final = _molecule("calcium", "40.08", valence=2)
 ALBUMIN: Final = _molecule("albumin", "66500")
 BILIRUBIN: Final = _molecule("bilirubin", "584.66")
 CHOLESTEROL: Final = _molecule("cholesterol", "386.654")
-# A mixture: laboratories and guidelines convert by 88.57 mg/dL for 1 mmol/L (Haney EM et al., AHRQ
-# Evidence Synthesis 47, 2007,
-# appendix 2; triolein, the reference glyceride, is 885.4 g/mol).
+# A mixture: laboratories and guidelines convert by 88.57 mg/dL for 1 mmol/L (Haney EM
+# et al., AHRQ Evidence Synthesis 47, 2007, appendix 2; triolein, the reference
+# glyceride, is 885.4 g/mol).
 TRIGLYCERIDES: Final = _molecule("triglycerides", "885.7")
-# Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is 1.611 g/dL.
+# Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is
+# 1.611 g/dL.
 HEMOGLOBIN: Final = _molecule("hemoglobin", "16114.5")
 ENZYME: Final = Substance(
     "enzyme",
     "1 µkat = 60 U",
     MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)}),
 )
-# Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the international
-# standard (Vølund A. Am J Clin Nutr
-# 1993;58:714-715; Knopp JL et al. J Diabetes Sci Technol 2019;13:597-600); 6.945, still in use,
-# from 24.8 µIU/ng, an older
-# preparation. The benchmark converts ng by 24.8, where the standard has 28.8 (1 IU is 0.0347 mg).
+# Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the
+# international standard (Vølund A. Am J Clin Nutr 1993;58:714-715; Knopp JL et al. J
+# Diabetes Sci Technol 2019;13:597-600); 6.945, still in use, from 24.8 µIU/ng, an older
+# preparation. The benchmark converts ng by 24.8, where the standard has 28.8 (1 IU is
+# 0.0347 mg).
 
 
 def _insulin(pmol_l: str, micro_iu_ng: str) -> Substance:
@@ -109,20 +110,39 @@ Token: TypeAlias = tuple[
 ]  # dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
 
 _AMOUNTS: Final = frozenset({"mass", "mole", "equivalent", "activity", "katal"})
-_POWER: Final = {"k": 3, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12, "f": -15}
+_POWER: Final = {
+    "k": 3,
+    "d": -1,
+    "c": -2,
+    "m": -3,
+    "u": -6,
+    "n": -9,
+    "p": -12,
+    "f": -15,
+}
 
 
 def _tokens() -> dict[str, Token]:
     table: dict[str, Token] = {}
 
     def prefixed(
-        symbol: str, dimension: str, prefixes: str, power: int = 1, base: Fraction = Fraction(1)
+        symbol: str,
+        dimension: str,
+        prefixes: str,
+        power: int = 1,
+        base: Fraction = Fraction(1),
     ) -> None:
         table[symbol] = (dimension, power, base)
         for prefix in prefixes:
-            table[prefix + symbol] = (dimension, power, base * Fraction(10) ** _POWER[prefix])
+            table[prefix + symbol] = (
+                dimension,
+                power,
+                base * Fraction(10) ** _POWER[prefix],
+            )
 
-    def named(names: str, dimension: str, factor: Fraction | str | int, power: int = 1) -> None:
+    def named(
+        names: str, dimension: str, factor: Fraction | str | int, power: int = 1
+    ) -> None:
         for name in names.split():
             table[name] = (dimension, power, Fraction(factor))
 
@@ -147,7 +167,9 @@ def _tokens() -> dict[str, Token]:
     named("cms centimeter centimeters centimetre centimetres", "length", "0.01")
     named("in inch inches \" ''", "length", "0.0254")
     named("ft foot feet '", "length", "0.3048")
-    prefixed("l", "length", "dcmunpf", power=3, base=Fraction(1, 1000))  # so that µL and mm^3 meet
+    prefixed(
+        "l", "length", "dcmunpf", power=3, base=Fraction(1, 1000)
+    )  # so that µL and mm^3 meet
     named("liter liters litre litres", "length", "0.001", power=3)
     named("cc", "length", "1e-6", power=3)
     named("year years yr yrs y yearsold yearold yo", "time", "365.25")
@@ -203,18 +225,28 @@ def fold_unit(text: str) -> str:
     Lower case, no spaces, `u` for micro, `/` for per, `^` before exponents.
     """
     plain = (
-        unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS)).casefold().replace("μ", "u")
+        unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS))
+        .casefold()
+        .replace("μ", "u")
     )
     plain = re.sub(r"\bper\b", "/", plain)
     plain = re.sub(r"^degrees?\b", "", plain.strip())
     plain = (
-        "".join(plain.split()).replace("celsisus", "celsius").replace("fahreinheit", "fahrenheit")
+        "".join(plain.split())
+        .replace("celsisus", "celsius")
+        .replace("fahreinheit", "fahrenheit")
     )
-    plain = plain.replace("centigrade", "c").replace("celsius", "c").replace("fahrenheit", "f")
+    plain = (
+        plain.replace("centigrade", "c")
+        .replace("celsius", "c")
+        .replace("fahrenheit", "f")
+    )
     return _SHORT.get(plain, plain)
 
 
-def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str, int]] | None:
+def _read(
+    folded: str, substance: Substance | None
+) -> tuple[Fraction, dict[str, int]] | None:
     """Factor to base units and powers of the dimensions; None when a part is not a unit."""
     total, powers = Fraction(1), dict[str, int]()
     for position, part in enumerate(folded.split("/")):
@@ -235,7 +267,9 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
             dimension, factor = "amount", factor * worth
         total *= factor**sign
         powers[dimension] = powers.get(dimension, 0) + sign * power
-    return total, {dimension: power for dimension, power in powers.items() if dimension and power}
+    return total, {
+        dimension: power for dimension, power in powers.items() if dimension and power
+    }
 
 
 def _token(part: str) -> Token | None:
@@ -269,8 +303,8 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         return None
     factor = source[0] / target[0]
     if source[1] == {"temperature": 1}:
-        # Through celsius: the shift of the way back is divided out, so that one addition and one
-        # product remain.
+        # Through celsius: the shift of the way back is divided out, so that one
+        # addition and one product remain.
         shift = _ZERO[unit] - _ZERO[to] / factor
         sign = "−" if shift < 0 else "+"
         times = "" if factor == 1 else f", × {float(factor):.6g}"
@@ -278,9 +312,9 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         return Conversion(float(shift), float(factor), text)
     if factor == 1:
         return Conversion(0.0, 1.0, "")
-    crossed = substance is not None and unit.split("/")[0].lstrip("kdcmunpf") != to.split("/")[
-        0
-    ].lstrip("kdcmunpf")
+    crossed = substance is not None and unit.split("/")[0].lstrip(
+        "kdcmunpf"
+    ) != to.split("/")[0].lstrip("kdcmunpf")
     note = f" ({substance.note})" if crossed and substance is not None else ""
     return Conversion(0.0, float(factor), f" × {float(factor):.6g}{note}")
 
@@ -307,6 +341,8 @@ def conversion(
     return found
 
 
-def convert(value: float, unit: str, to: str, *, substance: Substance | None = None) -> float:
+def convert(
+    value: float, unit: str, to: str, *, substance: Substance | None = None
+) -> float:
     """A value in another unit."""
     return conversion(unit, to, substance=substance)(value)

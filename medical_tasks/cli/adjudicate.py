@@ -31,7 +31,9 @@ def run(arguments: Adjudicate) -> int:
     if made.private:
         tell_private(made.path)
     if made.failed:
-        reasons = listed([f"{name}: {why}" for name, why in made.failed.items()], _SHOWN)
+        reasons = listed(
+            [f"{name}: {why}" for name, why in made.failed.items()], _SHOWN
+        )
         raise IncompleteError(
             f"the judge left {len(made.failed)} of {made.answers} answers unread ({reasons}); their rows are empty. "
             + next_step(made.failed.values())

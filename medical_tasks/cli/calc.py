@@ -43,7 +43,8 @@ def run(arguments: Calc) -> int:
     if arguments.list:
         shown = ("id", "slug", "name", "category", "output")
         tell(
-            render_list(), [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS]
+            render_list(),
+            [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS],
         )
         return 0
     if arguments.batch is not None and arguments.out is not None:
@@ -55,12 +56,19 @@ def run(arguments: Calc) -> int:
     return _calculate(calculator, arguments.inputs, arguments.convention)
 
 
-def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
+def _calculate(
+    calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]
+) -> int:
     check_conventions(conventions, calculator)
     result = calculate(
-        calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions)
+        calculator,
+        from_arguments(calculator, inputs),
+        conventions=frozenset(conventions),
     )
-    tell(_rendered(calculator, result), {"calculator": calculator.slug, **_result(result)})
+    tell(
+        _rendered(calculator, result),
+        {"calculator": calculator.slug, **_result(result)},
+    )
     return 0
 
 
@@ -69,7 +77,13 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
     *steps, answer = result.explanation.splitlines()
     warnings = [f"Warning: {warning}" for warning in result.warnings]
     steps = [step for step in steps if step not in warnings]
-    lines = [answer.removesuffix("."), *warnings, "", "Steps:", *(f"  {step}" for step in steps)]
+    lines = [
+        answer.removesuffix("."),
+        *warnings,
+        "",
+        "Steps:",
+        *(f"  {step}" for step in steps),
+    ]
     if result.missing_taken_absent:
         lines += [
             "",
@@ -101,8 +115,8 @@ def from_arguments(
 ) -> dict[str, object]:
     """Entities for `calculate` from `key=value` texts; an unknown or repeated key is a `CalculatorInputError`.
 
-    Keys are the inputs' names, parameters or aliases in any case and spacing; values are texts such as `72`, `80kg`,
-    `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`.
+    Keys are the inputs' names, parameters or aliases in any case and spacing; values
+    are texts such as `72`, `80kg`, `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`.
     """
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     pairs: list[tuple[str, object]] = []
@@ -136,7 +150,9 @@ def render_inputs(entry: AnyCalculator) -> str:
         need = "required" if item.absent is REQUIRED else "optional"
         lines.append(f"  {key:<{width}}  {need}  {item.expects}  [{item.name}]")
     units = {
-        item.parameter: item.measure.unit for item in entry.inputs if isinstance(item, Quantity)
+        item.parameter: item.measure.unit
+        for item in entry.inputs
+        if isinstance(item, Quantity)
     }
     lines += [
         f"  published for {valid.parameter} {valid.span(units[valid.parameter])} ({valid.source})"
@@ -164,7 +180,8 @@ def calculate_line(
 ) -> dict[str, Any]:
     """Makes the calculation that a line asks for: the same keys with `answer`, `explanation` and `warnings`, or with `error`.
 
-    The calculator may be named by its id, slug, name or alias; `conventions` name departures from the published rules.
+    The calculator may be named by its id, slug, name or alias; `conventions` name
+    departures from the published rules.
     """
     made = {key: value for key, value in record.items() if key not in _WRITTEN}
     try:
@@ -178,7 +195,11 @@ def calculate_line(
 
 def _result(result: Result) -> dict[str, object]:
     answer = result.answer_text if isinstance(result.answer, tuple) else result.answer
-    return {"answer": answer, "explanation": result.explanation, "warnings": list(result.warnings)}
+    return {
+        "answer": answer,
+        "explanation": result.explanation,
+        "warnings": list(result.warnings),
+    }
 
 
 def _described(calculator: AnyCalculator) -> dict[str, object]:
@@ -219,7 +240,9 @@ def _calculator(record: Mapping[str, object]) -> AnyCalculator:
 def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
-        got = f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
+        got = (
+            f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
+        )
         raise CalculatorInputError(
             f"inputs: expected an object of names and values, got {got}. Write {FORM}"
         )
@@ -244,7 +267,9 @@ def calculate_batch(
     first_error = ""
     with (
         WholeFile(out) as written,
-        Progress("calculations", _count(source), quiet=not source.is_file()) as progress,
+        Progress(
+            "calculations", _count(source), quiet=not source.is_file()
+        ) as progress,
     ):
         for number, record in _records(source):
             made = calculate_line(record, conventions)
@@ -255,7 +280,9 @@ def calculate_batch(
                 first_error = first_error or f"line {number}: {made['error']}"
             progress.step()
         if not lines:
-            raise UsageError(f"{source}: no lines. Give one calculation a line, like {FORM}")
+            raise UsageError(
+                f"{source}: no lines. Give one calculation a line, like {FORM}"
+            )
     return BatchCounts(lines=lines, errors=errors, first_error=first_error)
 
 
@@ -316,11 +343,16 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number; write null for a value that is not known")
+    raise ValueError(
+        f"{name} is no JSON number; write null for a value that is not known"
+    )
 
 
-# Made once: with options of their own, json.loads and json.dumps make one for each line.
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
+# Made once: with options of their own, json.loads and json.dumps make one for each
+# line.
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_no_constant
+)
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 

@@ -25,7 +25,9 @@ def run(arguments: Doctor) -> int:
         return 0
     findings = examine()
     told = {
-        heading: [f"  {each.subject}: {each.text}" for each in findings if each.level == level]
+        heading: [
+            f"  {each.subject}: {each.text}" for each in findings if each.level == level
+        ]
         for level, heading in _HEADINGS.items()
     }
     parts = [

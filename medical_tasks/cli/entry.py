@@ -1,10 +1,11 @@
 """The command line: `medical-tasks VERB ...`.
 
-Exit codes: 0 done; 1 an error of another package's code; 2 wrong use; 3 data, judge or package
-missing (with the steps to get it); 4 refused by the data guard; 5 finished, but some items could
-not be answered or scored, or disk or memory was too small; 6 `verify` found what does not match;
-130 stopped from outside; `gate` has its own. A user's mistake is one message on standard error,
-never a traceback. Verbs are imported when they are used, so that `--help` and `list` answer at once.
+Exit codes: 0 done; 1 an error of another package's code; 2 wrong use; 3 data, judge or
+package missing (with the steps to get it); 4 refused by the data guard; 5 finished, but
+some items could not be answered or scored, or disk or memory was too small; 6 `verify`
+found what does not match; 130 stopped from outside; `gate` has its own. A user's
+mistake is one message on standard error, never a traceback. Verbs are imported when
+they are used, so that `--help` and `list` answer at once.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ from medical_tasks.plugins import Verb, load
 
 def _own(name: str, group: str, summary: str) -> Verb:
     """A verb of this room: `score-text` has the options `ScoreText`, and a module `score_text`."""
-    options = "UMLS" if name == "umls" else "".join(map(str.capitalize, name.split("-")))
+    options = (
+        "UMLS" if name == "umls" else "".join(map(str.capitalize, name.split("-")))
+    )
     return Verb(
         name=name,
         group=group,
@@ -55,11 +58,21 @@ def _own(name: str, group: str, summary: str) -> Verb:
 
 
 OWN: Final = (
-    _own("list", "Evaluate", "every task: is its dataset built, how to get it, is a judge needed"),
-    _own("build", "Evaluate", "build a dataset from its official files, or its synthetic demo"),
+    _own(
+        "list",
+        "Evaluate",
+        "every task: is its dataset built, how to get it, is a judge needed",
+    ),
+    _own(
+        "build",
+        "Evaluate",
+        "build a dataset from its official files, or its synthetic demo",
+    ),
     _own("run", "Evaluate", "evaluate a model on tasks; resumes when repeated"),
     _own(
-        "merge", "Evaluate", "make one run of the parts that `run --shard` made on several machines"
+        "merge",
+        "Evaluate",
+        "make one run of the parts that `run --shard` made on several machines",
     ),
     _own(
         "launch",
@@ -98,14 +111,20 @@ OWN: Final = (
         "Look",
         "how many items a wanted interval or difference needs, from past runs or assumptions",
     ),
-    _own("gate", "Look", "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE"),
+    _own(
+        "gate",
+        "Look",
+        "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
+    ),
     _own(
         "leakcheck",
         "Share",
         "prove that no 12 words in a row of a source's text stand in a run's folder",
     ),
     _own(
-        "purge", "Share", "empty the private store, where answers to tasks on credentialed data lie"
+        "purge",
+        "Share",
+        "empty the private store, where answers to tasks on credentialed data lie",
     ),
     _own(
         "calc",
@@ -161,7 +180,10 @@ def _overview() -> str:
         "",
         "medical-tasks --plugin PLACE VERB ... adds a module, folder or YAML file that is not installed.",
     ]
-    lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
+    lines += [
+        "",
+        "medical-tasks VERB --help says more of each. The shell completes names after:",
+    ]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
 
 
@@ -180,7 +202,9 @@ def _complete() -> None:
             declare(own, declared(verb, words[1:]))
         for action in own._actions:
             if action.dest in ("task", "tasks", "dataset"):
-                names = dict.fromkeys(datasets() if action.dest == "dataset" else tasks(), "")
+                names = dict.fromkeys(
+                    datasets() if action.dest == "dataset" else tasks(), ""
+                )
                 action.completer = argcomplete.ChoicesCompleter(names)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
@@ -206,7 +230,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _with_plugins(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal or pipe that cannot show a sign (µ, a file name's odd byte) gets it escaped, not a crash.
+            # A terminal or pipe that cannot show a sign (µ, a file name's odd byte)
+            # gets it escaped, not a crash.
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ and argv is None:
         _complete()
@@ -215,7 +240,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return answered
     verb, tail = words[0], words[1:]
     signal.signal(signal.SIGTERM, _stop)
-    # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
+    # What is made here is for its owner to change, whatever the mask says; what is
+    # private is closed to others anyway.
     os.umask(os.umask(0o022) | 0o022)
     try:
         with doing(f"run medical-tasks {verb}"), plugins.telling():
@@ -226,7 +252,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("stopped. Finished work is kept; the same command goes on with it.", file=sys.stderr)
+        print(
+            "stopped. Finished work is kept; the same command goes on with it.",
+            file=sys.stderr,
+        )
         return _STOPPED
     except BrokenPipeError:
         # The reader of a pipe went away (`| head`): not an error of ours.
@@ -238,7 +267,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"error: {reason}", file=sys.stderr)
         if memory_error(error) and argv is None:
-            # Libraries that were only half loaded may crash when the interpreter ends in order.
+            # Libraries that were only half loaded may crash when the interpreter ends
+            # in order.
             sys.stderr.flush()
             os._exit(IncompleteError.exit_code)
         return IncompleteError.exit_code
@@ -268,7 +298,11 @@ def _out_of_space(error: Exception) -> str:
             f"not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or "
             "take fewer items or a machine with more, and give the same command again."
         )
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+    if (
+        isinstance(error, OSError)
+        and error.errno == errno.ENOSPC
+        and error.filename is None
+    ):
         return f"the output cannot be written ({system_reason(error)})."
     return ""
 
@@ -293,8 +327,9 @@ def _with_plugins(words: list[str]) -> int:
 def _spare_collections() -> None:
     """Lets the garbage collector run less often, and not at all at the end.
 
-    Importing large libraries makes many objects that all stay: looking at them again and again takes a sixth of that time, and
-    looking at them once more before the process ends as long as a fifth of a second.
+    Importing large libraries makes many objects that all stay: looking at them again
+    and again takes a sixth of that time, and looking at them once more before the
+    process ends as long as a fifth of a second.
     """
     gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)

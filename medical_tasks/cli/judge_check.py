@@ -20,7 +20,10 @@ def run(arguments: JudgeCheck) -> int:
         return 0
     if found.checks and len(found.files) == 1:
         (check,) = found.checks.values()
-        tell(f"{render_check(check)}\n\n{render_choice(found.choice)}\n\n{found.files[0]}", check)
+        tell(
+            f"{render_check(check)}\n\n{render_choice(found.choice)}\n\n{found.files[0]}",
+            check,
+        )
     elif found.choice:
         page, _ = found.files
         *_, last = found.files
@@ -30,10 +33,15 @@ def run(arguments: JudgeCheck) -> int:
 
 def _finish(found: CheckedJudges) -> int:
     """Says what is missing."""
-    lost = [f"{name} could not be checked: {reason}." for name, reason in found.failed.items()]
+    lost = [
+        f"{name} could not be checked: {reason}."
+        for name, reason in found.failed.items()
+    ]
     for name, check in found.checks.items():
         if missing := check["pairs"] - check["scored"]:
-            said = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
+            said = ", ".join(
+                f"{count} x {reason}" for reason, count in check["unscored"].items()
+            )
             about = f"{name}: " if len(found.checks) + len(found.failed) > 1 else ""
             lost.append(
                 f"{about}{missing} of {check['pairs']} pairs have no verdict ({said}). "

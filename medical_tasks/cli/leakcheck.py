@@ -27,7 +27,11 @@ def run(arguments: Leakcheck) -> int:
         rows = "; ".join(report.row_labels[:_SHOWN_ROWS]) + (
             " and more" if total > _SHOWN_ROWS else ""
         )
-        unread = f"\nNot looked into:\n{_lines(report.unreadable)}" if report.unreadable else ""
+        unread = (
+            f"\nNot looked into:\n{_lines(report.unreadable)}"
+            if report.unreadable
+            else ""
+        )
         raise RefusedError(
             f"{arguments.run}: text of {arguments.source} stands in {len(report.found)} files:\n"
             f"{_lines({name: f'{count} runs' for name, count in report.found.items()})}\n"
@@ -60,5 +64,7 @@ def _compared(report: LeakReport) -> str:
 
 def _lines(entries: Mapping[str, str]) -> str:
     return "  " + listed(
-        [f"{name}: {said}" for name, said in entries.items()], _SHOWN_FILES, between="\n  "
+        [f"{name}: {said}" for name, said in entries.items()],
+        _SHOWN_FILES,
+        between="\n  ",
     )

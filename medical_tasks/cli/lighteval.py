@@ -3,12 +3,14 @@
     medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc" --max-samples 10
     medical-tasks lighteval accelerate "model_name=MODEL" --tasks medical
 
-The stock command scans all of lighteval's own tasks when it starts, one of which wants the internet. This one registers
-ours alone, takes every spelling of their names, and switches lighteval's cache of answers off (it would go on giving old
-answers after a prompt has changed).
+The stock command scans all of lighteval's own tasks when it starts, one of which wants
+the internet. This one registers ours alone, takes every spelling of their names, and
+switches lighteval's cache of answers off (it would go on giving old answers after a
+prompt has changed).
 
-Tasks on credentialed data: what would publish or write texts, and models that are not on this machine or cannot be seen, are
-refused. A server on another machine (`endpoint tgi`) needs --allow-remote HOST and --attest-zero-retention.
+Tasks on credentialed data: what would publish or write texts, and models that are not
+on this machine or cannot be seen, are refused. A server on another machine (`endpoint
+tgi`) needs --allow-remote HOST and --attest-zero-retention.
 """
 
 from __future__ import annotations
@@ -81,7 +83,9 @@ def _read(words: Sequence[str]) -> _Request:
         if word == "--tasks" or word.startswith("--tasks="):
             if word == "--tasks" and not rest:
                 raise UsageError("--tasks needs a value, for example --tasks medcalc.")
-            named.append(spelled(word.partition("=")[2] if "=" in word else rest.pop(0)))
+            named.append(
+                spelled(word.partition("=")[2] if "=" in word else rest.pop(0))
+            )
         elif (
             word.startswith("--")
             and "=" not in word
@@ -115,7 +119,9 @@ def _names_tasks(word: str, *, behind: int) -> bool:
     """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
     if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
         return True
-    return behind >= 2 and all(part.partition("|")[0] in tasks() for part in word.split(","))
+    return behind >= 2 and all(
+        part.partition("|")[0] in tasks() for part in word.split(",")
+    )
 
 
 def _offered(name: str) -> list[TaskSpec]:
@@ -162,7 +168,9 @@ def run(words: Sequence[str]) -> int:
 
 def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
     """Takes the guard's two options out of the words."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser = argparse.ArgumentParser(
+        add_help=False, allow_abbrev=False, exit_on_error=False
+    )
     declare(parser, parameters(WithAttestation))
     try:
         known, rest = parser.parse_known_args(list(words))

@@ -35,6 +35,9 @@ def run(arguments: List) -> int:
         lines.append(f"\n{dataset}: the official data is not built here. To get it:")
         lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
     outside = {entry.outside_lighteval for entry in entries} - {""}
-    lines += [f"\nnot in lighteval: {reason}. Use medical-tasks run." for reason in sorted(outside)]
+    lines += [
+        f"\nnot in lighteval: {reason}. Use medical-tasks run."
+        for reason in sorted(outside)
+    ]
     tell("\n".join(lines), [vars(entry) for entry in entries])
     return 0

@@ -50,7 +50,11 @@ def _write_package(folder: Path) -> list[Path]:
         package = plugins.package_in(folder)
         own = [each for each in benchmarks() if package_of(each) == package]
         if not own:
-            reasons = [str(problem) for problem in plugins.problems() if problem.package == package]
+            reasons = [
+                str(problem)
+                for problem in plugins.problems()
+                if problem.package == package
+            ]
             raise UsageError(
                 f"{folder}: registers no benchmark that can be used. {' '.join(reasons)}".rstrip()
             )

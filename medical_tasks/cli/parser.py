@@ -2,8 +2,8 @@
 
     read(verb, ["--tasks", "medcalc", "--model", "baseline/empty"])    # Run(tasks="medcalc", ...)
 
-The names, types, defaults and help of options stand in `medical_tasks.options` and in the wings'
-own `options.py`; nothing about a verb is known here.
+The names, types, defaults and help of options stand in `medical_tasks.options` and in
+the wings' own `options.py`; nothing about a verb is known here.
 """
 
 from __future__ import annotations
@@ -62,12 +62,21 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Ends the program; names the option or choice that was nearly typed."""
-        options = [name for name in self._option_string_actions if name.startswith("--")]
+        options = [
+            name for name in self._option_string_actions if name.startswith("--")
+        ]
         typed = (
-            word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2
+            word.partition("=")[0]
+            for word in self.words
+            if word.startswith("--") and len(word) > 2
         )
         strange = next(
-            (word for word in typed if not any(name.startswith(word) for name in options)), ""
+            (
+                word
+                for word in typed
+                if not any(name.startswith(word) for name in options)
+            ),
+            "",
         )
         hint = did_you_mean(strange, options)
         if hint:
@@ -95,7 +104,9 @@ def read(verb: Verb, words: Sequence[str]) -> Read:
 
     def made() -> Options:
         options = _form(verb, typed)
-        inner = {name: _read_behind(verb, kind, behind) for name, kind in nested.items()}
+        inner = {
+            name: _read_behind(verb, kind, behind) for name, kind in nested.items()
+        }
         return options(**_values(options, typed), **inner)
 
     return Read(made, json)
@@ -106,7 +117,8 @@ def loaded(verb: Verb) -> type[Options] | Choice:
     if verb.options is None:
         raise ValueError(f"{verb.name} passes its words on")
     options = load(verb.options)
-    # What depends on what is registered is a function, which finds the forms when it is called.
+    # What depends on what is registered is a function, which finds the forms when it is
+    # called.
     made: type[Options] | Choice = options() if inspect.isfunction(options) else options
     return made
 
@@ -122,14 +134,17 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
         for name in options.fields:
             search.add_argument(f"--{name}", nargs="?")
         named = search.parse_known_args(list(words))[0]
-        chosen = options.forms.get(tuple(getattr(named, name) for name in options.fields))
+        chosen = options.forms.get(
+            tuple(getattr(named, name) for name in options.fields)
+        )
         forms = [] if chosen is None else [chosen]
     fields = dict(parameters(options.common))
     for place, name in enumerate(options.fields):
         choices = tuple(dict.fromkeys(words[place] for words in options.forms))
         fields[name] = replace(fields[name], choices=choices)
     for form in forms:
-        # What a form needs is known when all words are read: another form may do without.
+        # What a form needs is known when all words are read: another form may do
+        # without.
         fields |= {
             name: replace(parameter, required=False)
             for name, parameter in parameters(form).items()
@@ -152,7 +167,9 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
     if not isinstance(options, Choice):
         return options
     words = tuple(typed[name] for name in options.fields)
-    command = " ".join([verb.name, *([f"--{options.fields[0]}"] if options.apart else []), *words])
+    command = " ".join(
+        [verb.name, *([f"--{options.fields[0]}"] if options.apart else []), *words]
+    )
     if words not in options.forms:
         steps = [last for *first, last in options.forms if (*first,) == words[:-1]]
         raise UsageError(
@@ -162,10 +179,14 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
     form = options.forms[words]
     fields, known = parameters(form), declared(verb, [f"--{options.fields[0]}", *words])
     if missing := [
-        each.words for each in fields.values() if each.required and each.name not in typed
+        each.words
+        for each in fields.values()
+        if each.required and each.name not in typed
     ]:
         shown = command if options.apart else verb.name
-        raise UsageError(f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help")
+        raise UsageError(
+            f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help"
+        )
     if stray := [known[name].words for name in typed if name not in fields]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
     return form
@@ -183,7 +204,9 @@ def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
     )
     parser.words, parser.first = words, common.first
     declare(parser, declared(verb, words))
-    parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON value instead of text"
+    )
     if common.first:
         parser.add_argument("--help-all", action="help", help="show every option")
     return parser
@@ -206,7 +229,9 @@ def declare(parser: argparse.ArgumentParser, fields: Mapping[str, Parameter]) ->
         if name in _nested(fields):
             continue
         if heading not in groups:
-            groups[heading] = parser.add_argument_group(heading, parameter.about or None)
+            groups[heading] = parser.add_argument_group(
+                heading, parameter.about or None
+            )
         _declare_one(groups[heading], parameter)
 
 
@@ -214,7 +239,9 @@ def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> Non
     option, about = parameter.option, dict[str, Any]()
     about["help"] = option.help.replace("%", "%%")
     if parameter.type is bool:
-        group.add_argument(parameter.words, dest=parameter.name, action="store_true", **about)
+        group.add_argument(
+            parameter.words, dest=parameter.name, action="store_true", **about
+        )
         return
     about["metavar"] = "K=V,..." if parameter.type is Mapping else option.metavar
     about["choices"] = parameter.choices or None
@@ -257,7 +284,11 @@ def _values(options: type[Options], typed: Mapping[str, Any]) -> dict[str, Any]:
         parameter = parameters(options)[name]
         if parameter.type is Mapping:
             read_one = partial(read_settings, option=parameter.words)
-            value = [read_one(each) for each in value] if parameter.many else read_one(value)
+            value = (
+                [read_one(each) for each in value]
+                if parameter.many
+                else read_one(value)
+            )
         values[name] = tuple(value) if parameter.many else value
     return values
 

@@ -13,7 +13,8 @@ from medical_tasks.report.collect import report
 
 def run(arguments: Report) -> int:
     """Writes the report, and says where."""
-    # pyarrow's own pools keep what they were given, 40 MB of a large report; only this command's process is concerned.
+    # pyarrow's own pools keep what they were given, 40 MB of a large report; only this
+    # command's process is concerned.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     places = report(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
@@ -27,6 +28,12 @@ def _show(page: Path | None) -> None:
     import webbrowser
 
     if page is None:
-        print("note: --open shows the page, and only Markdown was asked for.", file=sys.stderr)
+        print(
+            "note: --open shows the page, and only Markdown was asked for.",
+            file=sys.stderr,
+        )
     elif not webbrowser.open(page.resolve().as_uri()):
-        print(f"note: no browser could be started here. Open {page} in one.", file=sys.stderr)
+        print(
+            f"note: no browser could be started here. Open {page} in one.",
+            file=sys.stderr,
+        )

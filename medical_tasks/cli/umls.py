@@ -45,14 +45,22 @@ def _find(arguments: UmlsFind) -> int:
         text = sys.stdin.buffer.read().decode(errors="replace")
     matches, info = find(replace(arguments, text=text))
     summary = _summary(info)
-    found = [{**match._asdict(), "text": text[match.start : match.end]} for match in matches]
+    found = [
+        {**match._asdict(), "text": text[match.start : match.end]} for match in matches
+    ]
     tell(None, variant=variant, index=info.source, matches=found)
     if not matches:
         tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
     stretches = (" ".join(each["text"].split()) for each in found)
     rows = [
-        (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
+        (
+            str(match.start),
+            str(match.end),
+            stretch,
+            match.term,
+            " ".join(match.concepts),
+        )
         for match, stretch in zip(matches, stretches, strict=True)
     ]
     tell("\n".join(align(("from", "to", "text", "term", "concepts"), rows)))
@@ -66,7 +74,10 @@ def _find(arguments: UmlsFind) -> int:
 def _summary(info: IndexInfo) -> str:
     folded = [
         name
-        for name, on in (("case folded", info.lowercase), ("ASCII only", info.ascii_only))
+        for name, on in (
+            ("case folded", info.lowercase),
+            ("ASCII only", info.ascii_only),
+        )
         if on
     ]
     return (

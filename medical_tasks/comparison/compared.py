@@ -82,7 +82,9 @@ def letter(number: int) -> str:
 
 def read_compared(folder: Path) -> Compared:
     """Reads a run's folder."""
-    return Compared(label=str(folder), results=read_sound_results(folder), rows=read_items(folder))
+    return Compared(
+        label=str(folder), results=read_sound_results(folder), rows=read_items(folder)
+    )
 
 
 def rows_by_task(run: Compared) -> dict[str, dict[str, Row]]:
@@ -104,7 +106,9 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Row]]:
     return rows
 
 
-def shared_rows(first: Mapping[str, Row], second: Mapping[str, Row]) -> tuple[list[Row], list[Row]]:
+def shared_rows(
+    first: Mapping[str, Row], second: Mapping[str, Row]
+) -> tuple[list[Row], list[Row]]:
     """Rows of the items that both runs have, in one order, of both runs' rows by item id."""
     ids = [item for item in first if item in second]
     return [first[item] for item in ids], [second[item] for item in ids]

@@ -1,7 +1,8 @@
 """Comparing runs item by item: differences, intervals, tests, and what changed.
 
-Two numbers are compared only when they measure the same thing (`recipes`); other differences of the
-recipes are reported. With more than two runs, the tests of one metric are adjusted over all pairs.
+Two numbers are compared only when they measure the same thing (`recipes`); other
+differences of the recipes are reported. With more than two runs, the tests of one
+metric are adjusted over all pairs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,13 @@ from medical_tasks.comparison.statistics import (
     is_counted,
     with_judge_error,
 )
-from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
+from medical_tasks.comparison.tables import (
+    add_flips,
+    as_markdown,
+    as_text,
+    run_names,
+    sections,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
@@ -75,17 +82,24 @@ def compare_pairs(
 ) -> list[Pair]:
     """Compares each of two or more runs with the first, or each with each (`all_pairs`).
 
-    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and
-    pairs.
+    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over
+    groups and pairs.
 
     Raises:
-        UsageError: there are fewer than two runs, or no task of any pair can be compared.
+        UsageError: there are fewer than two runs, or no task of any pair can be
+            compared.
     """
     if len(runs) < 2:
         raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
-    numbers = [pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0]
+    numbers = [
+        pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0
+    ]
     pairs = [
-        Pair(first=a, second=b, tasks=compare_tasks(runs[a], runs[b], tasks, selection=selection))
+        Pair(
+            first=a,
+            second=b,
+            tasks=compare_tasks(runs[a], runs[b], tasks, selection=selection),
+        )
         for a, b in numbers
     ]
     if all(entry["refused"] for pair in pairs for entry in pair.tasks.values()):
@@ -117,7 +131,9 @@ def refusals(
     first: Compared, second: Compared, compared: Json, tasks: Mapping[str, TaskSpec]
 ) -> str:
     """Says why no task of two results can be compared."""
-    common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
+    common = [
+        name for name in first.results["tasks"] if name in second.results["tasks"]
+    ]
     if not common:
         names = [", ".join(run.results["tasks"]) or "none" for run in (first, second)]
         return (
@@ -135,7 +151,9 @@ def refusals(
             f"task {shared[0]!r} of both runs is not known to this version. Tasks: "
             f"{', '.join(tasks)}."
         )
-    return "\n".join(f"{name}: {reason}" for name in shared for reason in compared[name]["refused"])
+    return "\n".join(
+        f"{name}: {reason}" for name in shared for reason in compared[name]["refused"]
+    )
 
 
 def compare_tasks(
@@ -192,7 +210,9 @@ def _compare_task(
     both.warnings += [warning.text for warning in differences.warned]
     both.warn_of_items()
     reported = both.reported()
-    names = {name for metric in reported.values() for name in (metric.name, metric.whole)}
+    names = {
+        name for metric in reported.values() for name in (metric.name, metric.whole)
+    }
     if selection.metrics and names.isdisjoint(selection.metrics):
         return _refused([both.unreported(name) for name in selection.metrics])
     columns = both.columns(reported)
@@ -244,13 +264,23 @@ class _Both:
 
     def warn_of_items(self) -> None:
         """Says which items are left out, and what is unclear."""
-        headline, pairs = self.task.metrics[0], list(zip(self.first, self.second, strict=True))
+        headline, pairs = (
+            self.task.metrics[0],
+            list(zip(self.first, self.second, strict=True)),
+        )
         if alone := sum(map(len, self.rows)) - 2 * len(pairs):
             self.warnings.append(f"{alone} items are in one run only and are left out")
-        scored = [pair for pair in pairs if all(is_counted(headline, row) for row in pair)]
+        scored = [
+            pair for pair in pairs if all(is_counted(headline, row) for row in pair)
+        ]
         if unscored := len(pairs) - len(scored):
-            self.warnings.append(f"{unscored} items are not scored in both runs and are left out")
-        counts = [sum(bool(row.get("unclear")) for row in run) for run in (self.first, self.second)]
+            self.warnings.append(
+                f"{unscored} items are not scored in both runs and are left out"
+            )
+        counts = [
+            sum(bool(row.get("unclear")) for row in run)
+            for run in (self.first, self.second)
+        ]
         if any(counts):
             self.warnings.append(
                 f"unclear answers count as not right: {counts[0]} in the first run, {counts[1]} in "
@@ -268,7 +298,11 @@ class _Both:
         reports = []
         for entry, rows in zip(self.entries, self.rows, strict=True):
             figures = entry.get("metrics")
-            named = not isinstance(figures, Mapping) or bool(metric.part) or metric.name in figures
+            named = (
+                not isinstance(figures, Mapping)
+                or bool(metric.part)
+                or metric.name in figures
+            )
             reports.append(named and all(column in row for row in rows.values()))
         return reports
 
@@ -285,12 +319,16 @@ class _Both:
                 "below"
             )
             for name, metric in reported.items():
-                if metric.kind == "proportion":  # an item that is right in some of them is a mean
+                if (
+                    metric.kind == "proportion"
+                ):  # an item that is right in some of them is a mean
                     reported[name] = replace(metric, kind="mean")
         for entry in self.entries:
             self._leave_out_ended(reported, mapping(entry.get("metrics")))
         for key, reason in self.recipe.left_out.items():
-            names = ", ".join(metric.name for metric in self.task.metrics if metric.needs == key)
+            names = ", ".join(
+                metric.name for metric in self.task.metrics if metric.needs == key
+            )
             self.warnings.append(f"{names} cannot be compared: {reason}")
         return reported
 
@@ -301,7 +339,9 @@ class _Both:
             if metric.official and (reason := mapping(figures.get(name)).get("reason")):
                 ended.setdefault(one_line(str(reason), 160), []).append(name)
         for reason, names in ended.items():
-            warning = f"{', '.join(names)} left out: no figure in one of the runs, {reason}"
+            warning = (
+                f"{', '.join(names)} left out: no figure in one of the runs, {reason}"
+            )
             if warning not in self.warnings:
                 self.warnings.append(warning)
             for name in names:
@@ -309,7 +349,11 @@ class _Both:
 
     def unreported(self, name: str) -> str:
         """Why a metric that is asked for is not compared."""
-        metrics = (metric for metric in self.task.metrics if name in (metric.name, metric.whole))
+        metrics = (
+            metric
+            for metric in self.task.metrics
+            if name in (metric.name, metric.whole)
+        )
         metric = next(metrics, None)
         if metric is None:
             return f"{name} is no metric of this task"
@@ -333,7 +377,9 @@ class _Both:
         for name, metric in reported.items():
             if chosen and name not in chosen and metric.whole not in chosen:
                 continue
-            problem = self._no_average(metric, reported) if metric.kind == "average" else ""
+            problem = (
+                self._no_average(metric, reported) if metric.kind == "average" else ""
+            )
             if problem:
                 self.warnings.append(f"{metric.name} {problem}")
             else:
@@ -347,15 +393,21 @@ class _Both:
         clustered = self.task.cluster is not None
         return [row.get("cluster") for row in self.first] if clustered else None
 
-    def _no_average(self, metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> str:
+    def _no_average(
+        self, metric: MetricSpec, reported: Mapping[str, MetricSpec]
+    ) -> str:
         """Why an average is not compared; "" where it is."""
         reports = {metric.name: self.reports(metric) for metric in self.task.metrics}
         first, second = (
-            components(metric, {m.name: m for m in self.task.metrics if reports[m.name][run]})
+            components(
+                metric, {m.name: m for m in self.task.metrics if reports[m.name][run]}
+            )
             for run in (0, 1)
         )
         if first != second:
-            names = " and ".join(", ".join(parts.shares) or "none" for parts in (first, second))
+            names = " and ".join(
+                ", ".join(parts.shares) or "none" for parts in (first, second)
+            )
             return f"is of other components in each run ({names}) and is left out"
         if changed := [name for name in first.shares if name not in reported]:
             return f"is left out: {', '.join(changed)} in it cannot be compared"
@@ -406,8 +458,12 @@ class _Both:
     def _corrected(self, metric: MetricSpec) -> Difference | None:
         """Compares what both runs have corrected by the same labels; None where they have not."""
         name = metric.name + SUFFIX
-        figures = [mapping(mapping(entry.get("metrics")).get(name)) for entry in self.entries]
-        if not any(each.get("value") is not None and "calibration" in each for each in figures):
+        figures = [
+            mapping(mapping(entry.get("metrics")).get(name)) for entry in self.entries
+        ]
+        if not any(
+            each.get("value") is not None and "calibration" in each for each in figures
+        ):
             return None
         if not same_calibration(figures):
             self.warnings.append(
@@ -417,7 +473,9 @@ class _Both:
             return None
         kind: MetricKind = "ratio" if metric.kind == "ratio" else "mean"
         spec = replace(metric, name=name, kind=kind, limits=(-math.inf, math.inf))
-        columns = columns_of(spec, {name: spec}, self.first, self.second, self._clusters)
+        columns = columns_of(
+            spec, {name: spec}, self.first, self.second, self._clusters
+        )
         difference = compare_columns(columns)
         try:
             with_judge_error(difference, [figure["calibration"] for figure in figures])
@@ -447,7 +505,8 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
     if not metric.read or metric.kind == "ratio" or not pairs:
         return ""
     first, second = (
-        math.fsum(metric.best - row[metric.name] for row in rows if row.get("unclear")) / len(pairs)
+        math.fsum(metric.best - row[metric.name] for row in rows if row.get("unclear"))
+        / len(pairs)
         for rows in zip(*pairs, strict=True)
     )
     low, high = (number(end, metric.unit) for end in sorted((-first, second)))
@@ -467,7 +526,9 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
     registered = tasks()
     runs = [read_compared(folder) for folder in folders]
     selection = Selection(
-        tasks=_unique(task.name for text in arguments.task for task in parse_task_names(text)),
+        tasks=_unique(
+            task.name for text in arguments.task for task in parse_task_names(text)
+        ),
         metrics=_metric_names(arguments.metric, registered),
         by=by,
         margin=arguments.equivalence,
@@ -481,7 +542,9 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
             )
         gaps = memory_gap(runs[0], runs[1], registered, selection=selection)
         return gaps, _written(out, names, gap_sections(gaps), [])
-    pairs = compare_pairs(runs, registered, all_pairs=arguments.all_pairs, selection=selection)
+    pairs = compare_pairs(
+        runs, registered, all_pairs=arguments.all_pairs, selection=selection
+    )
     notes = [*_same_folders(runs), *_costs(runs, pairs)]
     breakdowns = _breakdowns(registered[name] for name in _comparable(pairs))
     if by == NONE and breakdowns:
@@ -492,7 +555,12 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
         open_tasks = _open_tasks(registered)
         for pair in pairs:
             add_flips(
-                pair, runs, registered, most=flips, metrics=selection.metrics, parsed=open_tasks
+                pair,
+                runs,
+                registered,
+                most=flips,
+                metrics=selection.metrics,
+                parsed=open_tasks,
             )
     return _json(folders, pairs), _written(out, names, sections(pairs), notes)
 
@@ -507,7 +575,9 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metric_names(texts: Sequence[str], registered: Mapping[str, TaskSpec]) -> list[str]:
+def _metric_names(
+    texts: Sequence[str], registered: Mapping[str, TaskSpec]
+) -> list[str]:
     """The metrics that are asked for, several in a text with commas between."""
     declared = {metric.name for task in registered.values() for metric in task.metrics}
     words = [word.strip() for text in texts for word in text.split(",")]
@@ -529,7 +599,11 @@ def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
     return {
         "runs": {letter(number): str(folder) for number, folder in enumerate(folders)},
         "pairs": [
-            {"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks}
+            {
+                "first": letter(pair.first),
+                "second": letter(pair.second),
+                "tasks": pair.tasks,
+            }
             for pair in pairs
         ],
     }
@@ -541,7 +615,9 @@ def _check(
     """Refuses names that none of the runs has."""
     names = _unique(name for each in results for name in each["tasks"])
     _check_names("--task", selection.tasks, names, "no run has it. Tasks of the runs")
-    specs = [registered[name] for name in selection.tasks or names if name in registered]
+    specs = [
+        registered[name] for name in selection.tasks or names if name in registered
+    ]
     if not specs:
         return
     every = [metric for spec in specs for metric in spec.metrics]
@@ -557,7 +633,9 @@ def _check(
         )
 
 
-def _check_names(option: str, names: Sequence[str], allowed: Sequence[str], problem: str) -> None:
+def _check_names(
+    option: str, names: Sequence[str], allowed: Sequence[str], problem: str
+) -> None:
     for name in names:
         if name not in allowed:
             raise UsageError(f"{option} {name}: {problem}: {', '.join(allowed)}.")
@@ -570,7 +648,10 @@ def _breakdowns(specs: Iterable[TaskSpec]) -> list[str]:
 def _comparable(pairs: Sequence[Pair]) -> list[str]:
     """The names of the tasks that a pair compares."""
     return _unique(
-        name for pair in pairs for name, task in pair.tasks.items() if not task["refused"]
+        name
+        for pair in pairs
+        for name, task in pair.tasks.items()
+        if not task["refused"]
     )
 
 

@@ -1,15 +1,17 @@
 """How often a gate's GO would be wrong, for runs of this size that stand exactly on the limit.
 
-A run on the limit should pass as often as a fair rule allows, 2.5 % of the time. For shares of
-independent items this is computed exactly, over all numbers of right answers. For everything else
-it is simulated: the run's own clusters (items, notes, patients) are drawn again, each with a
-probability that is raised or lowered by how far it lies above the limit, so that the drawn runs
-have the limit for their true value (exponential tilting; Efron 1981, Can J Stat 9:139), and the
-share of draws whose interval meets the rule is counted.
+A run on the limit should pass as often as a fair rule allows, 2.5 % of the time. For
+shares of independent items this is computed exactly, over all numbers of right answers.
+For everything else it is simulated: the run's own clusters (items, notes, patients) are
+drawn again, each with a probability that is raised or lowered by how far it lies above
+the limit, so that the drawn runs have the limit for their true value (exponential
+tilting; Efron 1981, Can J Stat 9:139), and the share of draws whose interval meets the
+rule is counted.
 
 Example:
-    Of 100 questions at least 80 % are to be right. A model that is right in exactly 80 % gets GO
-    when Wilson's interval ends above 0.8, which takes 88 right answers: in 2.5 % of runs.
+    Of 100 questions at least 80 % are to be right. A model that is right in exactly 80
+    % gets GO when Wilson's interval ends above 0.8, which takes 88 right answers: in
+    2.5 % of runs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,13 @@ import numpy.typing as npt
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.averages import average_of
 from medical_tasks.scoring.bootstrap import linear
-from medical_tasks.scoring.estimates import Clusters, Comparison, Estimate, Floats, cluster_codes
+from medical_tasks.scoring.estimates import (
+    Clusters,
+    Comparison,
+    Estimate,
+    Floats,
+    cluster_codes,
+)
 from medical_tasks.scoring.intervals import binomial_tail, wilson_interval
 from medical_tasks.scoring.means import average_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
@@ -107,7 +115,9 @@ def chance_of_go(items: int, limit: Limit, share: float) -> float:
     if limit.at_most:
         return chance_of_go(items, Limit(1.0 - limit.value), 1.0 - share)
     fewest = bisect_left(
-        range(items + 1), True, key=lambda right: limit.met(*wilson_interval(right, items))
+        range(items + 1),
+        True,
+        key=lambda right: limit.met(*wilson_interval(right, items)),
     )
     return binomial_tail(fewest, items, share)
 
@@ -119,8 +129,8 @@ class Population:
     Attributes:
         metric: what is measured.
         shares: of each ratio in it.
-        table: the sums of clusters, of shape (columns, clusters); of a pair the first run's come
-            first.
+        table: the sums of clusters, of shape (columns, clusters); of a pair the first
+            run's come first.
         chances: the probability of each cluster.
         distance: what each adds to the distance of the value from the true one.
     """
@@ -137,7 +147,9 @@ class Population:
         sides = (*columns.first, *columns.second) if of_pairs else columns.second
         table = _cluster_table(sides, columns.clusters)
         alike = np.full(table.shape[1], 1.0 / table.shape[1])
-        return cls(columns.metric, columns.shares, table, alike, np.zeros(table.shape[1]))
+        return cls(
+            columns.metric, columns.shares, table, alike, np.zeros(table.shape[1])
+        )
 
     @classmethod
     def of_value(cls, columns: Columns, value: float) -> Population | None:
@@ -153,19 +165,28 @@ class Population:
         """The same with another true value, or difference of two runs; None where it has none."""
         distance = self._distance(value)
         chances = _tilted(distance, self.chances)
-        return None if chances is None else replace(self, chances=chances, distance=distance)
+        return (
+            None
+            if chances is None
+            else replace(self, chances=chances, distance=distance)
+        )
 
     def _distance(self, value: float) -> Floats:
         if not self.of_pairs:
             return _added(self.shares, self.table, value)
         first, second = np.split(self.table, 2)
         before = _value(self.shares, first)
-        return _added(self.shares, second, before + value) - _added(self.shares, first, before)
+        return _added(self.shares, second, before + value) - _added(
+            self.shares, first, before
+        )
 
     @property
     def value(self) -> float:
         """The value of the clusters at hand, or the difference of their two runs."""
-        values = [_value(self.shares, side) for side in np.split(self.table, 1 + self.of_pairs)]
+        values = [
+            _value(self.shares, side)
+            for side in np.split(self.table, 1 + self.of_pairs)
+        ]
         return values[-1] - values[0] if self.of_pairs else values[0]
 
     @property
@@ -180,7 +201,9 @@ class Population:
 
     def drawn(self, clusters: int, generator: np.random.Generator) -> Floats:
         """The table of a run, or pair, of so many clusters."""
-        return self.table[:, generator.choice(len(self.chances), size=clusters, p=self.chances)]
+        return self.table[
+            :, generator.choice(len(self.chances), size=clusters, p=self.chances)
+        ]
 
     def compared(self, drawn: Floats) -> Comparison:
         """Two runs as `compare` compares them."""
@@ -214,7 +237,9 @@ class Population:
 def stands_alone(columns: Columns) -> bool:
     """Whether no two items with a value share a cluster."""
     counted = np.isfinite(np.stack(columns.second)).all(axis=0)
-    return bool(_cluster_table(columns.second, columns.clusters).shape[1] == counted.sum())
+    return bool(
+        _cluster_table(columns.second, columns.clusters).shape[1] == counted.sum()
+    )
 
 
 def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floats:
@@ -223,15 +248,19 @@ def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floa
     counted = np.asarray(np.isfinite(stacked).all(axis=0))
     if clusters is None:
         return np.asarray(stacked[:, counted])
-    codes = np.unique(cluster_codes(clusters, len(counted))[counted], return_inverse=True)[1]
-    return np.stack([np.bincount(codes, weights=column) for column in stacked[:, counted]])
+    codes = np.unique(
+        cluster_codes(clusters, len(counted))[counted], return_inverse=True
+    )[1]
+    return np.stack(
+        [np.bincount(codes, weights=column) for column in stacked[:, counted]]
+    )
 
 
 def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
     """What each cluster adds to the distance of an average of ratios from a target.
 
-    Of one ratio that is `numerator - target * denominator`, but for a factor; of several it is so
-    to first order.
+    Of one ratio that is `numerator - target * denominator`, but for a factor; of
+    several it is so to first order.
     """
     clusters = table.shape[1]
     if not table[1::2].any(axis=1).all():
@@ -256,7 +285,11 @@ def _weights(shares: Sequence[float], table: Floats) -> Floats:
 
 def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
     """The clusters' chances, changed so that the expected distance is 0; None where none are so."""
-    if not added.size or not np.isfinite(added).all() or not added.min() < 0.0 < added.max():
+    if (
+        not added.size
+        or not np.isfinite(added).all()
+        or not added.min() < 0.0 < added.max()
+    ):
         return None
     scaled = added / np.abs(added).max()
 

@@ -1,10 +1,11 @@
 """Gates: the rules of a policy (`policies`) held against finished runs.
 
-A rule is met or broken only where its interval says so: GO where the whole 95 % interval meets it,
-NO-GO where the whole interval, widened for the number of rules (Bonferroni), breaks it, else
-INCONCLUSIVE. Items without a score count as the worst for GO and as the best for NO-GO. Results
-that are not what the policy is about decide nothing. Each GO comes with how often it would be wrong
-for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 % there is none.
+A rule is met or broken only where its interval says so: GO where the whole 95 %
+interval meets it, NO-GO where the whole interval, widened for the number of rules
+(Bonferroni), breaks it, else INCONCLUSIVE. Items without a score count as the worst for
+GO and as the best for NO-GO. Results that are not what the policy is about decide
+nothing. Each GO comes with how often it would be wrong for runs of this size that stand
+exactly on the limit (`gate_risk`); above 5.5 % there is none.
 """
 
 from __future__ import annotations
@@ -55,7 +56,16 @@ from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
-_HEADER: Final = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
+_HEADER: Final = (
+    "run",
+    "rule",
+    "group",
+    "verdict",
+    "value",
+    "95 % interval",
+    "wrong GO",
+    "why",
+)
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
@@ -73,13 +83,15 @@ class Finding:
         run: the run's label.
         rule: the rule in words.
         group: of the breakdown that the rule names; "" for all items.
-        value: the figure, in the metric's own unit (shares 0 to 1), as are interval and limit.
+        value: the figure, in the metric's own unit (shares 0 to 1), as are interval and
+            limit.
         low: the lower end of what it may be, unscored items included.
         high: the upper end.
         limit: what the rule sets.
         unit: of the metric.
         at_most: whether the limit is one from above.
-        risk: how often runs of this size on the limit would get GO; None where nobody knows.
+        risk: how often runs of this size on the limit would get GO; None where nobody
+            knows.
         verdict: GO, NO-GO or INCONCLUSIVE.
         reason: of the verdict.
         task: the task of the rule.
@@ -112,7 +124,8 @@ class Finding:
         if low >= limit:
             if self.risk is not None and self.risk.share > MOST:
                 return replace(
-                    self, reason=f"too few items for this limit: on it, {self.risk.said}"
+                    self,
+                    reason=f"too few items for this limit: on it, {self.risk.said}",
                 )
             return replace(self, verdict=GO, reason=f"{what} meets the rule")
         wider = normal_quantile(1.0 - _TAIL / rules) / normal_quantile(1.0 - _TAIL)
@@ -128,7 +141,9 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
         UsageError: the policy holds a run against itself.
     """
     baselines = {
-        rule.against: read_compared(rule.against) for rule in policy.rules if rule.kind == "margin"
+        rule.against: read_compared(rule.against)
+        for rule in policy.rules
+        if rule.kind == "margin"
     }
     runs = [read_compared(folder) for folder in dict.fromkeys(folders)]
     for rule in policy.rules:
@@ -199,7 +214,9 @@ class _Held:
             groups = self._groups(self.run)
             for group, metrics in groups.items():
                 of_group = replace(finding, group=group)
-                yield self._with_risk(_measured(rule, metrics.get(rule.metric), of_group, entry))
+                yield self._with_risk(
+                    _measured(rule, metrics.get(rule.metric), of_group, entry)
+                )
             if not groups:
                 yield replace(finding, reason=f"the run has no groups by {rule.by}")
 
@@ -214,7 +231,10 @@ class _Held:
         """Why the run that a margin is held against measures something else; "" if it does not."""
         if self.baseline is None:
             return ""
-        label, other = self.baseline.label, self.baseline.results["tasks"].get(self.scope.task)
+        label, other = (
+            self.baseline.label,
+            self.baseline.results["tasks"].get(self.scope.task),
+        )
         if other is None:
             return f"{label} has no such task"
         mismatch = self.scope.mismatch(other, baseline=True)
@@ -226,8 +246,12 @@ class _Held:
         """How much worse the run is than the baseline, item by item."""
         rule, name = self.rule, self.rule.metric
         declared = {metric.name for metric in tasks()[rule.task].metrics}
-        wanted = Selection(tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by)
-        comparison = compare_tasks(baseline, self.run, tasks(), selection=wanted)[rule.task]
+        wanted = Selection(
+            tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by
+        )
+        comparison = compare_tasks(baseline, self.run, tasks(), selection=wanted)[
+            rule.task
+        ]
         if comparison["refused"]:
             yield replace(finding, reason="; ".join(comparison["refused"]))
             return
@@ -237,13 +261,17 @@ class _Held:
         for group, metrics in groups.items():
             of_group = replace(finding, group=group)
             if name not in metrics and name.endswith(SUFFIX):
-                warnings = (text for text in comparison["warnings"] if text.startswith(name))
+                warnings = (
+                    text for text in comparison["warnings"] if text.startswith(name)
+                )
                 reason = next(warnings, "the runs do not both report it")
                 yield replace(of_group, reason=reason)
             else:
                 yield self._difference(baseline, mapping(metrics.get(name)), of_group)
 
-    def _difference(self, baseline: Compared, difference: Json, finding: Finding) -> Finding:
+    def _difference(
+        self, baseline: Compared, difference: Json, finding: Finding
+    ) -> Finding:
         """The finding of a difference, with what unscored items of both runs could change of it."""
         numbers = (difference.get("difference"), difference.get("ci_low"))
         if None in numbers or difference["n_clusters"] < FEWEST:
@@ -270,7 +298,9 @@ class _Held:
     def _open_ends(self, run: Compared, group: str) -> tuple[float, float]:
         """How far below and above its value a run's unscored items could bring it."""
         figure = mapping(mapping(self._groups(run).get(group)).get(self.rule.metric))
-        low, value, high = (figure.get(name) for name in ("bound_low", "value", "bound_high"))
+        low, value, high = (
+            figure.get(name) for name in ("bound_low", "value", "bound_high")
+        )
         if low is None or value is None or high is None:
             return math.inf, math.inf
         return max(0.0, value - low), max(0.0, high - value)
@@ -278,9 +308,9 @@ class _Held:
     def _with_risk(self, finding: Finding) -> Finding:
         """A finding with how often a run of this size on the limit would get GO, where known.
 
-        Corrected scores have an error of their labels too, and a sample that of the draw; the width
-        of an interval has no true value. Of groups, which may be many, it is worked out where one
-        passes.
+        Corrected scores have an error of their labels too, and a sample that of the
+        draw; the width of an interval has no true value. Of groups, which may be many,
+        it is worked out where one passes.
         """
         rule, baseline = self.rule, self.baseline
         metric = _metric(rule)
@@ -295,10 +325,14 @@ class _Held:
         if baseline is None and not sampled and _contradicted(columns, finding):
             return replace(finding, reason=_CHANGED)
         if independent < FEWEST:
-            return replace(finding, reason=f"too few to tell: {independent} that are independent")
+            return replace(
+                finding, reason=f"too few to tell: {independent} that are independent"
+            )
         risk = None
         if not sampled and (meets or rule.by == NONE):
-            risk = (risk_of_value if baseline is None else risk_of_difference)(columns, limit)
+            risk = (risk_of_value if baseline is None else risk_of_difference)(
+                columns, limit
+            )
         if meets and _is_rough(risk, items):
             few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
             return replace(finding, reason=few)
@@ -314,9 +348,15 @@ class _Held:
         pairs = list(zip(*shared_rows(other, own), strict=True))
         if rule.by != NONE:
             groups, column = self._groups(self.run), f"group_{rule.by}"
-            pairs = [pair for pair in pairs if group in groups_of(str(pair[1].get(column)), groups)]
+            pairs = [
+                pair
+                for pair in pairs
+                if group in groups_of(str(pair[1].get(column)), groups)
+            ]
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
+        clusters = (
+            [row.get("cluster") for row in second] if task.cluster is not None else None
+        )
         metrics = {each.name: each for each in task.metrics}
         return columns_of(metric, metrics, first, second, clusters)
 
@@ -344,28 +384,41 @@ def _contradicted(columns: Columns, finding: Finding) -> bool:
     sums = np.stack(columns.second).sum(axis=1)
     if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
         return False
-    return not math.isclose(sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
+    return not math.isclose(
+        sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED
+    )
 
 
 def _coverage(entry: TaskEntry, finding: Finding) -> Finding:
     """The share of items that are scored, which has no interval."""
-    counts, judge = mapping(entry.get("coverage")), mapping(entry["recipe"].get("judge"))
+    counts, judge = (
+        mapping(entry.get("coverage")),
+        mapping(entry["recipe"].get("judge")),
+    )
     share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
     reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
     return replace(finding, value=share, low=share, high=share, reason=reason)
 
 
-def _measured(rule: Rule, figure: Json | None, finding: Finding, entry: TaskEntry) -> Finding:
+def _measured(
+    rule: Rule, figure: Json | None, finding: Finding, entry: TaskEntry
+) -> Finding:
     """The finding of a figure, with what unscored items could change of it."""
     if figure is None:
-        why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
+        why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get(
+            "official"
+        )
         return replace(finding, reason=str(why or "the run does not report it"))
     if figure["value"] is None or figure["ci_low"] is None:
-        return replace(finding, reason=one_line(str(figure.get("reason") or "no figure")))
+        return replace(
+            finding, reason=one_line(str(figure.get("reason") or "no figure"))
+        )
     # A score on all items of a set is certain, and of no others.
     figure = {**figure, **figure.get("sample", {})}
     value, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
-    measured = replace(finding, value=value, low=low, high=high, unit=figure.get("unit", ""))
+    measured = replace(
+        finding, value=value, low=low, high=high, unit=figure.get("unit", "")
+    )
     if not figure.get("comparable", True):
         return replace(measured, reason=_BY_WORDS)
     if figure["n"] < FEWEST:
@@ -384,7 +437,9 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
     _, _, check = read_check(rule.check)
     general = check["set"] in GENERAL
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
-        return replace(finding, reason=f"the check is on {check['set']}, pairs of another task")
+        return replace(
+            finding, reason=f"the check is on {check['set']}, pairs of another task"
+        )
     keys = ("votes",) if general else ("votes", "mode", "prompts")
     checked = {"name": check["judge"]["name"], **check["judge"]["identity"]}
     checked |= {key: check[key] for key in keys}
@@ -395,25 +450,35 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
         return replace(finding, reason=other)
     kappa = summary_of(check)["kappa"]
     return replace(
-        finding, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score"
+        finding,
+        value=kappa["value"],
+        low=kappa["ci_low"],
+        high=kappa["ci_high"],
+        unit="score",
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
+def shown(
+    verdict: str, findings: Sequence[Finding], policy: Policy
+) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
     rows = [_row(each) for each in findings]
     first = 0 if len({finding.run for finding in findings}) > 1 else 1
     lines = align(_HEADER[first:], [row[first:] for row in rows])
     numbers = Counter(finding.verdict for finding in findings)
     counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
-    notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
+    notes = [
+        f"This policy decides about {scope.said}." for scope in policy.scopes.values()
+    ]
     if any(each.risk is not None for each in findings):
         notes.append(
             "wrong GO: the share of runs of this size, with a true value exactly on the limit, "
             "that would get GO (~ simulated from this run's items)."
         )
     notes += dict.fromkeys(
-        f"{one_line(each.run, 60)}, {each.task}: {line}" for each in findings for line in each.paper
+        f"{one_line(each.run, 60)}, {each.task}: {line}"
+        for each in findings
+        for line in each.paper
     )
     content = {
         "verdict": verdict,

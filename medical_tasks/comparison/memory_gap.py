@@ -1,11 +1,11 @@
 """`compare --memory-gap`: how much better published questions are answered than fresh ones.
 
-Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean
-over the groups of both runs of the difference of their means, published minus fresh; every group
-weighs the same, however many items it has. Its interval is Student's t over the groups, whose
-spread has the sampling error of both runs in it; the covariance of groups that are asked about one
-note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without
-variation holds.
+Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap
+is the mean over the groups of both runs of the difference of their means, published
+minus fresh; every group weighs the same, however many items it has. Its interval is
+Student's t over the groups, whose spread has the sampling error of both runs in it; the
+covariance of groups that are asked about one note (the cluster) is added. Where all
+groups differ alike, what `bootstrap` says of data without variation holds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 WIDEST: Final = 0.05
 """Half an interval's width beyond which no gap is not the same as none seen."""
 _TAIL: Final = 0.025
-_SAME: Final = ("model", "prompts", "protocol", "generation", "scoring", "judge", "metrics")
+_SAME: Final = (
+    "model",
+    "prompts",
+    "protocol",
+    "generation",
+    "scoring",
+    "judge",
+    "metrics",
+)
 _NOTE: Final = (
     "Fresh questions may also be easier or harder to read than published ones: hold the gap "
     "against that of a model that cannot have read the published ones."
@@ -59,31 +67,38 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
     within = covariance = 0.0
     for sample in (published, fresh):
         kept = [index for index, group in enumerate(sample.groups) if group in shared]
-        codes = np.array([shared.index(sample.groups[index]) for index in kept], dtype=np.intp)
+        codes = np.array(
+            [shared.index(sample.groups[index]) for index in kept], dtype=np.intp
+        )
         values = np.array([sample.values[index] for index in kept], dtype=np.float64)
         clusters = [sample.clusters[index] for index in kept]
         n = np.bincount(codes, minlength=k)
         mean = np.bincount(codes, weights=values, minlength=k) / n
         parts = (values - mean[codes]) / (k * n[codes])
-        # The variance of the items alone; where a group has one, that of all stands in for it.
+        # The variance of the items alone; where a group has one, that of all stands in
+        # for it.
         within += float(
             (parts**2 * (n / np.maximum(n - 1, 1))[codes]).sum()
             + (n == 1).sum() * values.var() / k**2
         )
         of_note: dict[str, float] = defaultdict(float)
         of_both: dict[tuple[str, int], float] = defaultdict(float)
-        for cluster, code, deviation in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
+        for cluster, code, deviation in zip(
+            clusters, codes.tolist(), parts.tolist(), strict=True
+        ):
             of_note[cluster] += deviation
             of_both[cluster, code] += deviation
-        covariance += math.fsum(deviation**2 for deviation in of_note.values()) - math.fsum(
-            deviation**2 for deviation in of_both.values()
-        )
+        covariance += math.fsum(
+            deviation**2 for deviation in of_note.values()
+        ) - math.fsum(deviation**2 for deviation in of_both.values())
         fewest = min(fewest, len(of_note))
         means.append(mean)
         counts.append(n)
     gaps = means[0] - means[1]
     gap = float(gaps.mean())
-    error = math.sqrt(float(gaps.var(ddof=1)) / k + max(covariance, 0.0)) if k > 1 else 0.0
+    error = (
+        math.sqrt(float(gaps.var(ddof=1)) / k + max(covariance, 0.0)) if k > 1 else 0.0
+    )
     if error > ROUNDING:
         t = student_quantile(1.0 - _TAIL, k - 1.0)
         ends = gap - t * error, gap + t * error
@@ -98,7 +113,13 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
         "ci_low": max(-1.0, ends[0]),
         "ci_high": min(1.0, ends[1]),
         "groups": {
-            group: {"published": a, "fresh": b, "gap": a - b, "n_published": n, "n_fresh": m}
+            group: {
+                "published": a,
+                "fresh": b,
+                "gap": a - b,
+                "n_published": n,
+                "n_fresh": m,
+            }
             for group, a, b, n, m in zip(
                 shared, *(each.tolist() for each in (*means, *counts)), strict=True
             )
@@ -110,7 +131,11 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
 
 
 def memory_gap(
-    published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
+    published: Compared,
+    fresh: Compared,
+    tasks: Mapping[str, TaskSpec],
+    *,
+    selection: Selection,
 ) -> JsonDict:
     """The gap of each task of both runs, by metric.
 
@@ -130,14 +155,17 @@ def memory_gap(
                 f"{', '.join(names) or 'none'}."
             )
         task = tasks[name]
-        recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
+        recipes = [
+            mapping(run.results["tasks"][name].get("recipe"))
+            for run in (published, fresh)
+        ]
         if refused := _refused(task, recipes):
             raise UsageError(
                 f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}"
             )
-        wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [
-            task.metrics[0]
-        ]
+        wanted = [
+            metric for metric in task.metrics if metric.name in selection.metrics
+        ] or [task.metrics[0]]
         gaps[name] = {
             metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
             for metric in wanted
@@ -161,21 +189,29 @@ def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
         return f"both are of config {short(configs[0])}. Run the model on fresh rows too: --config fresh."
     if configs[0] in benchmark.source(task.dataset).generated:
         return f"config {short(configs[0])} of the first is not published. Give the published run first."
-    versions = [short(recipe.get("task_version")).partition("-")[0] for recipe in recipes]
+    versions = [
+        short(recipe.get("task_version")).partition("-")[0] for recipe in recipes
+    ]
     if versions[0] != versions[1]:
         return f"they are of task versions {' and '.join(versions)}. Run both with one version."
     files = all(
-        str(mapping(recipe.get("model")).get("name")).startswith("responses/") for recipe in recipes
+        str(mapping(recipe.get("model")).get("name")).startswith("responses/")
+        for recipe in recipes
     )
     for key in _SAME:
         parts = [
-            deciding_generation(each) if key == "generation" else each.get(key) for each in recipes
+            deciding_generation(each) if key == "generation" else each.get(key)
+            for each in recipes
         ]
         if parts[0] != parts[1] and not (key == "model" and files):
             difference = (
-                differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
+                differing(*map(mapping, parts))
+                if all(parts)
+                else " and ".join(map(short, parts))
             )
-            return f"their {key} differs ({difference}). Run one model in one way on both."
+            return (
+                f"their {key} differs ({difference}). Run one model in one way on both."
+            )
     return ""
 
 
@@ -187,11 +223,11 @@ def _entry(
 ) -> JsonDict:
     """The gap of one metric between published rows and fresh ones, as JSON values.
 
-    Groups (calculators) are paired, and each weighs the same: so it plays no part that published
-    rows have other numbers of each than fresh ones.
+    Groups (calculators) are paired, and each weighs the same: so it plays no part that
+    published rows have other numbers of each than fresh ones.
 
-    Example: 80 % and 60 % right on published rows of two calculators, 70 % and 60 % on fresh ones.
-    The gap is the mean of 10 and 0 points, 5 points.
+    Example: 80 % and 60 % right on published rows of two calculators, 70 % and 60 % on
+    fresh ones. The gap is the mean of 10 and 0 points, 5 points.
     """
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
@@ -231,7 +267,12 @@ def _entry(
         "enough": len(groups) >= FEWEST and half <= WIDEST,
         "needed": gap["needed"],
     }
-    return {**entry, "verdict": _verdict(entry, group), "notes": notes, "groups": groups}
+    return {
+        **entry,
+        "verdict": _verdict(entry, group),
+        "notes": notes,
+        "groups": groups,
+    }
 
 
 def _sample(
@@ -241,7 +282,9 @@ def _sample(
     column = f"group_{group}"
     kept = [row for row in rows.values() if is_counted(metric, row) and row.get(column)]
     if len(kept) < len(rows):
-        notes.append(f"{len(rows) - len(kept)} {name} items without a value are left out")
+        notes.append(
+            f"{len(rows) - len(kept)} {name} items without a value are left out"
+        )
     return Sample(
         values=[item_value(metric, row) for row in kept],
         groups=[row[column] for row in kept],
@@ -251,9 +294,7 @@ def _sample(
 
 def _verdict(entry: Json, group: str) -> str:
     if entry["n_groups"] < FEWEST:
-        return (
-            f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
-        )
+        return f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
     if entry["ci_low"] > 0.0:
         return "a gap: the published rows are answered better"
     if entry["ci_high"] < 0.0:
@@ -261,9 +302,7 @@ def _verdict(entry: Json, group: str) -> str:
     if entry["enough"]:
         return f"no gap seen: the interval ends at {percent(entry['ci_high'])} points"
     if entry["needed"] <= max(entry["n_published"], entry["n_fresh"]):
-        return (
-            f"too small to tell: the {group}s differ so much that more items of them would not help"
-        )
+        return f"too small to tell: the {group}s differ so much that more items of them would not help"
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
@@ -274,7 +313,9 @@ def gap_sections(gaps: Json) -> list[Section]:
         for metric, entry in metrics.items():
             span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
             shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
-            sizes = (str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh"))
+            sizes = (
+                str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh")
+            )
             rows.append(
                 (
                     task,
@@ -287,7 +328,8 @@ def gap_sections(gaps: Json) -> list[Section]:
                 )
             )
             notes += [
-                f"{task}, {metric}: {sentence}." for sentence in (entry["verdict"], *entry["notes"])
+                f"{task}, {metric}: {sentence}."
+                for sentence in (entry["verdict"], *entry["notes"])
             ]
     header = (
         "task",

@@ -30,7 +30,9 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _LIMITS = ("at_least", "at_most")
-_LEAST_LIMIT = 0.001  # of a share; nearer to 0 or 1 it takes thousands of items to see one
+_LEAST_LIMIT = (
+    0.001  # of a share; nearer to 0 or 1 it takes thousands of items to see one
+)
 _OF_PAIRS = ("difference", "margin")
 _SAID: Mapping[Kind, str] = {
     "half_width": "an interval of ±{}",
@@ -57,11 +59,19 @@ def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
         )
     _check_within(goal, metric)
     if arguments.run:
-        found = [_from_runs(tasks[0], metric, goal, pair) for pair in _pairs(goal, arguments.run)]
+        found = [
+            _from_runs(tasks[0], metric, goal, pair)
+            for pair in _pairs(goal, arguments.run)
+        ]
     else:
         found = [_assumed(tasks[0], metric, goal, arguments)]
     most = max(found, key=lambda each: float(each["beyond"]["items"]))
-    made = {"task": tasks[0].name, "metric": metric.name, "wanted": {goal.kind: goal.value}, **most}
+    made = {
+        "task": tasks[0].name,
+        "metric": metric.name,
+        "wanted": {goal.kind: goal.value},
+        **most,
+    }
     return made, _shown(goal, made, metric.unit)
 
 
@@ -106,7 +116,9 @@ def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
     return Goal(kind, value, truth=truth)
 
 
-def _of_models(kind: Kind, value: float, agreement: float, accuracy: float | None) -> Goal:
+def _of_models(
+    kind: Kind, value: float, agreement: float, accuracy: float | None
+) -> Goal:
     """Two models that agree so often, as far as there are such models."""
     apart, least = round(1.0 - agreement, 9), value if kind == "difference" else 0.0
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
@@ -121,7 +133,9 @@ def _of_models(kind: Kind, value: float, agreement: float, accuracy: float | Non
 def _check_within(goal: Goal, metric: MetricSpec) -> None:
     """A width, difference or limit is one that the metric can have."""
     low, high = metric.limits
-    if not (low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low):
+    if not (
+        low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low
+    ):
         raise UsageError(
             f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} "
             "(three points: 0.03)."
@@ -141,7 +155,9 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
     return list(combinations(runs, 2))
 
 
-def _assumed(task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan) -> dict[str, Any]:
+def _assumed(
+    task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan
+) -> dict[str, Any]:
     if metric.kind != "proportion":
         raise UsageError(
             f"{metric.name} is no share of items, so give past runs (--run): how much it varies is "
@@ -171,7 +187,9 @@ def _from_runs(
     return _told(name, data, needed, sample)
 
 
-def _told(name: str, data: TaskData, needed: Needed, sample: int | None) -> dict[str, object]:
+def _told(
+    name: str, data: TaskData, needed: Needed, sample: int | None
+) -> dict[str, object]:
     """A plan as JSON values."""
     n, independent = len(data.items), len({item.cluster for item in data.items})
 
@@ -197,7 +215,10 @@ def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
     points = "" if unit else " points"
     sign = " %" if goal.kind in _LIMITS and not unit else points
     what = _SAID[goal.kind].format(number(goal.value, unit) + sign)
-    abouts = {"the score on these items": made["this_set"], "questions like these": made["beyond"]}
+    abouts = {
+        "the score on these items": made["this_set"],
+        "questions like these": made["beyond"],
+    }
     rows = [
         (about, f"{each['items']:,}", f"{each['independent']:,}")
         for about, each in abouts.items()

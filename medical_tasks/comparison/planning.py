@@ -1,13 +1,15 @@
 """How many items an interval, a test or a gate needs, by what `run`, `compare` and `gate` compute.
 
-For items that are right or wrong and stand alone, everything but a margin is computed exactly, by
-summing over all numbers of right answers, or of items on which two models differ. Such a chance
-rises in teeth, since only whole numbers of items can be right: what is given is the number from
-which on it stays at least `POWER`. For everything else runs are drawn from the clusters of past
-ones, as `gate_risk` does, and tested; a probit line through all draws says how many are needed.
+For items that are right or wrong and stand alone, everything but a margin is computed
+exactly, by summing over all numbers of right answers, or of items on which two models
+differ. Such a chance rises in teeth, since only whole numbers of items can be right:
+what is given is the number from which on it stays at least `POWER`. For everything else
+runs are drawn from the clusters of past ones, as `gate_risk` does, and tested; a probit
+line through all draws says how many are needed.
 
 Example:
-    Exact McNemar tests two models that agree on 70 % of the items and differ by five points:
+    Exact McNemar tests two models that agree on 70 % of the items and differ by five
+    points:
 
     >>> needed_as_assumed(Goal("difference", 0.05, apart=0.3), whole=500).clusters
     975
@@ -98,10 +100,11 @@ class Goal:
     """What is wanted, and of which models.
 
     Attributes:
-        kind: an interval's `half_width`; a `difference` that `compare` finds; a gate's rule
-            (`at_least`, `at_most`, `margin`) that says GO.
+        kind: an interval's `half_width`; a `difference` that `compare` finds; a gate's
+            rule (`at_least`, `at_most`, `margin`) that says GO.
         value: the width, difference, limit or margin.
-        truth: the true value of the model; None where a past run has it, or it does not matter.
+        truth: the true value of the model; None where a past run has it, or it does not
+            matter.
         apart: the share of items on which two models differ; None as `truth`.
     """
 
@@ -144,12 +147,16 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
             return mcnemar_power(items, goal.value, apart)
 
         return Needed(
-            fewest(lambda n: power(n) >= POWER, teeth=math.ceil(2.0 / apart)), whole, power(whole)
+            fewest(lambda n: power(n) >= POWER, teeth=math.ceil(2.0 / apart)),
+            whole,
+            power(whole),
         )
     if goal.kind == "margin" and apart is not None:
         return _simulated(goal, _planted(apart), whole, items=whole)
     if truth is None:
-        raise ValueError(f"{goal.kind} needs a true value, or the share on which models differ")
+        raise ValueError(
+            f"{goal.kind} needs a true value, or the share on which models differ"
+        )
 
     def chance(items: int) -> float:
         risk = chance_of_go(items, goal.limit, goal.value)
@@ -157,17 +164,24 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
         return 0.0 if refused else chance_of_go(items, goal.limit, truth)
 
     teeth = math.ceil(1.0 / min(goal.value, 1.0 - goal.value))
-    return Needed(fewest(lambda n: chance(n) >= POWER, teeth=teeth), whole, chance(whole))
+    return Needed(
+        fewest(lambda n: chance(n) >= POWER, teeth=teeth), whole, chance(whole)
+    )
 
 
 def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
     """The number of clusters that a goal needs by past runs: one, or for two models a pair.
 
     Raises:
-        UsageError: nothing varies on the runs' items, or no runs like these have the true value.
+        UsageError: nothing varies on the runs' items, or no runs like these have the
+            true value.
     """
     counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
-    if columns.metric.kind == "proportion" and stands_alone(columns) and goal.kind != "margin":
+    if (
+        columns.metric.kind == "proportion"
+        and stands_alone(columns)
+        and goal.kind != "margin"
+    ):
         first, second = columns.first[0][counted], columns.second[0][counted]
         apart = float(np.mean(first != second))
         truth = float(second.mean()) if goal.truth is None else goal.truth
@@ -176,7 +190,9 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
                 f"the two runs differ on {apart:.1%} of the items, so that a difference of "
                 f"{goal.value:.1%} is not one of such models. Give --agreement in place of --run."
             )
-        return needed_as_assumed(replace(goal, truth=truth, apart=apart), int(counted.sum()))
+        return needed_as_assumed(
+            replace(goal, truth=truth, apart=apart), int(counted.sum())
+        )
     if goal.kind == "half_width":
         return _narrow(goal, columns)
     population = _population(goal, columns)
@@ -186,7 +202,9 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
             f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
             "beyond what they show, or all show the same. Give other runs, or assume something."
         )
-    return _simulated(goal, population, population.table.shape[1], items=int(counted.sum()))
+    return _simulated(
+        goal, population, population.table.shape[1], items=int(counted.sum())
+    )
 
 
 def runs_columns(
@@ -195,7 +213,8 @@ def runs_columns(
     """A metric's columns of two past runs, which may be the same one, and their items.
 
     Raises:
-        UsageError: a run is not of all items, asked each item several times, or lacks the metric.
+        UsageError: a run is not of all items, asked each item several times, or lacks
+            the metric.
     """
     for run in runs:
         entry = mapping(run.results["tasks"].get(task.name))
@@ -239,7 +258,9 @@ def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> 
     )
 
 
-def sample_needed(task: TaskSpec, data: TaskData, columns: Columns, half_width: float) -> int:
+def sample_needed(
+    task: TaskSpec, data: TaskData, columns: Columns, half_width: float
+) -> int:
     """How many items `run --subset` must draw to know the score on all of a set so well."""
     positions = {item.id: number for number, item in enumerate(data.items)}
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
@@ -263,7 +284,9 @@ def sample_needed(task: TaskSpec, data: TaskData, columns: Columns, half_width: 
     return sizes.start + bisect_left(
         sizes,
         True,
-        key=lambda size: fmean(width(size, seed) for seed in range(_SAMPLES)) <= half_width,
+        key=lambda size: (
+            fmean(width(size, seed) for seed in range(_SAMPLES)) <= half_width
+        ),
     )
 
 
@@ -286,7 +309,8 @@ def mcnemar_power(items: int, difference: float, apart: float) -> float:
     """
     better = (apart + difference) / (2.0 * apart)
     return math.fsum(
-        chance * _found(discordant, better) for discordant, chance in _binomial(items, apart)
+        chance * _found(discordant, better)
+        for discordant, chance in _binomial(items, apart)
     )
 
 
@@ -295,8 +319,8 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
 
     Args:
         enough: whether so many are; yes for all large numbers, in teeth before them.
-        teeth: how many items a tooth is wide, at most. The number is sought upwards from one that
-            is enough, until five teeth in a row are.
+        teeth: how many items a tooth is wide, at most. The number is sought upwards
+            from one that is enough, until five teeth in a row are.
     """
     high = 2
     while not enough(high):
@@ -316,7 +340,8 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
 def _found(discordant: int, better: float) -> float:
     """The probability that the exact test calls so many discordant items a difference.
 
-    It does where one model wins so many of them that as many coins fall so in under 2.5 %.
+    It does where one model wins so many of them that as many coins fall so in under 2.5
+    %.
     """
     half = discordant // 2
     wins = half + bisect_left(
@@ -324,7 +349,9 @@ def _found(discordant: int, better: float) -> float:
         True,
         key=lambda number: 2.0 * binomial_tail(number, discordant, 0.5) < ALPHA,
     )
-    return binomial_tail(wins, discordant, better) + binomial_tail(wins, discordant, 1.0 - better)
+    return binomial_tail(wins, discordant, better) + binomial_tail(
+        wins, discordant, 1.0 - better
+    )
 
 
 def _binomial(n: int, p: float) -> list[tuple[int, float]]:
@@ -332,7 +359,9 @@ def _binomial(n: int, p: float) -> list[tuple[int, float]]:
     if p in (0.0, 1.0):
         return [(round(n * p), 1.0)]
     reach = _FAR * math.sqrt(n * p * (1.0 - p)) + _FAR
-    counts = range(max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach)) + 1)
+    counts = range(
+        max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach)) + 1
+    )
     base = math.lgamma(n + 1)
     return [
         (
@@ -358,17 +387,22 @@ def _narrow(goal: Goal, columns: Columns) -> Needed:
     def width(clusters: int) -> float:
         generator = np.random.default_rng(_SEED)
         estimates = [
-            population.estimated(population.drawn(clusters, generator)) for _ in range(_WIDTHS)
+            population.estimated(population.drawn(clusters, generator))
+            for _ in range(_WIDTHS)
         ]
         return (
             fmean(
-                math.inf if math.isnan(each.ci_high - each.ci_low) else each.ci_high - each.ci_low
+                math.inf
+                if math.isnan(each.ci_high - each.ci_low)
+                else each.ci_high - each.ci_low
                 for each in estimates
             )
             / 2.0
         )
 
-    return Needed(fewest(lambda n: width(n) <= goal.value, teeth=1), whole, width(whole))
+    return Needed(
+        fewest(lambda n: width(n) <= goal.value, teeth=1), whole, width(whole)
+    )
 
 
 def _population(goal: Goal, columns: Columns) -> Population | None:
@@ -384,7 +418,9 @@ def _population(goal: Goal, columns: Columns) -> Population | None:
 
 def _planted(apart: float) -> Population:
     """Pairs of models that are right on different items, and on equally many."""
-    right = MetricSpec(name="right", kind="proportion", description="whether an item is right")
+    right = MetricSpec(
+        name="right", kind="proportion", description="whether an item is right"
+    )
     table = np.array([[1.0, 0.0, 1.0], [1.0] * 3, [0.0, 1.0, 1.0], [1.0] * 3])
     chances = np.array([apart / 2.0, apart / 2.0, 1.0 - apart])
     return Population(right, (1.0,), table, chances, table[2] - table[0])
@@ -396,7 +432,8 @@ def _simulated(goal: Goal, population: Population, whole: int, *, items: int) ->
 
     def chance(clusters: int, draws: int) -> float:
         met = sum(
-            _met(goal, population, population.drawn(clusters, generator)) for _ in range(draws)
+            _met(goal, population, population.drawn(clusters, generator))
+            for _ in range(draws)
         )
         return (met + 0.5) / (draws + 1.0)
 
@@ -446,11 +483,14 @@ def _slope(tried: Mapping[int, Sequence[float]]) -> float:
     Those near 1/2 tell most.
     """
     z = normal_quantile(1.0 - ALPHA / 2.0)
-    points = [(math.sqrt(size), share) for size, shares in tried.items() for share in shares]
+    points = [
+        (math.sqrt(size), share) for size, shares in tried.items() for share in shares
+    ]
 
     def excess(slope: float) -> float:
         return math.fsum(
-            share * (1.0 - share) * (normal_cdf(slope * root - z) - share) for root, share in points
+            share * (1.0 - share) * (normal_cdf(slope * root - z) - share)
+            for root, share in points
         )
 
     low, high = 0.0, 8.0
@@ -463,6 +503,9 @@ def _slope(tried: Mapping[int, Sequence[float]]) -> float:
 def _safe(goal: Goal, population: Population, clusters: int) -> int:
     """As many clusters, or more where a gate of so few would refuse to say GO."""
     on_limit = population.moved_to(goal.limit.value)
-    while on_limit is not None and on_limit.risk(goal.limit, _RISKS, clusters).share > MOST:
+    while (
+        on_limit is not None
+        and on_limit.risk(goal.limit, _RISKS, clusters).share > MOST
+    ):
         clusters = math.ceil(1.1 * clusters)
     return clusters

@@ -46,7 +46,12 @@ from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.runs.calibrating import SUFFIX
-from medical_tasks.runs.recipes import DIFFERENCES, mapping, one_line, recipe_differences
+from medical_tasks.runs.recipes import (
+    DIFFERENCES,
+    mapping,
+    one_line,
+    recipe_differences,
+)
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -67,9 +72,7 @@ _MOST: Final = 1e6
 """The largest limit of a count, which has no largest value: no answer has a million of anything."""
 _ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
 """Differences of recipes that change no verdict, or that a finding names by itself."""
-_EXAMPLE: Final = (
-    'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
-)
+_EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +84,10 @@ class Scope:
         config: the configuration of its dataset.
         split: the split of that.
         prompts: how the model was asked, one of `PROMPTS`; "" for any.
-        least_items: how many items there must be; None for all of the split, or a sample of it.
-        accept: kinds of differences (`recipes.Difference`) between a run and the one it is held
-            against, which the decision is about.
+        least_items: how many items there must be; None for all of the split, or a
+            sample of it.
+        accept: kinds of differences (`recipes.Difference`) between a run and the one it
+            is held against, which the decision is about.
     """
 
     task: str
@@ -98,7 +102,12 @@ class Scope:
         """The scope in words."""
         least = "all" if self.least_items is None else f"at least {self.least_items:,}"
         prompts = f"{self.prompts} prompts" if self.prompts else "any prompts"
-        parts = [f"configuration {self.config}", f"split {self.split}", prompts, f"{least} items"]
+        parts = [
+            f"configuration {self.config}",
+            f"split {self.split}",
+            prompts,
+            f"{least} items",
+        ]
         return f"{self.task}: {', '.join(parts)}"
 
     def mismatch(self, entry: Json, *, baseline: bool = False) -> str:
@@ -106,16 +115,24 @@ class Scope:
 
         Args:
             entry: the task's entry in `results.json`.
-            baseline: whether they are only what a run is compared with, which may be of a baseline.
+            baseline: whether they are only what a run is compared with, which may be of
+                a baseline.
         """
         recipe = entry["recipe"]
         data = mapping(recipe.get("data"))
-        config, split = one_line(str(data.get("config"))), one_line(str(data.get("split")))
+        config, split = (
+            one_line(str(data.get("config"))),
+            one_line(str(data.get("split"))),
+        )
         name = str(mapping(recipe.get("model")).get("name"))
         if name.startswith("baseline/") and not baseline:
             return f"{one_line(name)} is a baseline and no model"
         if config != self.config:
-            what = "invented demonstration data" if config == "demo" else f"configuration {config}"
+            what = (
+                "invented demonstration data"
+                if config == "demo"
+                else f"configuration {config}"
+            )
             return f"{what}, while the policy is about {self.config} ([tasks.{self.task}] config)"
         if split != self.split:
             return f"split {split}, while the policy is about {self.split}"
@@ -139,7 +156,11 @@ class Scope:
         differences = recipe_differences(
             self.task, other["recipe"], run["recipe"], metrics=task.metrics
         )
-        kept = [each for each in differences.warned if each.kind not in _ALWAYS_ALIKE | self.accept]
+        kept = [
+            each
+            for each in differences.warned
+            if each.kind not in _ALWAYS_ALIKE | self.accept
+        ]
         if not kept:
             return ""
         kinds = ", ".join(f'"{each.kind}"' for each in kept)
@@ -182,8 +203,8 @@ def read_policy(path: Path) -> Policy:
     """Reads a policy.
 
     Raises:
-        UsageError: something in it is no rule, or a rule decides nothing; the rule is named by its
-            number.
+        UsageError: something in it is no rule, or a rule decides nothing; the rule is
+            named by its number.
     """
     with readable(path):
         try:
@@ -193,7 +214,11 @@ def read_policy(path: Path) -> Policy:
         except RecursionError:
             raise UsageError(f"{path}: nested too deeply. {_EXAMPLE}") from None
     entries = content.get("rule")
-    if content.keys() - {"rule", "tasks"} or not isinstance(entries, list) or not entries:
+    if (
+        content.keys() - {"rule", "tasks"}
+        or not isinstance(entries, list)
+        or not entries
+    ):
         raise UsageError(
             f"{path}: a policy is a list of [[rule]] tables, with [tasks.NAME] tables beside "
             f"them, and nothing else. {_EXAMPLE}"
@@ -204,13 +229,18 @@ def read_policy(path: Path) -> Policy:
     ]
     tables = content.get("tasks", {})
     if not isinstance(tables, dict):
-        raise UsageError(f"{path}: tasks must be tables such as [tasks.medcalc], got {tables!r}.")
+        raise UsageError(
+            f"{path}: tasks must be tables such as [tasks.medcalc], got {tables!r}."
+        )
     held = dict.fromkeys(rule.task for rule in rules)
     if unused := sorted(tables.keys() - held):
         raise UsageError(
             f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], held)}"
         )
-    scopes = {name: _scope(name, tables.get(name, {}), f"{path}: [tasks.{name}]") for name in held}
+    scopes = {
+        name: _scope(name, tables.get(name, {}), f"{path}: [tasks.{name}]")
+        for name in held
+    }
     return Policy(rules, scopes)
 
 
@@ -218,7 +248,13 @@ def _scope(name: str, table: object, where: str) -> Scope:
     """Reads a [tasks.NAME] table; what it leaves out is fixed by the task."""
     task = tasks()[name]
     dataset = dataset_spec(task.dataset)
-    words = {"config": str, "split": str, "prompts": str, "least_items": int, "accept": list}
+    words = {
+        "config": str,
+        "split": str,
+        "prompts": str,
+        "least_items": int,
+        "accept": list,
+    }
     if not isinstance(table, dict):
         raise UsageError(f"{where}: must be a table, got {table!r}.")
     for word, value in table.items():
@@ -226,14 +262,19 @@ def _scope(name: str, table: object, where: str) -> Scope:
             raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
             raise UsageError(f"{where}: {word} is of another type, got {value!r}.")
-    config, prompts = table.get("config", dataset.default_config), table.get("prompts", "")
+    config, prompts = (
+        table.get("config", dataset.default_config),
+        table.get("prompts", ""),
+    )
     if config not in dataset.configs:
         raise UsageError(
             f"{where}: {dataset.name} has the configurations {', '.join(dataset.configs)}, "
             f"got {config!r}."
         )
     if prompts not in ("", *PROMPTS):
-        raise UsageError(f"{where}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}.")
+        raise UsageError(
+            f"{where}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}."
+        )
     least = table.get("least_items")
     if least is not None and least < 1:
         raise UsageError(f"{where}: least_items must be at least 1, got {least}.")
@@ -261,7 +302,9 @@ def _rule(entry: Any, where: str, folder: Path) -> Rule:
     if isinstance(limit, bool) or not isinstance(limit, int | float):
         raise UsageError(f"{where}: {kind} must be a number, got {limit!r}.")
     texts = {name: entry[name] for name in words - {kind} if name in entry}
-    if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
+    if wrong := next(
+        (name for name, value in texts.items() if not isinstance(value, str)), ""
+    ):
         raise UsageError(f"{where}: {wrong} must be a text, got {texts[wrong]!r}.")
     registered = tasks()
     task = registered.get(texts["task"])
@@ -302,7 +345,9 @@ def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
     """A metric of a task by its name, which may be that of the corrected one."""
     named = {metric.name: metric for metric in task.metrics if not metric.part}
     corrected = {
-        each.name + SUFFIX: each for each in named.values() if each.verdict not in ("", "several")
+        each.name + SUFFIX: each
+        for each in named.values()
+        if each.verdict not in ("", "several")
     }
     if name not in named and name not in corrected:
         hint = did_you_mean(name, {**named, **corrected})
@@ -323,7 +368,9 @@ def _check_breakdown(task: TaskSpec, metric: str, by: str, where: str) -> None:
         )
 
 
-def _check_limit(kind: str, limit: float, metric: MetricSpec | None, where: str) -> None:
+def _check_limit(
+    kind: str, limit: float, metric: MetricSpec | None, where: str
+) -> None:
     """Refuses limits outside the scale, that no run could break, or that none could meet."""
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
@@ -331,7 +378,9 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, where: str)
     high = min(high, _MOST)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
-        raise UsageError(f"{where}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
+        raise UsageError(
+            f"{where}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}."
+        )
     least = kind.endswith("at_least")
     # A judge can do worse than by chance.
     if limit == (low if least else high) and kind != "judge_kappa_at_least":
@@ -341,13 +390,19 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, where: str)
         )
     unreachable = {"at_least": high, "at_most": low, "width_at_most": low}
     if limit == unreachable.get(kind):
-        certain = "is wider than that" if kind == "width_at_most" else "stops short of it"
+        certain = (
+            "is wider than that" if kind == "width_at_most" else "stops short of it"
+        )
         raise UsageError(
             f"{where}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
             f"run {certain}. Allow for it: 99 % is 0.99."
         )
     wrong_way = {"at_least": False, "at_most": True}.get(kind)
-    if metric is not None and metric.unit != "number" and metric.higher_is_better is wrong_way:
+    if (
+        metric is not None
+        and metric.unit != "number"
+        and metric.higher_is_better is wrong_way
+    ):
         other = "at_most" if least else "at_least"
         better = "higher" if metric.higher_is_better else "lower"
         raise UsageError(

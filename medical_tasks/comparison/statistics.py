@@ -1,7 +1,7 @@
 """The statistics of two runs on the same items: difference, interval, test, changed items.
 
-Each metric becomes a numerator and a denominator per item, so that proportions, ratios and averages
-are resampled alike.
+Each metric becomes a numerator and a denominator per item, so that proportions, ratios
+and averages are resampled alike.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ from medical_tasks.scoring.averages import Sums, average_of, components, in_turn
 from medical_tasks.scoring.bootstrap import linear
 from medical_tasks.scoring.correction import JudgeError, widening
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
-from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
+from medical_tasks.scoring.intervals import (
+    normal_quantile,
+    student_quantile,
+    student_tail,
+)
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 RESAMPLES: Final = 2000
@@ -52,16 +56,18 @@ class Difference(TypedDict, total=False):
         n: how many items count in both runs.
         n_clusters: how many of them are independent.
         test: the test to read.
-        p: its p value; `p_value` is that of the interval, `p_holm` adjusted over `tests` tests.
-        minimum_detectable_difference: the smallest true one that so many items find in 4 of 5
-            cases.
+        p: its p value; `p_value` is that of the interval, `p_holm` adjusted over
+            `tests` tests.
+        minimum_detectable_difference: the smallest true one that so many items find in
+            4 of 5 cases.
         flips: how many items improved, worsened and stayed the same.
         items: which ones, where that is asked for.
         equivalence: the p values of a difference within a margin, and beyond it.
         mcnemar: of items that are right or wrong, McNemar's test.
         notes: what a reader must know.
         too_few: whether a group has too few items to tell.
-        comparable: False where a judge by words decided it, or an average lacks metrics.
+        comparable: False where a judge by words decided it, or an average lacks
+            metrics.
     """
 
     value_a: Required[Number]
@@ -124,7 +130,8 @@ class Columns:
 
     Attributes:
         shares: of each component in it; one of 1 for a metric that is no average.
-        first: a numerator and a denominator in turns for each component; `nan` where undecided.
+        first: a numerator and a denominator in turns for each component; `nan` where
+            undecided.
         values: both runs' values on each item; None for an average.
         clusters: of each item; None where each stands alone.
         missing: metrics of an average that are not reported.
@@ -147,28 +154,36 @@ class Columns:
             values=None
             if self.values is None
             else (self.values[0][chosen], self.values[1][chosen]),
-            clusters=None if self.clusters is None else [self.clusters[index] for index in chosen],
+            clusters=None
+            if self.clusters is None
+            else [self.clusters[index] for index in chosen],
         )
 
 
 class Compare(Protocol):
     """Compares the columns of a metric."""
 
-    def __call__(self, columns: Columns, /, *, resamples: int, whole: bool) -> Difference:
+    def __call__(
+        self, columns: Columns, /, *, resamples: int, whole: bool
+    ) -> Difference:
         """Of a group where not `whole`."""
         ...
 
 
 def compare_columns(
-    columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True, margin: float | None = None
+    columns: Columns,
+    *,
+    resamples: int = RESAMPLES,
+    whole: bool = True,
+    margin: float | None = None,
 ) -> Difference:
     """Compares two runs, the second minus the first.
 
     Args:
         columns: a metric of both runs.
         resamples: draws of the bootstrap.
-        whole: False for a group: of few pairs it gets no interval and no test, and one that is
-            `too_few_to_tell` is marked.
+        whole: False for a group: of few pairs it gets no interval and no test, and one
+            that is `too_few_to_tell` is marked.
         margin: of equivalence; None for no such test.
     """
     metric, values = columns.metric, columns.values
@@ -176,7 +191,8 @@ def compare_columns(
     comparison = _bootstrap(columns, limits, resamples)
     # Without -0.0, which swapping runs leaves.
     numbers: Any = {
-        name: value if value is None else value + 0 for name, value in as_json(comparison).items()
+        name: value if value is None else value + 0
+        for name, value in as_json(comparison).items()
     }
     entry: Difference = numbers
     few = comparison.n_clusters < FEWEST
@@ -235,9 +251,12 @@ def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
     down, up = _widened(*(each.get("widened_by", {}) for each in facts))
     entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0] - down
     entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1] + up
-    # Were there no difference, the labels' error would be that of the runs' other classes alone.
+    # Were there no difference, the labels' error would be that of the runs' other
+    # classes alone.
     alike = replace(error, weights=error.weights - value * slope).variance
-    own = (value - low if value > 0.0 else high - value) / normal_quantile(1.0 - paired.ALPHA / 2.0)
+    own = (value - low if value > 0.0 else high - value) / normal_quantile(
+        1.0 - paired.ALPHA / 2.0
+    )
     certain = max(0.0, abs(value) - (down if value > 0.0 else up))
     if own > 0.0 and (alike > CHANGED or certain < abs(value)):
         tail = student_tail(certain / math.hypot(own, math.sqrt(alike)), error.freedom)
@@ -253,7 +272,8 @@ def _widened(first: Json, second: Json) -> tuple[float, float]:
     reaches = [
         widening(b["distance"] - a["distance"], [*a["drift"], *b["drift"]])
         for a, b in (
-            (first.get(name, none), second.get(name, none)) for name in {**first, **second}
+            (first.get(name, none), second.get(name, none))
+            for name in {**first, **second}
         )
     ]
     return sum(down for down, _ in reaches), sum(up for _, up in reaches)
@@ -261,14 +281,22 @@ def _widened(first: Json, second: Json) -> tuple[float, float]:
 
 def adjust(entries: Sequence[Difference]) -> None:
     """Adds to a family its p values adjusted by Holm (`p_holm`), and their number (`tests`)."""
-    adjusted = paired.holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
+    adjusted = paired.holm(
+        [math.nan if entry["p"] is None else entry["p"] for entry in entries]
+    )
     tests = sum(entry["p"] is not None for entry in entries)
     for entry, value in zip(entries, adjusted, strict=True):
         entry["p_holm"], entry["tests"] = None if math.isnan(value) else value, tests
 
 
-def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
-    settings: JsonDict = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
+def _bootstrap(
+    columns: Columns, limits: tuple[float, float] | None, resamples: int
+) -> Comparison:
+    settings: JsonDict = {
+        "clusters": columns.clusters,
+        "limits": limits,
+        "resamples": resamples,
+    }
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return paired.paired_bootstrap(*columns.values, **settings)
     return paired.paired_bootstrap_statistic(
@@ -278,9 +306,15 @@ def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: 
 
 def detectable(columns: Columns) -> float | None:
     """The smallest true difference of two runs that so many items detect."""
-    limits = columns.metric.limits if all(map(math.isfinite, columns.metric.limits)) else None
+    limits = (
+        columns.metric.limits
+        if all(map(math.isfinite, columns.metric.limits))
+        else None
+    )
     a, b, ends = _sides(columns, limits)
-    smallest = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
+    smallest = paired.minimum_detectable_difference(
+        a, b, clusters=columns.clusters, limits=ends
+    )
     return None if math.isnan(smallest) else smallest
 
 
@@ -293,7 +327,9 @@ def _sides(
     """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
-    counted = np.asarray(np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0))
+    counted = np.asarray(
+        np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
+    )
     return (
         linear(columns.shares, columns.first, counted),
         linear(columns.shares, columns.second, counted),
@@ -309,9 +345,15 @@ def _flips(columns: Columns) -> dict[str, int] | None:
     if columns.values is None:
         return None
     change = columns.values[1] - columns.values[0]
-    change = change[np.isfinite(change)] * (1.0 if columns.metric.higher_is_better else -1.0)
+    change = change[np.isfinite(change)] * (
+        1.0 if columns.metric.higher_is_better else -1.0
+    )
     improved, worsened = int((change > CHANGED).sum()), int((change < -CHANGED).sum())
-    return {"improved": improved, "worsened": worsened, "same": len(change) - improved - worsened}
+    return {
+        "improved": improved,
+        "worsened": worsened,
+        "same": len(change) - improved - worsened,
+    }
 
 
 def _few_said(comparison: Comparison) -> str:
@@ -365,7 +407,8 @@ def item_value(metric: MetricSpec, row: Row) -> float:
     value = row.get(metric.name)
     return (
         math.nan
-        if value is None or (metric.kind == "ratio" and not row.get(weight_column(metric.name)))
+        if value is None
+        or (metric.kind == "ratio" and not row.get(weight_column(metric.name)))
         else value
     )
 
@@ -385,7 +428,8 @@ def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
     """What items add to a metric's numerator and denominator."""
     if metric.kind != "ratio":
         return [sums(metric, row.get(metric.name), None) for row in rows]
-    # What is not there has a denominator of 0, whichever way a file writes that it has no value.
+    # What is not there has a denominator of 0, whichever way a file writes that it has
+    # no value.
     weight = weight_column(metric.name)
     return [
         sums(metric, item_value(metric, row), row[weight])
@@ -398,7 +442,9 @@ def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
 def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
     """Names of a task's breakdowns: those of its items' parts, then those of its items."""
     return tuple(
-        dict.fromkeys([*(metric.part[0] for metric in task.metrics if metric.part), *task.groups])
+        dict.fromkeys(
+            [*(metric.part[0] for metric in task.metrics if metric.part), *task.groups]
+        )
     )
 
 
@@ -413,20 +459,24 @@ def compare_breakdowns(
 ) -> Breakdowns:
     """Compares every metric within every group; p values are adjusted over the groups.
 
-    `named` has the groups of each breakdown, since a row joins its by blanks; returns breakdown to
-    group to metric to entry.
+    `named` has the groups of each breakdown, since a row joins its by blanks; returns
+    breakdown to group to metric to entry.
     """
     breakdowns: Breakdowns = {}
     for by in names:
         groups: dict[str, Differences] = {}
         for metric in task.metrics:
             if metric.part and metric.part[0] == by and metric.name in columns:
-                difference = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
+                difference = compare(
+                    columns[metric.name], resamples=GROUP_RESAMPLES, whole=False
+                )
                 groups.setdefault(metric.part[1], {})[metric.whole] = difference
         if by in task.groups:
             for group, members in sorted(_members(rows, by, named.get(by, ())).items()):
                 groups[group] = {
-                    name: compare(each.part(members), resamples=GROUP_RESAMPLES, whole=False)
+                    name: compare(
+                        each.part(members), resamples=GROUP_RESAMPLES, whole=False
+                    )
                     for name, each in columns.items()
                     if not each.metric.part
                 }
@@ -439,17 +489,22 @@ def compare_breakdowns(
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
     """Adjusts p values by Holm.
 
-    A family is one metric over all groups of a breakdown, and over all pairs of runs given.
+    A family is one metric over all groups of a breakdown, and over all pairs of runs
+    given.
     """
     families: dict[tuple[str, str], list[Difference]] = {}
     for by, groups in chain.from_iterable(breakdowns.items() for breakdowns in several):
-        for name, entry in chain.from_iterable(metrics.items() for metrics in groups.values()):
+        for name, entry in chain.from_iterable(
+            metrics.items() for metrics in groups.values()
+        ):
             families.setdefault((by, name), []).append(entry)
     for family in families.values():
         adjust(family)
 
 
-def _members(rows: Rows, by: str, group_names: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
+def _members(
+    rows: Rows, by: str, group_names: Iterable[str]
+) -> dict[str, npt.NDArray[np.intp]]:
     places: dict[str, list[int]] = {}
     names, read = frozenset(group_names), {}
     for index, row in enumerate(rows):
@@ -460,4 +515,6 @@ def _members(rows: Rows, by: str, group_names: Iterable[str]) -> dict[str, npt.N
             read[text] = groups_of(text, names)
         for group in read[text]:
             places.setdefault(group, []).append(index)
-    return {group: np.array(members, dtype=np.intp) for group, members in places.items()}
+    return {
+        group: np.array(members, dtype=np.intp) for group, members in places.items()
+    }

@@ -11,7 +11,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.comparison.compared import Compared, Pair, letter, rows_by_task, shared_rows
+from medical_tasks.comparison.compared import (
+    Compared,
+    Pair,
+    letter,
+    rows_by_task,
+    shared_rows,
+)
 from medical_tasks.comparison.statistics import (
     CHANGED,
     GROUP_RESAMPLES,
@@ -71,12 +77,14 @@ def run_names(runs: Sequence[Compared]) -> list[str]:
 def sections(pairs: Sequence[Pair]) -> list[Section]:
     """Makes the tables of a comparison.
 
-    They are of all tasks, of each breakdown, and of the items that changed, where there are some.
+    They are of all tasks, of each breakdown, and of the items that changed, where there
+    are some.
     """
     several = len(pairs) > 1
     names = list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
     compared = [
-        (name, [(pair, pair.tasks[name]) for pair in pairs if name in pair.tasks]) for name in names
+        (name, [(pair, pair.tasks[name]) for pair in pairs if name in pair.tasks])
+        for name in names
     ]
     headline = [
         row
@@ -89,7 +97,9 @@ def sections(pairs: Sequence[Pair]) -> list[Section]:
         )
     ]
     header = _header(("task", "metric"), several=several, adjusted=several)
-    tables = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
+    tables = [
+        Section(title="", header=header, rows=headline, notes=headline_notes(pairs))
+    ]
     for name, of_pairs in compared:
         for by in dict.fromkeys(by for _, task in of_pairs for by in task["breakdown"]):
             tables.append(_breakdown(of_pairs, name, by, several=several))
@@ -102,30 +112,58 @@ def sections(pairs: Sequence[Pair]) -> list[Section]:
 
 
 def _rows(
-    of_pairs: Sequence[tuple[Pair, Differences]], label: str, *, several: bool, adjusted: bool
+    of_pairs: Sequence[tuple[Pair, Differences]],
+    label: str,
+    *,
+    several: bool,
+    adjusted: bool,
 ) -> list[tuple[str, ...]]:
     """The rows of some metrics, each of all pairs that have it."""
-    metrics = dict.fromkeys(metric for _, differences in of_pairs for metric in differences)
+    metrics = dict.fromkeys(
+        metric for _, differences in of_pairs for metric in differences
+    )
     return [
-        _row((label, metric_label(metric, entry)), entry, pair, several=several, adjusted=adjusted)
+        _row(
+            (label, metric_label(metric, entry)),
+            entry,
+            pair,
+            several=several,
+            adjusted=adjusted,
+        )
         for metric in metrics
         for pair, differences in of_pairs
         if (entry := differences.get(metric))
     ]
 
 
-def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
+def _header(
+    first: tuple[str, str], *, several: bool, adjusted: bool
+) -> tuple[str, ...]:
     sides = (
         ("pair", "test", "first", "second", "difference")
         if several
         else ("test", "A", "B", "B - A")
     )
     p_values = ("p", "p Holm") if adjusted else ("p",)
-    return (*first, *sides, "95 % interval", *p_values, "detectable", "better", "worse", "same")
+    return (
+        *first,
+        *sides,
+        "95 % interval",
+        *p_values,
+        "detectable",
+        "better",
+        "worse",
+        "same",
+    )
 
 
 def _row(
-    first: tuple[str, str], entry: Difference, pair: Pair, *, several: bool, adjusted: bool
+    first: tuple[str, str],
+    entry: Difference,
+    pair: Pair,
+    *,
+    several: bool,
+    adjusted: bool,
 ) -> tuple[str, ...]:
     """A metric of a pair; one of too few items has no interval and no test."""
     unit, flips, n = entry.get("unit", ""), entry["flips"], entry["n_clusters"]
@@ -157,12 +195,24 @@ def _breakdown(
     rows: list[tuple[str, ...]] = []
     for group in dict.fromkeys(group for _, groups in breakdowns for group in groups):
         of_group = [
-            (pair, {metric: entry for metric, entry in groups.get(group, {}).items() if entry["n"]})
+            (
+                pair,
+                {
+                    metric: entry
+                    for metric, entry in groups.get(group, {}).items()
+                    if entry["n"]
+                },
+            )
             for pair, groups in breakdowns
         ]
-        rows += _rows(of_group, one_line(group, _LONGEST_NAME), several=several, adjusted=True)
+        rows += _rows(
+            of_group, one_line(group, _LONGEST_NAME), several=several, adjusted=True
+        )
     entries = [
-        entry for _, groups in breakdowns for each in groups.values() for entry in each.values()
+        entry
+        for _, groups in breakdowns
+        for each in groups.values()
+        for entry in each.values()
     ]
     return Section(
         title=f"{name} by {by}",
@@ -180,7 +230,10 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
     tables = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():
-        items, total = entry["items"][direction], (entry["flips"] or {}).get(direction, 0)
+        items, total = (
+            entry["items"][direction],
+            (entry["flips"] or {}).get(direction, 0),
+        )
         parsed = any("parsed_a" in item for item in items)
         rows = [
             (
@@ -192,7 +245,11 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
             for item in items
         ]
         sides = (a, b) if unit else (f"{a} %", f"{b} %")
-        header = ("id", *((f"answer of {a}", f"answer of {b}") if parsed else ()), *sides)
+        header = (
+            "id",
+            *((f"answer of {a}", f"answer of {b}") if parsed else ()),
+            *sides,
+        )
         shown = (
             f"{len(items)} of {total} items"
             if len(items) < total
@@ -200,7 +257,9 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
         )
         tables.append(
             Section(
-                title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows
+                title=f"{title}: {change_said(entry, direction)}, {shown}",
+                header=header,
+                rows=rows,
             )
         )
     return tables
@@ -218,7 +277,9 @@ def _p_value(value: float | None) -> str:
     return "<1e-6" if value < 1e-6 else f"{value:.3g}"
 
 
-def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
+def as_text(
+    names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()
+) -> str:
     """Sets tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
     for section in parts:
@@ -236,7 +297,9 @@ def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] 
     return "\n".join([*lines, *more])
 
 
-def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
+def as_markdown(
+    names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()
+) -> str:
     """Sets tables as Markdown, everything in them escaped."""
     lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
     for section in parts:
@@ -293,7 +356,9 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
         notes += [f"note: {label}: {warning}" for warning in warnings]
     notes += dict.fromkeys(line for pair in pairs for line in _papers(pair))
     return notes + [
-        f"not compared: {label}: {reason}" for label, task in tasks for reason in task["refused"]
+        f"not compared: {label}: {reason}"
+        for label, task in tasks
+        for reason in task["refused"]
     ]
 
 
@@ -309,17 +374,23 @@ def _equivalence(tested: Json, unit: str) -> str:
     within, beyond = (
         tested[name] is not None and tested[name] < ALPHA for name in ("p", "p_beyond")
     )
-    verdict = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
+    verdict = (
+        "equivalent"
+        if within
+        else "not equivalent"
+        if beyond
+        else "equivalence not shown"
+    )
     margin = number(tested["margin"], unit) + ("" if unit else " points")
     return f"{verdict} within {margin} (p {_p_value(tested['p'])}; of a difference beyond it {_p_value(tested['p_beyond'])})."
 
 
 def breakdown_notes(tests: int) -> list[str]:
     """Says what a breakdown's columns are; `tests` is the size of its largest family."""
-    few = f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
-    few += (
-        " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
+    few = (
+        f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
     )
+    few += " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
     if not tests:
         return [f"{few} No group has enough: conclude nothing group by group."]
     return [
@@ -356,8 +427,8 @@ def flipped_items(
 ) -> dict[str, list[JsonDict]]:
     """Lists the items on which a metric changed, `improved` and `worsened`, at most `most` each.
 
-    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone,
-    adds the answers as read.
+    Of proportions the first by id, of others the largest changes; `parsed`, for open
+    data alone, adds the answers as read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -368,7 +439,9 @@ def flipped_items(
     changed.sort(key=lambda each: (-abs(each[0]), _by_number(str(each[1]["id"]))))
     return {
         name: [
-            _told(metric, a, b, parsed=parsed) for change, a, b in changed if (change > 0) is better
+            _told(metric, a, b, parsed=parsed)
+            for change, a, b in changed
+            if (change > 0) is better
         ][:most]
         for name, better in (("improved", True), ("worsened", False))
     }
@@ -395,13 +468,17 @@ def add_flips(
         specs = {metric.name: metric for metric in tasks[name].metrics}
         for metric in metrics or [next(iter(entry["metrics"]))]:
             if metric in entry["metrics"] and specs[metric].kind != "average":
-                changed = flipped_items(specs[metric], *rows, most=most, parsed=name in parsed)
+                changed = flipped_items(
+                    specs[metric], *rows, most=most, parsed=name in parsed
+                )
                 entry["metrics"][metric]["items"] = changed
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:
     return [
-        (0, int(piece[:18]), piece) if piece.isascii() and piece.isdigit() else (1, 0, piece)
+        (0, int(piece[:18]), piece)
+        if piece.isascii() and piece.isdigit()
+        else (1, 0, piece)
         for piece in _DIGITS.split(text)
         if piece
     ]

@@ -1,9 +1,9 @@
 """How people annotate what a construction made: who gets which rows, sheets read back, agreement.
 
-All constructions hand out sheets in the same way. Every row has one person who decides about it;
-`overlap` rows go to everybody, so that agreement can be measured. What is wrong with the sheets
-that come back is listed at once, by file, row and column, and never by what stands there: a cell
-may hold a patient's words.
+All constructions hand out sheets in the same way. Every row has one person who decides
+about it; `overlap` rows go to everybody, so that agreement can be measured. What is
+wrong with the sheets that come back is listed at once, by file, row and column, and
+never by what stands there: a cell may hold a patient's words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Shares(TypedDict):
     """Who gets which rows; part of what a step of sheets keeps.
 
     Attributes:
-        sheets: name of a person to the ids of that person's sheet, in the order of its rows.
+        sheets: name of a person to the ids of that person's sheet, in the order of its
+            rows.
         first: id to the person who decides about it.
     """
 
@@ -68,8 +69,8 @@ class Pair(NamedTuple, Generic[_Key, _Mark]):
 def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
     """Reads `NAME,NAME,...`.
 
-    Names become files' names, and some file systems do not tell A from a: names that differ in case
-    alone are refused.
+    Names become files' names, and some file systems do not tell A from a: names that
+    differ in case alone are refused.
     """
     names = tuple(part.strip() for part in text.split(","))
     for name in names:
@@ -88,12 +89,12 @@ def share_out(
 ) -> dict[str, tuple[str, ...]]:
     """Gives each id its names, the first of which decides, as many each.
 
-    The ids are put into the seed's order and dealt like cards. The first `overlap` of them go to
-    everybody, so that the same ids are shared whatever order they came in.
+    The ids are put into the seed's order and dealt like cards. The first `overlap` of
+    them go to everybody, so that the same ids are shared whatever order they came in.
 
     Example:
-        Of four ids between `a` and `b` with an overlap of 1, one gets `("a", "b")`, and the others,
-        in the seed's order, `("b",)`, `("a",)` and `("b",)`.
+        Of four ids between `a` and `b` with an overlap of 1, one gets `("a", "b")`, and
+        the others, in the seed's order, `("b",)`, `("a",)` and `("b",)`.
 
     Args:
         ids: What is annotated.
@@ -105,7 +106,8 @@ def share_out(
         Id to names.
 
     Raises:
-        UsageError: When the overlap is larger than the ids, or there is nobody to overlap with.
+        UsageError: When the overlap is larger than the ids, or there is nobody to
+            overlap with.
     """
     if not 0 <= overlap <= len(ids):
         raise UsageError(
@@ -123,7 +125,9 @@ def share_out(
     return shares
 
 
-def sheet_order(shares: Mapping[str, tuple[str, ...]], name: str, *, seed: int) -> list[str]:
+def sheet_order(
+    shares: Mapping[str, tuple[str, ...]], name: str, *, seed: int
+) -> list[str]:
     """Orders the ids of one person, so that those of everybody stand among the others.
 
     An annotator must not see which rows are compared.
@@ -132,7 +136,9 @@ def sheet_order(shares: Mapping[str, tuple[str, ...]], name: str, *, seed: int) 
     return ranked(own, seed, lambda identifier: f"{name}:{identifier}")
 
 
-def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> Shares:
+def shared_sheets(
+    ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
+) -> Shares:
     """Says who gets which ids, in which order, and who decides about each."""
     shares = share_out(ids, names, overlap=overlap, seed=seed)
     return {
@@ -141,7 +147,9 @@ def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, see
     }
 
 
-def keep_once(path: Path, shares: Mapping[str, object], *, step: str, refusal: str) -> None:
+def keep_once(
+    path: Path, shares: Mapping[str, object], *, step: str, refusal: str
+) -> None:
     """Writes what was shared out.
 
     Refuses where it was done otherwise before, since somebody may be at work on that.
@@ -152,7 +160,12 @@ def keep_once(path: Path, shares: Mapping[str, object], *, step: str, refusal: s
 
 
 def check_exported(
-    path: Path, name: str, lines: Iterable[Mapping[str, object]], *, step: str, refusal: str
+    path: Path,
+    name: str,
+    lines: Iterable[Mapping[str, object]],
+    *,
+    step: str,
+    refusal: str,
 ) -> None:
     """Refuses to write other lines than those of which sheets were exported.
 
@@ -170,7 +183,9 @@ def check_exported(
 
 
 def write_sheets(
-    folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]
+    folder: Path,
+    columns: Sequence[str],
+    rows: Mapping[str, Iterable[Mapping[str, object]]],
 ) -> None:
     """Writes a sheet a person; those that are there stay, since they may be edited."""
     for name, own in rows.items():
@@ -178,7 +193,9 @@ def write_sheets(
             write_sheet(folder / f"{name}.csv", columns, own)
 
 
-def unknown_reviewer(row: TableRow, reviewer: str, sheets: Collection[str]) -> str | None:
+def unknown_reviewer(
+    row: TableRow, reviewer: str, sheets: Collection[str]
+) -> str | None:
     """Says what is wrong with the name in a row; None where that person has a sheet."""
     if reviewer in sheets:
         return None
@@ -198,7 +215,8 @@ def unknown_mark(row: TableRow, column: str, rule: str, mark: str) -> str:
 def formula_problem(row: TableRow, column: str) -> str | None:
     """Says that a spreadsheet program took a text for a formula; None where it did not.
 
-    A text that begins with `=` comes back as `#NAME?`, and what the annotator typed is lost.
+    A text that begins with `=` comes back as `#NAME?`, and what the annotator typed is
+    lost.
     """
     if not is_formula_error(row.cells[column].strip()):
         return None

@@ -34,7 +34,12 @@ def run(options: NewBenchmark) -> int:
         f"medical-tasks --plugin {place} build {options.name}",
         f"medical-tasks --plugin {place} run --tasks {options.name} --model baseline/reference",
     ]
-    lines = ["written:", *(f"  {path}" for path in written), "next:", *(f"  {c}" for c in commands)]
+    lines = [
+        "written:",
+        *(f"  {path}" for path in written),
+        "next:",
+        *(f"  {c}" for c in commands),
+    ]
     tell("\n".join(lines), {"written": written, "next": commands})
     return 0
 
@@ -52,8 +57,12 @@ def write(options: NewBenchmark) -> list[Path]:
             "with a letter. Give for example first_aid."
         )
     if options.yaml and options.package:
-        raise UsageError("--yaml and --package are two forms of a skeleton. Give one of them.")
-    files = _texts(name, _OF_PACKAGE if options.package else _OF_YAML, options.out or Path())
+        raise UsageError(
+            "--yaml and --package are two forms of a skeleton. Give one of them."
+        )
+    files = _texts(
+        name, _OF_PACKAGE if options.package else _OF_YAML, options.out or Path()
+    )
     for path in files:
         if path.exists():
             raise UsageError(
@@ -70,6 +79,8 @@ def write(options: NewBenchmark) -> list[Path]:
 def _texts(name: str, files: Mapping[str, str], out: Path) -> dict[Path, str]:
     """The files of a form with their texts, in which `NAME` stands for the benchmark's."""
     return {
-        out / path.format(name=name): read_text(_SKELETON / skeleton).replace("NAME", name)
+        out / path.format(name=name): read_text(_SKELETON / skeleton).replace(
+            "NAME", name
+        )
         for path, skeleton in files.items()
     }

@@ -37,19 +37,26 @@ class WithDocLens(Options, heading="doclens"):
 
     side: Annotated[Literal["reference", "output"] | None, Option("whose texts")] = None
     task: Annotated[
-        str | None, Option("what they will be scored as (default: doclens_own)", metavar="T")
+        str | None,
+        Option("what they will be scored as (default: doclens_own)", metavar="T"),
     ] = None
     data: Annotated[
-        Path | None, Option("without --source: folder of the task's built dataset", metavar="DIR")
+        Path | None,
+        Option("without --source: folder of the task's built dataset", metavar="DIR"),
     ] = None
     config: Annotated[
-        str | None, Option("without --source: the dataset's configuration", metavar="NAME")
+        str | None,
+        Option("without --source: the dataset's configuration", metavar="NAME"),
     ] = None
     split: Annotated[
-        str | None, Option("without --source: its split, instead of the task's own", metavar="NAME")
+        str | None,
+        Option(
+            "without --source: its split, instead of the task's own", metavar="NAME"
+        ),
     ] = None
     prompts: Annotated[
-        str | None, Option("the judge's prompts: own (default) or official", metavar="SET")
+        str | None,
+        Option("the judge's prompts: own (default) or official", metavar="SET"),
     ] = None
     upstream: Upstream = None
 
@@ -67,24 +74,26 @@ class Decompose(WithKqa, WithDocLens, WithJudge, WithTables, WithAttestation):
         medical-tasks decompose doclens --task aci_bench --data DIR --side reference \
             --judge J --out claims.json
 
-    kqa (the default): a line of --source is {"Question": "...", "Free_form_answer": "..."}; those
-    of K-QA's own file do too. --out gets the format of that file: Question, Free_form_answer,
-    Must_have, Nice_to_have, Sources, ICD_10_diag. In the paper a model made a draft that
-    physicians amended, and physicians said what is a must-have. So with --importance must (the
-    default) every statement is put under Must_have for a clinician to sort; --importance judge
-    takes the model's sorting.
+    kqa (the default): a line of --source is {"Question": "...", "Free_form_answer":
+    "..."}; those of K-QA's own file do too. --out gets the format of that file:
+    Question, Free_form_answer, Must_have, Nice_to_have, Sources, ICD_10_diag. In the
+    paper a model made a draft that physicians amended, and physicians said what is a
+    must-have. So with --importance must (the default) every statement is put under
+    Must_have for a clinician to sort; --importance judge takes the model's sorting.
 
-    doclens: --side reference reads a JSON list of {"example_id", "input", "reference"}, or without
-    --source the built dataset of --task; --side output reads a responses file as `medical-tasks
-    score` takes it. --out gets the authors' file of claims, for --task-args claims=FILE or
-    output_claims=FILE. Clinical notes (--task aci_bench) are taken apart section by section.
+    doclens: --side reference reads a JSON list of {"example_id", "input", "reference"},
+    or without --source the built dataset of --task; --side output reads a responses
+    file as `medical-tasks score` takes it. --out gets the authors' file of claims, for
+    --task-args claims=FILE or output_claims=FILE. Clinical notes (--task aci_bench) are
+    taken apart section by section.
 
-    Replies are kept beside --out (OUT.work, or --work DIR) and never asked for twice; exit code 5
-    when a text could not be taken apart, with the others written.
+    Replies are kept beside --out (OUT.work, or --work DIR) and never asked for twice;
+    exit code 5 when a text could not be taken apart, with the others written.
     """
 
     benchmark: Annotated[
-        Literal["kqa", "doclens"], Option("whose form (kqa if not given)", positional=True)
+        Literal["kqa", "doclens"],
+        Option("whose form (kqa if not given)", positional=True),
     ] = "kqa"
     source: Annotated[Path | None, Option("the texts", metavar="FILE")] = None
     out: Annotated[Path, Option("where what they say goes", metavar="FILE")]
@@ -108,19 +117,27 @@ class NewBenchmark(Options):
         medical-tasks new-benchmark first_aid
         medical-tasks --plugin first_aid.yaml run --tasks first_aid --model baseline/reference
 
-    --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and takes no Python.
-    --package writes a folder NAME with a Python package that changes how answers are scored.
-    Nothing that is there is written over. docs/benchmark_of_your_own.md goes on from here.
+    --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and takes no
+    Python. --package writes a folder NAME with a Python package that changes how
+    answers are scored. Nothing that is there is written over.
+    docs/benchmark_of_your_own.md goes on from here.
     """
 
     name: Annotated[
         str,
-        Option("small letters, digits and _, such as first_aid", metavar="NAME", positional=True),
+        Option(
+            "small letters, digits and _, such as first_aid",
+            metavar="NAME",
+            positional=True,
+        ),
     ]
     yaml: Annotated[bool, Option("a YAML file and a table (the default)")] = False
-    package: Annotated[bool, Option("a Python package with an entry point and a test")] = False
+    package: Annotated[
+        bool, Option("a Python package with an entry point and a test")
+    ] = False
     out: Annotated[
-        Path | None, Option("folder it is written into (default: this one)", metavar="DIR")
+        Path | None,
+        Option("folder it is written into (default: this one)", metavar="DIR"),
     ] = None
 
 
@@ -140,18 +157,27 @@ _PATHS = Option(
     positional=True,
 )
 _Paths = Annotated[tuple[Path, ...], _PATHS]
-_Seed = Annotated[int | None, Option("decides who and in which order (default 0)", metavar="N")]
-_Reviewers = Annotated[str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")]
+_Seed = Annotated[
+    int | None, Option("decides who and in which order (default 0)", metavar="N")
+]
+_Reviewers = Annotated[
+    str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
+]
 _Overlap = Annotated[
-    int | None, Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N")
+    int | None,
+    Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
 ]
 _BlankKeeps = Annotated[bool, Option("import: a row without a mark is kept")]
 _Partial = Annotated[bool, Option("import, scores: go on without some people's sheets")]
-_Out = Annotated[Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")]
+_Out = Annotated[
+    Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
+]
 _MaxSamples = Annotated[
     int | None, Option("answer-sheet, check: at most N questions or rows", metavar="N")
 ]
-_MODEL = Option("hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M")
+_MODEL = Option(
+    "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M"
+)
 _Model = Annotated[str, _MODEL]
 
 
@@ -165,11 +191,12 @@ class Construct(WithTables):
         medical-tasks construct medcalc extract|sheet|import|release, and check, which measures the
         extraction on known rows
 
-    `sheet` and `import` are one round of annotation, and are repeated for the next. Each step
-    writes whole files, and the same command goes on where it stopped. FOLDER and DIR hold text of
-    notes, messages, questions and answers: they are as credentialed as the notes, stay on this
-    machine, and only you can read them. Commands: docs/ehrnoteqa_construction.md,
-    docs/archehr_construction.md, docs/medcalc_construction.md.
+    `sheet` and `import` are one round of annotation, and are repeated for the next.
+    Each step writes whole files, and the same command goes on where it stopped. FOLDER
+    and DIR hold text of notes, messages, questions and answers: they are as
+    credentialed as the notes, stay on this machine, and only you can read them.
+    Commands: docs/ehrnoteqa_construction.md, docs/archehr_construction.md,
+    docs/medcalc_construction.md.
     """
 
     benchmark: Annotated[
@@ -206,11 +233,16 @@ class WithExtraction(WithModel, WithAttestation, heading="medcalc"):
     """How entities are extracted from notes."""
 
     model: _Model
-    open: Annotated[bool, Option("extract, check: the notes may go to any model")] = False
+    open: Annotated[bool, Option("extract, check: the notes may go to any model")] = (
+        False
+    )
     calculators: Annotated[
-        str | None, Option("extract, check: ids or names (default: all 55)", metavar="2,CrCl,...")
+        str | None,
+        Option("extract, check: ids or names (default: all 55)", metavar="2,CrCl,..."),
     ] = None
-    forecast: Annotated[bool, Option("extract, check: only say what asking would take")] = False
+    forecast: Annotated[
+        bool, Option("extract, check: only say what asking would take")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +253,8 @@ class MedcalcExtract(Construct, WithExtraction, heading="medcalc"):
     source: _Source
     seed: _Seed = None
     most: Annotated[
-        int | None, Option("extract: notes a calculator at most (default 20)", metavar="N")
+        int | None,
+        Option("extract: notes a calculator at most (default 20)", metavar="N"),
     ] = None
 
 
@@ -251,7 +284,8 @@ class MedcalcRelease(Construct, heading="medcalc"):
 
     folder: _Folder
     train: Annotated[
-        float | None, Option("release: of notes, for training (default 0.2)", metavar="SHARE")
+        float | None,
+        Option("release: of notes, for training (default 0.2)", metavar="SHARE"),
     ] = None
     seed: _Seed = None
 
@@ -261,7 +295,9 @@ class MedcalcCheck(Construct, WithExtraction):
     """Measure the extraction on rows whose entities are known."""
 
     source: _Source
-    folder: Annotated[Path | None, Option("where all of it lies", metavar="FOLDER")] = None
+    folder: Annotated[Path | None, Option("where all of it lies", metavar="FOLDER")] = (
+        None
+    )
     max_samples: _MaxSamples = None
     seed: _Seed = None
 
@@ -288,9 +324,12 @@ class EhrnoteqaSample(Construct, heading="sample"):
         ),
     ] = None
     bounds: Annotated[
-        str | None, Option("most tokens of level 1 and 2 (default 3000,7000)", metavar="N,N")
+        str | None,
+        Option("most tokens of level 1 and 2 (default 3000,7000)", metavar="N,N"),
     ] = None
-    allow_fewer: Annotated[bool, Option("take what there is where patients are too few")] = False
+    allow_fewer: Annotated[
+        bool, Option("take what there is where patients are too few")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,10 +371,12 @@ class EhrnoteqaAnswerSheet(Construct):
     overlap: _Overlap = None
     seed: _Seed = None
     data: Annotated[
-        Path | None, Option("answer-sheet: the built dataset the runs were on", metavar="DIR")
+        Path | None,
+        Option("answer-sheet: the built dataset the runs were on", metavar="DIR"),
     ] = None
     upstream: Annotated[
-        Path | None, Option("answer-sheet: for runs with --prompts official", metavar="DIR")
+        Path | None,
+        Option("answer-sheet: for runs with --prompts official", metavar="DIR"),
     ] = None
     max_samples: _MaxSamples = None
 
@@ -371,13 +412,16 @@ class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
     folder: _Folder
     model: Annotated[str | None, _MODEL] = None
     codes: Annotated[
-        Path | None, Option("expand: codes of admissions, as DIAGNOSES_ICD", metavar="FILE")
+        Path | None,
+        Option("expand: codes of admissions, as DIAGNOSES_ICD", metavar="FILE"),
     ] = None
     dictionary: Annotated[
-        Path | None, Option("expand: what codes mean, as D_ICD_DIAGNOSES", metavar="FILE")
+        Path | None,
+        Option("expand: what codes mean, as D_ICD_DIAGNOSES", metavar="FILE"),
     ] = None
     post_codes: Annotated[
-        Path | None, Option("expand: codes of messages, instead of a --model", metavar="FILE")
+        Path | None,
+        Option("expand: codes of messages, instead of a --model", metavar="FILE"),
     ] = None
 
 
@@ -387,7 +431,9 @@ class ArchehrAlign(Construct, heading="archehr"):
 
     folder: _Folder
     source: _Source
-    top: Annotated[int | None, Option("align: notes a message (default 10)", metavar="N")] = None
+    top: Annotated[
+        int | None, Option("align: notes a message (default 10)", metavar="N")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -412,10 +458,12 @@ class ArchehrImport(Construct, heading="archehr"):
         bool, Option("import: a sentence without a mark is not-relevant")
     ] = False
     note_source: Annotated[
-        str | None, Option("import: mimic-iii or mimic-iv, for the mapping", metavar="NAME")
+        str | None,
+        Option("import: mimic-iii or mimic-iv, for the mapping", metavar="NAME"),
     ] = None
     dev: Annotated[
-        int | None, Option("import: at most N cases go to the split dev (default 0)", metavar="N")
+        int | None,
+        Option("import: at most N cases go to the split dev (default 0)", metavar="N"),
     ] = None
     seed: _Seed = None
 

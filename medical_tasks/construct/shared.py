@@ -52,7 +52,9 @@ def _line(record: Mapping[str, object]) -> str:
     return json.dumps(record, ensure_ascii=True) + "\n"
 
 
-def write_json(path: Path, values: Mapping[str, object], *, indent: int | None = 2) -> None:
+def write_json(
+    path: Path, values: Mapping[str, object], *, indent: int | None = 2
+) -> None:
     """Writes a JSON file, whole and for its owner alone."""
     with WholeFile(path, private=True) as part:
         part.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
@@ -61,7 +63,8 @@ def write_json(path: Path, values: Mapping[str, object], *, indent: int | None =
 def read_json(path: Path, *, step: str) -> Any:
     """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`).
 
-    It is an object; callers name its form, since the step that wrote it has it from there.
+    It is an object; callers name its form, since the step that wrote it has it from
+    there.
     """
     _require(path, step)
     try:
@@ -80,7 +83,9 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
     """Reads a JSON Lines file that an earlier step wrote; no message shows a text."""
     _require(path, step)
     again = f"Do this step again: construct {step}."
-    return list(read_records(path, fields, release=f"file of the step {step}", again=again))
+    return list(
+        read_records(path, fields, release=f"file of the step {step}", again=again)
+    )
 
 
 def _require(path: Path, step: str) -> None:
@@ -99,7 +104,9 @@ def check_unchanged(path: Path, sha256: str | None, advice: str) -> None:
 
 def file_name(identifier: str) -> str:
     """Makes a file's name of an id; one that could lead elsewhere is written in hexadecimal."""
-    safe = identifier[0] not in ".-" and all(sign.isalnum() or sign in "._-" for sign in identifier)
+    safe = identifier[0] not in ".-" and all(
+        sign.isalnum() or sign in "._-" for sign in identifier
+    )
     return f"{identifier if safe else 'id-' + identifier.encode().hex()}.txt"
 
 
@@ -115,7 +122,9 @@ def check_answered(
     """
     if failed:
         shown = listed(
-            [f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  "
+            [f"{name}: {reason}" for name, reason in failed.items()],
+            _FAILED,
+            between="\n  ",
         )
         more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
@@ -133,7 +142,9 @@ def checked_seed(seed: int | None) -> int:
     return seed or 0
 
 
-def kept_step(path: Path, recipe: Mapping[str, object], *, step: str) -> tuple[Any, list[str]]:
+def kept_step(
+    path: Path, recipe: Mapping[str, object], *, step: str
+) -> tuple[Any, list[str]]:
     """Reads what a step wrote before, and compares its recipe with the one of now.
 
     Args:
@@ -142,16 +153,21 @@ def kept_step(path: Path, recipe: Mapping[str, object], *, step: str) -> tuple[A
         step: Name of the step, for messages.
 
     Returns:
-        What was written, None where nothing was, and the names of what the recipes differ in.
+        What was written, None where nothing was, and the names of what the recipes
+        differ in.
     """
     if not path.exists():
         return None, []
     before = read_json(path, step=step)
     written = before.get("recipe", {})
-    return before, [name for name, value in recipe.items() if written.get(name) != value]
+    return before, [
+        name for name, value in recipe.items() if written.get(name) != value
+    ]
 
 
-def ranked(things: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]) -> list[_Thing]:
+def ranked(
+    things: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]
+) -> list[_Thing]:
     """Puts things into an order that the seed decides, whatever order they came in."""
     return sorted(
         things,

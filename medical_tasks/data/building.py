@@ -1,7 +1,7 @@
 """Builds datasets into folders that `load_dataset` reads, whole or not at all.
 
-What a build reads is a `DatasetSource`; what is written, and in which order it comes to count, is
-`dataset_store`'s.
+What a build reads is a `DatasetSource`; what is written, and in which order it comes to
+count, is `dataset_store`'s.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     import datasets
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# `datasets` looks for free space before it writes, and says so by an OSError without a number.
+# `datasets` looks for free space before it writes, and says so by an OSError without a
+# number.
 _NO_SPACE_TEXT = "Not enough disk space"
 _WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
@@ -89,8 +90,8 @@ def build_source(
 
     Others in the folder stay, an earlier one is replaced.
 
-    `place`: folder of the official files, or the one file. `partial`: whether a part of a release
-    still being corrected is wanted.
+    `place`: folder of the official files, or the one file. `partial`: whether a part of
+    a release still being corrected is wanted.
     """
     source = source.placed(config, place)
     spec = source.spec
@@ -111,16 +112,24 @@ def build_source(
                 for name in spec.configs
                 if name in {*before, config}
             }
-            # Rows of an older version may have other columns than the card declares: kept, but
-            # readers ask to rebuild.
+            # Rows of an older version may have other columns than the card declares:
+            # kept, but readers ask to rebuild.
             current = {
-                name: entry for name, entry in built.items() if entry.version == spec.version
+                name: entry
+                for name, entry in built.items()
+                if entry.version == spec.version
             }
-            from medical_tasks.data.cards import card_text, croissant_text, eval_text  # yaml: slow
+            from medical_tasks.data.cards import (
+                card_text,
+                croissant_text,
+                eval_text,
+            )  # yaml: slow
 
             # Only of what the folder holds: demo rows are nobody's leaderboard.
             leaderboards = eval_text(
-                spec, tasks, built={name: entry.splits for name, entry in current.items()}
+                spec,
+                tasks,
+                built={name: entry.splits for name, entry in current.items()},
             )
             texts = {
                 "README.md": card_text(source, current),
@@ -128,7 +137,9 @@ def build_source(
                 **({"eval.yaml": leaderboards} if leaderboards else {}),
                 MARKER: marker_text(spec.name, built),
             }
-            put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")
+            put_in_place(
+                folder, stage, built, texts, private=spec.access == "credentialed"
+            )
     except OSError as error:
         raise write_error(folder, error) from error
     notes += [
@@ -147,14 +158,20 @@ def build_source(
     )
 
 
-def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
+def _file_hashes(
+    source: DatasetSource, config: str, place: Path | None
+) -> dict[str, str]:
     """Hashes the official files by name.
 
     Refuses one that differs from its published sum or belongs to another config.
     """
     hashes: dict[str, str] = {}
     for path in find_files(source, config, place).values():
-        name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
+        name = (
+            path.name
+            if place is None or place.is_file()
+            else path.relative_to(place).as_posix()
+        )
         with readable(path):
             hashes[name] = file_sha256(path)
         check_published_sum(path, hashes[name])
@@ -168,7 +185,11 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
 
 
 def _write_splits(
-    source: DatasetSource, config: str, place: Path | None, stage: Path, options: Mapping[str, int]
+    source: DatasetSource,
+    config: str,
+    place: Path | None,
+    stage: Path,
+    options: Mapping[str, int],
 ) -> dict[str, BuiltSplit]:
     """Runs the builder in the stage.
 
@@ -179,8 +200,8 @@ def _write_splits(
     out = stage / "written"
     with _progress_on_terminals_only(), _failing_writes_raise():
         builder = builder_class(source)(
-            # A cache of its own: no trace of credentialed rows in the user's, and no earlier result
-            # taken for this one.
+            # A cache of its own: no trace of credentialed rows in the user's, and no
+            # earlier result taken for this one.
             cache_dir=str(stage / "cache"),
             config_name=config,
             data_dir=None if place is None else str(place),
@@ -194,8 +215,8 @@ def _write_splits(
                 verification_mode="no_checks",
             )
         except DatasetGenerationError as error:
-            # The library wraps whatever the reader or the disk said; both are told to the user as
-            # they are.
+            # The library wraps whatever the reader or the disk said; both are told to
+            # the user as they are.
             told = _told_by(error)
             if told is None:
                 raise
@@ -259,12 +280,18 @@ def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
     """
     inner = error.__cause__
     while inner is not None and not isinstance(inner, MedicalTasksError | OSError):
-        inner = inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
+        inner = inner.__cause__ or (
+            None if inner.__suppress_context__ else inner.__context__
+        )
     return inner
 
 
 def _check_rows(
-    source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool
+    source: DatasetSource,
+    config: str,
+    splits: Mapping[str, BuiltSplit],
+    *,
+    partial: bool,
 ) -> list[str]:
     """Compares the numbers of rows with the published ones.
 
@@ -286,8 +313,14 @@ def _check_rows(
                 f"{text}. The file is cut off or of another release; build a smaller one on "
                 f"purpose with --partial.\n{steps_to_get(source.spec)}"
             )
-        if rows > _MOST_OF_A_RELEASE * published:  # corrections add a row here and there
-            other = " Build such rows with --config own." if "own" in source.spec.configs else ""
+        if (
+            rows > _MOST_OF_A_RELEASE * published
+        ):  # corrections add a row here and there
+            other = (
+                " Build such rows with --config own."
+                if "own" in source.spec.configs
+                else ""
+            )
             raise UsageError(
                 f"{text}. It is another file, such as a training "
                 f"set.{other}\n{steps_to_get(source.spec)}"
@@ -333,25 +366,31 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
 
     `data_dir`: the official files' folder.
 
-    What is wrong with the files is the cause of a `datasets.exceptions.DatasetGenerationError`.
+    What is wrong with the files is the cause of a
+    `datasets.exceptions.DatasetGenerationError`.
     """
     import datasets
 
     spec = source.spec
     version = datasets.Version(spec.version)
-    # The options of generated configurations are fields of the config: that is how `datasets`
-    # passes a builder's arguments
-    # on, and how it tells one build in its cache from another.
+    # The options of generated configurations are fields of the config: that is how
+    # `datasets` passes a builder's arguments on, and how it tells one build in its
+    # cache from another.
     names_of_options = sorted(
         {option.name for entry in source.generated.values() for option in entry.options}
     )
     config_class = dataclasses.make_dataclass(
         "SourceConfig",
-        [(name, "int | None", dataclasses.field(default=None)) for name in names_of_options],
+        [
+            (name, "int | None", dataclasses.field(default=None))
+            for name in names_of_options
+        ],
         bases=(datasets.BuilderConfig,),
     )
     configs = [
-        config_class(name=config, version=version, description=f"{spec.title}, {config}")
+        config_class(
+            name=config, version=version, description=f"{spec.title}, {config}"
+        )
         for config in spec.configs
     ]
     names = [column.name for column in source.columns]
@@ -386,7 +425,9 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
             files = find_files(here, self.config.name, place)
             self._options()  # a wrong one is refused before anything is written
             return [
-                datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "files": files})
+                datasets.SplitGenerator(
+                    name=split, gen_kwargs={"split": split, "files": files}
+                )
                 for split in here.splits[self.config.name]
             ]
 
@@ -418,7 +459,9 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
                         "official files again."
                     )
                 seen.add(row[source.key])
-                if list(row) != names:  # datasets would fill a forgotten column with nulls
+                if (
+                    list(row) != names
+                ):  # datasets would fill a forgotten column with nulls
                     raise ValueError(
                         f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared "
                         f"{names}"
@@ -436,16 +479,20 @@ _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 def check_published_sum(path: Path, digest: str) -> bool:
     """Compares a file's hash with the published one, and says whether there is one.
 
-    A list beside the file counts for every entry of that name (people copy projects flat), one
-    above for `<folder>/<file>` alone.
+    A list beside the file counts for every entry of that name (people copy projects
+    flat), one above for `<folder>/<file>` alone.
     """
     place = path.absolute()
     beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
     found = [
-        (beside, *entry) for entry in _entries(beside) if entry[0].rpartition("/")[2] == place.name
+        (beside, *entry)
+        for entry in _entries(beside)
+        if entry[0].rpartition("/")[2] == place.name
     ]
     wanted = f"{place.parent.name}/{place.name}"
-    found = found or [(above, *entry) for entry in _entries(above) if entry[0] == wanted]
+    found = found or [
+        (above, *entry) for entry in _entries(above) if entry[0] == wanted
+    ]
     if found and digest not in {sums for _, _, sums, _ in found}:
         where, _, expected, line = found[0]
         raise UsageError(
@@ -460,7 +507,10 @@ def _entries(sums: Path) -> list[tuple[str, str, int]]:
         return []
     with readable(sums):
         lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
-    found = [(number, _LINE.fullmatch(line.strip())) for number, line in enumerate(lines, start=1)]
+    found = [
+        (number, _LINE.fullmatch(line.strip()))
+        for number, line in enumerate(lines, start=1)
+    ]
     return [
         (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number)
         for number, match in found

@@ -2,7 +2,8 @@
 
 The README card, the Croissant file and `eval.yaml`.
 
-All are made from the dataset's source, for `dataset_builders/` and for whatever is built.
+All are made from the dataset's source, for `dataset_builders/` and for whatever is
+built.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from medical_tasks.io.columns import croissant_fields, yaml_features
 from medical_tasks.io.files import packaged, read_text
 from medical_tasks.spec import DatasetSpec, HubTask, TaskSpec
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+)
 _LINE = 120
 
 
@@ -83,22 +89,31 @@ def card_metadata(
     if spec.access == "credentialed":
         metadata |= _gate(source)
     names = _configs(source, built)
-    # The spec's default where it is there, else the first real configuration, else the demo.
+    # The spec's default where it is there, else the first real configuration, else the
+    # demo.
     default = min(
-        names, key=lambda name: (name != spec.default_config, name == "demo"), default=None
+        names,
+        key=lambda name: (name != spec.default_config, name == "demo"),
+        default=None,
     )
     configs: list[dict[str, object]] = []
     infos: list[dict[str, object]] = []
     for config in names:
         splits = built[config].splits if built is not None else None
         files = [
-            {"split": split, "path": splits[split].path if splits else file_pattern(config, split)}
+            {
+                "split": split,
+                "path": splits[split].path if splits else file_pattern(config, split),
+            }
             for split in (splits or source.splits[config])
         ]
         entry: dict[str, object] = {"config_name": config, "data_files": files}
         entry["version"] = spec.version
         configs.append(entry | ({"default": True} if config == default else {}))
-        info: dict[str, object] = {"config_name": config, "features": yaml_features(source.columns)}
+        info: dict[str, object] = {
+            "config_name": config,
+            "features": yaml_features(source.columns),
+        }
         if splits:
             info["splits"] = [
                 {"name": name, "num_bytes": split.num_bytes, "num_examples": split.rows}
@@ -110,7 +125,9 @@ def card_metadata(
     return {**metadata, "configs": configs, "dataset_info": infos}
 
 
-def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
+def card_text(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
+) -> str:
     """The text of `README.md`; `built` as in `card_metadata`."""
     header = yaml.safe_dump(
         card_metadata(source, built),
@@ -124,7 +141,9 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
     environment = Environment(  # noqa: S701 - no HTML
         undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
-    return environment.from_string(read_text(Path(__file__).with_name("card.md.jinja"))).render(
+    return environment.from_string(
+        read_text(Path(__file__).with_name("card.md.jinja"))
+    ).render(
         header=header,
         source=source,
         spec=source.spec,
@@ -151,8 +170,12 @@ def _gate(source: DatasetSource) -> dict[str, object]:
     }
 
 
-def _configs(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> list[str]:
-    return [config for config in source.spec.configs if built is None or config in built]
+def _configs(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None
+) -> list[str]:
+    return [
+        config for config in source.spec.configs if built is None or config in built
+    ]
 
 
 def _rows(
@@ -162,22 +185,33 @@ def _rows(
     if built is not None:
         return {name: split.rows for name, split in built[config].splits.items()}
     return {
-        split: source.published_rows.get(config, {}).get(split) for split in source.splits[config]
+        split: source.published_rows.get(config, {}).get(split)
+        for split in source.splits[config]
     }
 
 
-def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
+def _size_category(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None
+) -> str:
     configs = source.spec.configs if built is None else built
     largest = max(
-        (sum(rows or 0 for rows in _rows(source, config, built).values()) for config in configs),
+        (
+            sum(rows or 0 for rows in _rows(source, config, built).values())
+            for config in configs
+        ),
         default=0,
     )
     return next((name for limit, name in _SIZES if largest < limit), "n>1M")
 
 
-def _made_from(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> str:
+def _made_from(
+    source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None
+) -> str:
     """What a configuration is made from, in the words of the card's table."""
-    files = ", ".join(file.description for file in source.files[config].values()) or "this package"
+    files = (
+        ", ".join(file.description for file in source.files[config].values())
+        or "this package"
+    )
     if config not in source.generated:
         return files
     if built is None:
@@ -217,7 +251,9 @@ def croissant_metadata(
                 "encodingFormat": _PARQUET,
                 "sha256": entry.sha256,
             }
-        distribution.append({"@type": f"cr:{kind}", "@id": file_id, "name": file_id, **file})
+        distribution.append(
+            {"@type": f"cr:{kind}", "@id": file_id, "name": file_id, **file}
+        )
         reference = {f"file{kind.removeprefix('File')}": {"@id": file_id}}
         record_sets.append(
             {
@@ -236,7 +272,9 @@ def croissant_metadata(
         "name": spec.name,
         "alternateName": spec.title,
         "description": source.summary,
-        "conformsTo": [f"http://mlcommons.org/croissant/{name}" for name in specifications],
+        "conformsTo": [
+            f"http://mlcommons.org/croissant/{name}" for name in specifications
+        ],
         "license": licence(spec.licence).url,
         "url": spec.homepage,
         "sameAs": spec.paper,
@@ -255,9 +293,14 @@ def croissant_metadata(
     return {**metadata, "distribution": distribution, "recordSet": record_sets}
 
 
-def croissant_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
+def croissant_text(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
+) -> str:
     """The text of `croissant.json`; `built` as in `card_metadata`."""
-    return json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2) + "\n"
+    return (
+        json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2)
+        + "\n"
+    )
 
 
 FRAMEWORK: Final = "inspect-ai"
@@ -315,7 +358,8 @@ def eval_text(
         and "config" not in task.options  # generated, by everybody with another seed
         and (
             built is None
-            or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ()))
+            or set(split_names(task.split))
+            <= set(built.get(leaderboard_config(task, spec), ()))
         )
     ]
     if not chosen:
@@ -334,8 +378,13 @@ def eval_text(
             for task in chosen
         ],
     }
-    body = yaml.dump(metadata, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_LINE)
-    return _HEAD.format(task=chosen[0].name, config=leaderboard_config(chosen[0], spec)) + body
+    body = yaml.dump(
+        metadata, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_LINE
+    )
+    return (
+        _HEAD.format(task=chosen[0].name, config=leaderboard_config(chosen[0], spec))
+        + body
+    )
 
 
 def _eval_fields(task: TaskSpec) -> HubTask:
@@ -344,5 +393,8 @@ def _eval_fields(task: TaskSpec) -> HubTask:
     fields = copy.deepcopy(task.benchmark.eval_fields(task))
     if fields and task.items_a_row == 1:
         named = fields["field_spec"]
-        named["metadata"] = [*named.get("metadata", ()), task.benchmark.source(task.dataset).key]
+        named["metadata"] = [
+            *named.get("metadata", ()),
+            task.benchmark.source(task.dataset).key,
+        ]
     return fields

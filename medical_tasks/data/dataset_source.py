@@ -2,8 +2,8 @@
 
 Its official files, its columns, and the function that reads them.
 
-Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files work from
-nothing else.
+Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files
+work from nothing else.
 """
 
 from __future__ import annotations
@@ -19,18 +19,24 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.spec import DatasetSpec
-from medical_tasks.spec import Row as Row  # packages take it from here, beside `DatasetSource`
+from medical_tasks.spec import (
+    Row as Row,
+)  # packages take it from here, beside `DatasetSource`
 
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
 # Croissant's properties of responsible AI (RAI): of one text, of a list of texts.
-_RAI_TEXTS: Final = "annotationsPerItem dataCollection dataReleaseMaintenancePlan dataSocialImpact"
+_RAI_TEXTS: Final = (
+    "annotationsPerItem dataCollection dataReleaseMaintenancePlan dataSocialImpact"
+)
 _RAI_LISTS: Final = (
     "annotatorDemographics dataAnnotationAnalysis dataAnnotationPlatform dataAnnotationProtocol "
     "dataBiases dataCollectionType dataLimitations dataPreprocessingProtocol dataUseCases "
     "machineAnnotationTools personalSensitiveInformation"
 )
-_RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(_RAI_LISTS.split(), list)
+_RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(
+    _RAI_LISTS.split(), list
+)
 
 
 @dataclass(frozen=True)
@@ -98,11 +104,13 @@ class OfficialFile:
 class DatasetSource:
     """How the built form of a dataset is made.
 
-    `read` is called with configuration, split and the found files by key, and yields the rows in
-    order; it may begin its work when it is called, and dropping what it returned must end that.
+    `read` is called with configuration, split and the found files by key, and yields
+    the rows in order; it may begin its work when it is called, and dropping what it
+    returned must end that.
 
     Attributes:
-        changes: against the official files, one a line (share-alike licences ask for it).
+        changes: against the official files, one a line (share-alike licences ask for
+            it).
         columns: of every row, the same in all configurations.
         key: column that no two rows of a split share; the item's id.
         files: configuration to what it is read from, by a short key.
@@ -110,15 +118,17 @@ class DatasetSource:
         id_names: what the official files, and so people's tables, call the key.
         licence_note: what the publisher asks for beside the licence, one sentence.
         published_rows: as the publisher released them.
-        living: configurations still corrected: other numbers of rows are noted, not refused.
-        quick: configurations built from the folder of their release in a second, the default
-            first.
+        living: configurations still corrected: other numbers of rows are noted, not
+            refused.
+        quick: configurations built from the folder of their release in a second, the
+            default first.
         generated: such a configuration has no files.
         known_files: SHA-256 of an official file to its configuration.
         languages: BCP 47.
         task_categories: as the Hub names them.
         responsible_ai: by RAI property.
-        beside: fetched with the official files: labels and prompts that other verbs read.
+        beside: fetched with the official files: labels and prompts that other verbs
+            read.
     """
 
     spec: DatasetSpec
@@ -138,8 +148,8 @@ class DatasetSource:
     quick: tuple[str, ...] = ()
     generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
-    # of releases of which not each has every split: the source with what is there, by configuration
-    # and place
+    # of releases of which not each has every split: the source with what is there, by
+    # configuration and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
     languages: tuple[str, ...] = ("en",)
     task_categories: tuple[str, ...] = ()
@@ -213,7 +223,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
+def find_files(
+    source: DatasetSource, config: str, place: Path | None
+) -> dict[str, Path]:
     """Finds the official files of a configuration at `place`, by their short keys.
 
     None for one that is made here.
@@ -232,7 +244,11 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values()
     )
     if place is None or not place.exists():
-        said = "needs the official files, none given" if place is None else f"{place} is not there"
+        said = (
+            "needs the official files, none given"
+            if place is None
+            else f"{place} is not there"
+        )
         asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
         raise MissingError(f"{asked}\n{steps_to_get(spec)}")
     if place.is_file():
@@ -290,7 +306,10 @@ def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
         return place
     folder = place.parent if place.is_file() else place
     below = folder / repository.rpartition("/")[2]
-    whole = [each / path for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])]
+    whole = [
+        each / path
+        for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])
+    ]
     for each in (*whole, *(folder / end for end in ends)):
         if each.is_file():
             return each
@@ -315,7 +334,9 @@ class BuildOption:
     description: str
     lowest: int
     highest: int
-    default: int | None = None  # value when it is not given; None where the user has to choose
+    default: int | None = (
+        None  # value when it is not given; None where the user has to choose
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,9 +351,15 @@ def chosen_options(
     label: str, generated: Generated | None, given: Mapping[str, int | None]
 ) -> dict[str, int]:
     """Checks the options of a build and fills in defaults, in the configuration's order."""
-    options = {} if generated is None else {option.name: option for option in generated.options}
+    options = (
+        {}
+        if generated is None
+        else {option.name: option for option in generated.options}
+    )
     extra = [
-        f"--{name}" for name, value in given.items() if value is not None and name not in options
+        f"--{name}"
+        for name, value in given.items()
+        if value is not None and name not in options
     ]
     if extra:
         takes = (

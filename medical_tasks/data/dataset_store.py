@@ -1,7 +1,7 @@
 """Built datasets on disk: where they are, which are whole, and their rows.
 
-Only what the marker names, written last, exists for this package; parquet files are named by
-content, so none is written over.
+Only what the marker names, written last, exists for this package; parquet files are
+named by content, so none is written over.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class BuiltConfig:
 
     version: str  # `DatasetSpec.version` of its making
     suite: str  # version of this package that made it
-    # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
+    # official files, name to SHA-256; of a generated configuration its options; empty
+    # for `demo`
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
@@ -105,7 +106,8 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
                 **{
                     **entry,
                     "splits": {
-                        split: BuiltSplit(**fields) for split, fields in entry["splits"].items()
+                        split: BuiltSplit(**fields)
+                        for split, fields in entry["splits"].items()
                     },
                 }
             )
@@ -131,15 +133,23 @@ def split_names(split: str) -> tuple[str, ...]:
     return names
 
 
-def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
+def built_split(
+    folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
+) -> str:
     """Writes a split, or a sum of some, as recipes have it.
 
     The parts in the order in which they were built.
     """
     wanted, built = split_names(split), built_config(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
-        there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
-        said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
+        there = "+".join(
+            name for name in built if name in wanted
+        ) or " or --split ".join(built)
+        said = (
+            f"split {missing[0]} is"
+            if len(missing) == 1
+            else f"splits {', '.join(missing)} are"
+        )
         raise UsageError(
             f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split "
             f"{there}, or build {spec.name if spec else folder.name} again from files that have "
@@ -185,7 +195,8 @@ def read_rows(
         for number in range(file.num_row_groups):
             group = partial(read, file, number)
             rows += (
-                _Row(group, place) for place in range(file.metadata.row_group(number).num_rows)
+                _Row(group, place)
+                for place in range(file.metadata.row_group(number).num_rows)
             )
     return rows
 
@@ -195,10 +206,11 @@ def read_tables(
 ) -> dict[str, pyarrow.Table]:
     """Reads a built split, or a sum of some, as Arrow tables, after checking that each file is the one that was built.
 
-    With `spec` the version is checked too, and messages say how to get the official files.
+    With `spec` the version is checked too, and messages say how to get the official
+    files.
     """
-    # In one thread: where memory is short, threads that cannot be started are waited for without
-    # end.
+    # In one thread: where memory is short, threads that cannot be started are waited
+    # for without end.
     return {
         name: file.read(use_threads=False)
         for name, file in _open(folder, config, split, spec).items()
@@ -231,7 +243,9 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
     return configs[config]
 
 
-def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> ParquetFile:
+def _file(
+    folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
+) -> ParquetFile:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(
@@ -257,7 +271,9 @@ def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
 
 def _building(spec: DatasetSpec, config: str) -> str:
     """The command that builds a configuration; of a plugin's dataset, the one that it says."""
-    own = (step for step in spec.how_to_get if step.startswith("medical-tasks --plugin "))
+    own = (
+        step for step in spec.how_to_get if step.startswith("medical-tasks --plugin ")
+    )
     return next(own, f"medical-tasks build {spec.name} --config {config}")
 
 
@@ -279,7 +295,10 @@ def _read_marker(folder: Path) -> dict[str, Any] | None:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise _damaged(folder, str(error)) from error
-    if not isinstance(content, dict) or not {"format", "dataset", "configs"} <= content.keys():
+    if (
+        not isinstance(content, dict)
+        or not {"format", "dataset", "configs"} <= content.keys()
+    ):
         raise _damaged(folder, "not an object with format, dataset and configs")
     if content["format"] != FORMAT:
         raise UsageError(
@@ -313,7 +332,9 @@ def source_files(source: str) -> list[Path]:
         path = built
     if path.is_dir() and built_name(path) is not None:
         splits = [
-            split for config in built_configs(path).values() for split in config.splits.values()
+            split
+            for config in built_configs(path).values()
+            for split in config.splits.values()
         ]
         return list(dict.fromkeys(path / split.path for split in splits))
     return readable_files(path, named=source)
@@ -335,9 +356,13 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     try:
         with folder_lock(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
-                shutil.rmtree(stale)  # of a build that was killed: nobody else holds the lock
+                shutil.rmtree(
+                    stale
+                )  # of a build that was killed: nobody else holds the lock
             holds = built_name(folder)
-            if holds is None and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            if holds is None and any(
+                not entry.name.startswith(".") for entry in folder.iterdir()
+            ):
                 raise UsageError(
                     f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a "
                     "new folder with --out."
@@ -372,7 +397,11 @@ def put_in_place(
     for name, text in texts.items():
         (stage / name).write_text(text, encoding="utf-8")
         flush_to_disk(stage / name)
-    data = [Path(split.path) for built in configs.values() for split in built.splits.values()]
+    data = [
+        Path(split.path)
+        for built in configs.values()
+        for split in built.splits.values()
+    ]
     new = [path for path in data if (stage / path).is_file()]
     if private:
         folder.chmod(0o700)

@@ -2,9 +2,9 @@
 
 The right file, or none.
 
-A file has its name when its sum is the pinned one; until then it is NAME.part, with which the next
-attempt goes on. Fetching is asked for by name, so that the variables which keep other libraries
-from the Hub do not stop it.
+A file has its name when its sum is the pinned one; until then it is NAME.part, with
+which the next attempt goes on. Fetching is asked for by name, so that the variables
+which keep other libraries from the Hub do not stop it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _TRIES: Final = 4  # in a row that bring nothing
 _MOST_TRIES: Final = 100
 _LONGEST_PAUSE_S: Final = 60
 _MOST_BYTES: Final = 1 << 28  # of a file whose size is not known
-_ADDRESS: Final = re.compile(r"https?://(?:[\w.-]+|\[[\da-fA-F:]+\])(?::\d{1,5})?(?:/[^\s?#@]*)?")
+_ADDRESS: Final = re.compile(
+    r"https?://(?:[\w.-]+|\[[\da-fA-F:]+\])(?::\d{1,5})?(?:/[^\s?#@]*)?"
+)
 
 pause = time.sleep  # tests do not wait
 
@@ -45,10 +47,13 @@ pause = time.sleep  # tests do not wait
 class _FetchError(Exception):
     """An attempt that failed.
 
-    `wait`: for how many seconds before the next one, if the server says so; `final`: there is none.
+    `wait`: for how many seconds before the next one, if the server says so; `final`:
+    there is none.
     """
 
-    def __init__(self, said: str, *, wait: int | None = None, final: bool = False) -> None:
+    def __init__(
+        self, said: str, *, wait: int | None = None, final: bool = False
+    ) -> None:
         super().__init__(said)
         self.wait, self.final = wait, final
 
@@ -133,7 +138,9 @@ def fetch(source: DatasetSource, config: str) -> Path:
                         f"(export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
                     ) from error
     except OSError as error:
-        raise write_error(folder, error, work="file", other="MEDICAL_TASKS_DATA") from error
+        raise write_error(
+            folder, error, work="file", other="MEDICAL_TASKS_DATA"
+        ) from error
     return folder
 
 
@@ -146,7 +153,9 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     Elsewhere, or where there is nothing to fetch, no.
     """
     pins = source.pins(config)
-    on_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    on_terminal = all(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)
+    )
     if (
         not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1"
     ):  # processes of one run would all ask
@@ -181,19 +190,26 @@ def _client(base: str) -> httpx.Client:
     def stay(request: httpx.Request) -> None:
         if (request.url.scheme, request.url.netloc) != (home.scheme, home.netloc):
             there = f"{request.url.scheme}://{request.url.netloc.decode()}"
-            raise _FetchError(f"it redirects to another server, {there}, not followed", final=True)
+            raise _FetchError(
+                f"it redirects to another server, {there}, not followed", final=True
+            )
 
     try:
         home = httpx.URL(base)
         return httpx.Client(
             timeout=httpx.Timeout(30, connect=10),
             # As a file lies there: lengths and ranges are its own.
-            headers={"Accept-Encoding": "identity", "User-Agent": f"medical-tasks/{__version__}"},
+            headers={
+                "Accept-Encoding": "identity",
+                "User-Agent": f"medical-tasks/{__version__}",
+            },
             follow_redirects=True,
             event_hooks={"request": [stay]},
         )
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-        said = f"{MIRROR}, HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY or SSL_CERT_FILE"
+        said = (
+            f"{MIRROR}, HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY or SSL_CERT_FILE"
+        )
         raise UsageError(
             f"{said} cannot be used to fetch files: {error}. Correct or unset it."
         ) from error
@@ -218,8 +234,13 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 idle = 0 if _size(part) > had else idle + 1
                 if error.final or idle == _TRIES:
                     raise
-                wait = min(error.wait if error.wait is not None else 2**idle, _LONGEST_PAUSE_S)
-                print(f"note: {address}: {error}; trying again in {wait} s", file=sys.stderr)
+                wait = min(
+                    error.wait if error.wait is not None else 2**idle, _LONGEST_PAUSE_S
+                )
+                print(
+                    f"note: {address}: {error}; trying again in {wait} s",
+                    file=sys.stderr,
+                )
                 pause(wait)
                 continue
             found = pin.found(part)
@@ -259,13 +280,17 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
                 raise _FetchError(f"a file of {size:,} bytes is there", final=True)
-            progress = Progress(f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000)
+            progress = Progress(
+                f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
+            )
             with part.open("ab") as file, progress:
                 for chunk in response.iter_bytes():
                     have += len(chunk)
                     if have > most:
                         part.unlink()
-                        raise _FetchError(f"more than {most:,} bytes are sent", final=True)
+                        raise _FetchError(
+                            f"more than {most:,} bytes are sent", final=True
+                        )
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -295,11 +320,15 @@ def _begin(response: httpx.Response, part: Path, have: int) -> int:
     )
     if status == 200:
         return 0
-    if status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+    if status == 206 and response.headers.get("Content-Range", "").startswith(
+        f"bytes {have}-"
+    ):
         return have
     if status == 206 or (status == 416 and have):
         part.unlink(missing_ok=True)  # the next attempt asks for the whole file
         raise _FetchError(said, wait=0)
     wait = response.headers.get("Retry-After", "")
     again = status == 429 or status >= 500
-    raise _FetchError(said, wait=int(wait[:6]) if wait.isdecimal() else None, final=not again)
+    raise _FetchError(
+        said, wait=int(wait[:6]) if wait.isdecimal() else None, final=not again
+    )

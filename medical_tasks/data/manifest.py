@@ -1,7 +1,8 @@
 """Generated files: `tasks.json`, for programs that do not run Python; cards; README's table.
 
-They are generated from the specs, checked in, and never read at run time. The project's hold its
-own benchmarks, whatever else is installed; `write_package` makes those of another package.
+They are generated from the specs, checked in, and never read at run time. The project's
+hold its own benchmarks, whatever else is installed; `write_package` makes those of
+another package.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ def check_manifest(root: Path) -> list[str]:
 
 def _written(texts: Mapping[Path, str]) -> list[Path]:
     changed = [
-        path for path, text in texts.items() if not path.is_file() or read_text(path) != text
+        path
+        for path, text in texts.items()
+        if not path.is_file() or read_text(path) != text
     ]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +134,9 @@ def _problems(texts: Mapping[Path, str]) -> list[str]:
         if not path.is_file():
             problems.append(f"{path}: is not there. Write it with: make manifest")
         elif read_text(path) != text:
-            problems.append(f"{path}: is not what the specs say. Write it anew with: make manifest")
+            problems.append(
+                f"{path}: is not what the specs say. Write it anew with: make manifest"
+            )
     return problems
 
 
@@ -148,7 +153,9 @@ def _of_project(root: Path) -> dict[Path, str]:
 
 
 def _with_packages(text: str, root: Path) -> str:
-    folders = sorted(path.parent for path in (root / "medical_tasks").rglob("__init__.py"))
+    folders = sorted(
+        path.parent for path in (root / "medical_tasks").rglob("__init__.py")
+    )
     names = [".".join(folder.relative_to(root).parts) for folder in folders]
     listed = "".join(
         f"    {name}\n"
@@ -164,8 +171,14 @@ def _with_table(text: str, root: Path) -> str:
     rows = ["| benchmark | tasks | data |", "|---|---|---|"]
     for benchmark in own_benchmarks():
         first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])
-        more = f" and {len(benchmark.tasks) - _SHOWN} more" if len(benchmark.tasks) > _SHOWN else ""
-        terms = dict.fromkeys(f"{spec.access}, {spec.licence}" for spec in benchmark.datasets)
+        more = (
+            f" and {len(benchmark.tasks) - _SHOWN} more"
+            if len(benchmark.tasks) > _SHOWN
+            else ""
+        )
+        terms = dict.fromkeys(
+            f"{spec.access}, {spec.licence}" for spec in benchmark.datasets
+        )
         rows.append(
             f"| [{benchmark.title}]({benchmark.paper}) | {first}{more} | {'; '.join(terms)} |"
         )
@@ -188,16 +201,25 @@ def check_cards(root: Path | None = None) -> list[str]:
     for name, (source, benchmark) in sources.items():
         script = place / name / "build.py"
         if not script.is_file():
-            problems.append(f"{script}: missing; every dataset has its builder class there")
+            problems.append(
+                f"{script}: missing; every dataset has its builder class there"
+            )
         texts = _generated(place, source, benchmark)
         problems += _problems(texts)
         leaderboards = place / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in texts:
-            problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
+            problems.append(
+                f"{leaderboards}: the dataset has no leaderboard; remove it"
+            )
     strange = [
-        path.parent for path in sorted(place.glob("*/README.md")) if path.parent.name not in sources
+        path.parent
+        for path in sorted(place.glob("*/README.md"))
+        if path.parent.name not in sources
     ]
-    return [*problems, *(f"{folder}: belongs to no dataset of the suite" for folder in strange)]
+    return [
+        *problems,
+        *(f"{folder}: belongs to no dataset of the suite" for folder in strange),
+    ]
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
@@ -224,11 +246,15 @@ def _shipped() -> Path:
     return Path(str(files("medical_tasks.hub_datasets")))
 
 
-def _generated(root: Path, source: DatasetSource, benchmark: Benchmark) -> dict[Path, str]:
+def _generated(
+    root: Path, source: DatasetSource, benchmark: Benchmark
+) -> dict[Path, str]:
     """The texts of a dataset's generated files, by path."""
     texts = {
         "README.md": card_text(source),
         "croissant.json": croissant_text(source),
         "eval.yaml": eval_text(source.spec, benchmark.tasks),
     }
-    return {root / source.spec.name / file: text for file, text in texts.items() if text}
+    return {
+        root / source.spec.name / file: text for file, text in texts.items() if text
+    }

@@ -45,12 +45,13 @@ class TaskData:
     """Items of a task, and where they come from.
 
     Attributes:
-        revision: what the recipe says of the data: name, configuration, split, version and
-            hashes.
+        revision: what the recipe says of the data: name, configuration, split, version
+            and hashes.
         exemplars: rows that worked examples are drawn from, for a task that shows some.
         shard: which part of the items these are, such as 2/8.
         subset: how they were drawn from all.
-        found: scoring arguments that lie beside the data, such as a second set of labels.
+        found: scoring arguments that lie beside the data, such as a second set of
+            labels.
     """
 
     items: list[Item]
@@ -69,7 +70,9 @@ class TaskData:
 
         The same rows are the same data, whatever the file was called.
         """
-        return {name: value for name, value in self.revision.items() if name != "source"}
+        return {
+            name: value for name, value in self.revision.items() if name != "source"
+        }
 
     @property
     def answerable(self) -> Sequence[Item]:
@@ -92,10 +95,14 @@ def read_shard(text: str | None) -> tuple[int, int]:
     Every n-th item, so that parts take about equally long.
     """
     found = re.fullmatch(
-        "([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", "1/1" if text is None else str(text), re.ASCII
+        "([1-9][0-9]{0,5})/([1-9][0-9]{0,5})",
+        "1/1" if text is None else str(text),
+        re.ASCII,
     )
     if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}.")
+        raise UsageError(
+            f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}."
+        )
     return int(found[1]), int(found[2])
 
 
@@ -113,13 +120,18 @@ def load_task_data(
 ) -> TaskData:
     """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
 
-    `data`: folder of the built dataset, or one that holds it under its name; the user's data home
-    by default. `drawn`: how many of the items are drawn at random, and the seed.
+    `data`: folder of the built dataset, or one that holds it under its name; the user's
+    data home by default. `drawn`: how many of the items are drawn at random, and the
+    seed.
     """
     part, parts = read_shard(shard)
     check_least({"--max-samples": max_samples})
     folder, chosen = obtain(
-        task.benchmark, spec, data, config or task.options.get("config"), agreed=confirmed
+        task.benchmark,
+        spec,
+        data,
+        config or task.options.get("config"),
+        agreed=confirmed,
     )
     asked = split or task.split
     if task.exemplars in split_names(asked):
@@ -131,7 +143,11 @@ def load_task_data(
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
     if len({item.id for item in items}) < len(items):
-        twice = [name for name, times in Counter(item.id for item in items).items() if times > 1]
+        twice = [
+            name
+            for name, times in Counter(item.id for item in items).items()
+            if times > 1
+        ]
         raise UsageError(
             f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the "
             f"first is {twice[0]}), so that they are no one set of questions. Ask one at a time."
@@ -154,7 +170,9 @@ def load_task_data(
         config=chosen,
         folder=folder,
         revision=revision,
-        exemplars=read_rows(folder, chosen, task.exemplars, spec=spec) if task.exemplars else (),
+        exemplars=read_rows(folder, chosen, task.exemplars, spec=spec)
+        if task.exemplars
+        else (),
         found=task.benchmark.found_beside(task, folder, chosen),
     )
     made = draw(task, made, drawn)
@@ -199,16 +217,22 @@ def leaking_examples(
     return found
 
 
-def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
+def locate(
+    spec: DatasetSpec, data: Path | None, config: str | None
+) -> tuple[Path, str]:
     """Finds a built dataset and the configuration that is meant, as `load_task_data` does."""
     home = datasets_home() if data is None else data.expanduser()
-    folder = home if data is not None and built_name(home) is not None else home / spec.name
+    folder = (
+        home if data is not None and built_name(home) is not None else home / spec.name
+    )
     built = list(built_configs(folder))
     if (
         data is not None and config is None and len(built) == 1
     ):  # what is meant by the folder, also when it is the demo
         config = built[0]
-        print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
+        print(
+            f"note: configuration {config}, the only one in {folder}", file=sys.stderr
+        )
     if config is not None and config not in spec.configs:
         raise UsageError(
             f"dataset {spec.name} has no configuration {config!r}. It has: "
@@ -246,7 +270,8 @@ def obtain(
 ) -> tuple[Path, str]:
     """As `locate`.
 
-    What is not built in the user's data home is fetched and built there first, if that is agreed.
+    What is not built in the user's data home is fetched and built there first, if that
+    is agreed.
     """
     try:
         return locate(spec, data, config)
@@ -258,7 +283,9 @@ def obtain(
         datasets_home() / spec.name,
         fetch(source, chosen) if source.files[chosen] else None,
     )
-    build_source(source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks)
+    build_source(
+        source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks
+    )
     return folder, chosen
 
 
@@ -270,7 +297,9 @@ def _rows_hash(rows: Sequence[Row]) -> str:
     digest = hashlib.sha256()
     for row in rows:
         digest.update(
-            json.dumps(dict(row), sort_keys=True, ensure_ascii=True, default=str).encode()
+            json.dumps(
+                dict(row), sort_keys=True, ensure_ascii=True, default=str
+            ).encode()
         )
     return digest.hexdigest()
 
@@ -304,20 +333,24 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
     return [item for item in items if item.id in kept]
 
 
-def first_items(task: TaskSpec, items: Sequence[Item], max_samples: int | None) -> list[Item]:
+def first_items(
+    task: TaskSpec, items: Sequence[Item], max_samples: int | None
+) -> list[Item]:
     """Takes at most `max_samples` items of a task.
 
     Whole clusters where its scores compare their items.
 
-    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a larger number
-    takes these and more.
+    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a
+    larger number takes these and more.
     """
     if not task.drawn_whole or max_samples is None or max_samples >= len(items):
         return subset(items, max_samples)
     sizes = Counter(item.cluster for item in items)
     kept: set[str] = set()
     left = max_samples
-    for cluster in sorted(sizes, key=lambda name: hashlib.sha256(name.encode()).digest()):
+    for cluster in sorted(
+        sizes, key=lambda name: hashlib.sha256(name.encode()).digest()
+    ):
         left -= sizes[cluster]
         if left < 0:
             break
@@ -335,7 +368,9 @@ Drawn = tuple[int, int]
 """The size of a random sample, and its seed."""
 
 
-def read_drawn(arguments: WithSubset, *, max_samples: int | None = None) -> Drawn | None:
+def read_drawn(
+    arguments: WithSubset, *, max_samples: int | None = None
+) -> Drawn | None:
     """Reads `--subset` and `--seed`, which `--max-samples` excludes."""
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
@@ -371,7 +406,9 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     for item in data.items:
         cells.setdefault(unit_of(task, item), cell_of(task, item))
     wanted = max(1, round(size * len(cells) / len(data.items)))
-    ranked = sorted(cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest())
+    ranked = sorted(
+        cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest()
+    )
     strata, kept = allocate(Counter(cells.values()), wanted), set()
     left = list(strata.drawn)
     for unit in ranked:
@@ -386,7 +423,9 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         "drawn": wanted,
         "by": list(task.strata),
     }
-    told["ids_sha256"] = hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()
+    told["ids_sha256"] = hashlib.sha256(
+        "\n".join(item.id for item in items).encode()
+    ).hexdigest()
     told["strata"] = dict(sorted(Counter(cells.values()).items()))
     return replace(data, items=items, subset=told, drawn_from=data.items)
 
@@ -440,12 +479,14 @@ def with_source(
 
     Args:
         task: whose dataset it is.
-        source: the file of one's own, or the folder of the release; None where there is none.
+        source: the file of one's own, or the folder of the release; None where there is
+            none.
         data: the folder of the built dataset that was named, which `source` excludes.
         config: the configuration that was named.
 
     Yields:
-        The folder and the configuration to read: those built from `source`, or those named.
+        The folder and the configuration to read: those built from `source`, or those
+            named.
     """
     if source is None:
         yield data, config
@@ -482,14 +523,24 @@ def run_data(
     `whole`: not only the items that were asked.
     """
     ran = recipe["data"]
-    with with_source(task, source=source, data=data, config=ran["config"]) as (folder, _):
+    with with_source(task, source=source, data=data, config=ran["config"]) as (
+        folder,
+        _,
+    ):
         part = {} if whole else asked_part(recipe)
         yield load_task_data(
-            task, spec, data=folder, config=ran["config"], split=ran.get("split"), **part
+            task,
+            spec,
+            data=folder,
+            config=ran["config"],
+            split=ran.get("split"),
+            **part,
         )
 
 
-def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> None:
+def check_lengths(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
+) -> None:
     """Refuses responses that cannot be one for each item."""
     if len(items) != len(responses):
         raise UsageError(
@@ -502,7 +553,9 @@ def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> 
     """Refuses a set of prompts that there is not."""
     sets = task.benchmark.prompt_sets
     if name not in sets:
-        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: {', '.join(sets)}.")
+        raise UsageError(
+            f"unknown {what} {name!r} for {task.name}. Sets: {', '.join(sets)}."
+        )
 
 
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
@@ -517,7 +570,11 @@ def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
 def check_settings(task: TaskSpec, arguments: Mapping[str, object]) -> None:
     """Refuses a setting that a task's questions do not have."""
     if unknown := [name for name in arguments if name not in task.arguments]:
-        takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
+        takes = (
+            f"It takes: {', '.join(task.arguments)}."
+            if task.arguments
+            else "It takes none."
+        )
         raise UsageError(
             f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}"
         )

@@ -2,8 +2,8 @@
 
 Parsed (`ast`), never imported or run.
 
-Only what can be read with certainty is taken (literals, names, their sum, f-strings without
-formats); all else is an error.
+Only what can be read with certainty is taken (literals, names, their sum, f-strings
+without formats); all else is an error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def read_file(path: Path) -> bytes:
 
 def blob_id(content: bytes) -> str:
     """The id that git gives a file of this content, by which it is found in its authors' history."""
-    return hashlib.sha1(b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        b"blob %d\0%s" % (len(content), content), usedforsecurity=False
+    ).hexdigest()
 
 
 def parse_python(path: Path, unknown: Unknown) -> ast.Module:
@@ -49,7 +51,9 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
         raise unknown("a Python file in UTF-8") from error
 
 
-def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown) -> Template:
+def template_of(
+    node: ast.expr, known: Mapping[str, Template], unknown: Unknown
+) -> Template:
     """Makes a template of an expression.
 
     `known`: what names, and whole expressions as `ast.unparse` writes them, stand for.
@@ -57,11 +61,20 @@ def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
     if isinstance(node, ast.JoinedStr):
-        return tuple(part for value in node.values for part in template_of(value, known, unknown))
-    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
+        return tuple(
+            part for value in node.values for part in template_of(value, known, unknown)
+        )
+    if (
+        isinstance(node, ast.FormattedValue)
+        and node.conversion == -1
+        and node.format_spec is None
+    ):
         return template_of(node.value, known, unknown)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return (*template_of(node.left, known, unknown), *template_of(node.right, known, unknown))
+        return (
+            *template_of(node.left, known, unknown),
+            *template_of(node.right, known, unknown),
+        )
     name = ast.unparse(node)
     if name not in known:
         raise unknown(f"a text in place of `{name[:80]}` on line {node.lineno}")
@@ -85,15 +98,22 @@ def joined(
             and isinstance(node.op, ast.Add)
         ):
             before = template_of(node.target, texts, unknown)
-            texts[node.target.id] = (*before, *template_of(node.value, {**known, **texts}, unknown))
+            texts[node.target.id] = (
+                *before,
+                *template_of(node.value, {**known, **texts}, unknown),
+            )
         elif (
             isinstance(node, ast.Assign)
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
         ):
-            number = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int)
+            number = isinstance(node.value, ast.Constant) and isinstance(
+                node.value.value, int
+            )
             if not isinstance(node.value, ast.List) and not number:
-                texts[node.targets[0].id] = template_of(node.value, {**known, **texts}, unknown)
+                texts[node.targets[0].id] = template_of(
+                    node.value, {**known, **texts}, unknown
+                )
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             raise unknown(f"texts that are joined, on line {node.lineno}")
     return texts
@@ -101,7 +121,9 @@ def joined(
 
 def fill(template: Template, values: Mapping[str, str]) -> str:
     """Puts values into the slots."""
-    return "".join(part if isinstance(part, str) else values[part.name] for part in template)
+    return "".join(
+        part if isinstance(part, str) else values[part.name] for part in template
+    )
 
 
 def marked(template: Template) -> str:
@@ -109,4 +131,6 @@ def marked(template: Template) -> str:
 
     NUL, which no text of theirs holds, stands around the slots.
     """
-    return "".join(part if isinstance(part, str) else f"\0{part.name}\0" for part in template)
+    return "".join(
+        part if isinstance(part, str) else f"\0{part.name}\0" for part in template
+    )

@@ -2,8 +2,8 @@
 
 Only the plainest spellings count as this machine.
 
-Libraries disagree about odd ones, and what is read one way here and connected to in another way
-there is a leak.
+Libraries disagree about odd ones, and what is read one way here and connected to in
+another way there is a leak.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Address:
     """What a URL names, or a user as a host, which has the scheme `host`.
 
     Attributes:
-        host: lower-case name, or an IP address in its standard form; empty for a unix socket.
-        port: the one connected to, also where the URL leaves it out; of a host that a user
-            names None is any.
+        host: lower-case name, or an IP address in its standard form; empty for a unix
+            socket.
+        port: the one connected to, also where the URL leaves it out; of a host that a
+            user names None is any.
         socket: path of the unix socket.
     """
 
@@ -50,7 +51,8 @@ class Address:
 def read_address(url: str) -> Address | None:
     """Reads an absolute URL.
 
-    None where two readers could differ (user part, backslash, blanks, letters beyond ASCII).
+    None where two readers could differ (user part, backslash, blanks, letters beyond
+    ASCII).
     """
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
@@ -82,7 +84,9 @@ def read_host(text: str) -> Address:
     `name`, `name:port`, an IP address, `[IPv6]:port`.
     """
     address = read_address(
-        f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}"
+        f"host://[{text}]"
+        if text.count(":") > 1 and "[" not in text
+        else f"host://{text}"
     )
     if address is None or "/" in text or "?" in text or "#" in text:
         raise UsageError(
@@ -104,7 +108,8 @@ def _canonical(host: str, *, six: bool) -> str | None:
 def is_loopback_host(url: str) -> bool:
     """Says whether a URL names this machine and must never take a proxy. Nothing is looked up.
 
-    `0.0.0.0` and `::`, which servers print as their own address, lead back to this machine as well.
+    `0.0.0.0` and `::`, which servers print as their own address, lead back to this
+    machine as well.
     """
     address = read_address(url)
     if address is None:
@@ -122,7 +127,9 @@ def is_local(url: str) -> bool:
     address = read_address(url)
     if address is None or not is_loopback_host(url):
         return False
-    return not _is_local_name(address.host) or _resolves_to_loopback(address.host, address.port)
+    return not _is_local_name(address.host) or _resolves_to_loopback(
+        address.host, address.port
+    )
 
 
 def _is_local_name(host: str) -> bool:
@@ -143,5 +150,9 @@ def is_loopback_number(host: str) -> bool:
         number = ipaddress.ip_address(host)
     except ValueError:
         return False
-    plain = number.ipv4_mapped or number if isinstance(number, ipaddress.IPv6Address) else number
+    plain = (
+        number.ipv4_mapped or number
+        if isinstance(number, ipaddress.IPv6Address)
+        else number
+    )
     return plain.is_loopback or plain.is_unspecified

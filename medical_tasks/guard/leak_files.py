@@ -1,6 +1,7 @@
 """Every text in a file.
 
-What `leakcheck` looks through in a run's folder, by content (`leak_views`), not by name.
+What `leakcheck` looks through in a run's folder, by content (`leak_views`), not by
+name.
 """
 
 from __future__ import annotations
@@ -50,10 +51,13 @@ _UNPACKED_LEAST = 2**27  # which a file may unpack to, however small it is
 _UNPACKED_TIMES = 100  # of its own size
 _IN_MEMORY = 8 * 2**20
 _HASH_BYTES = 64
-_KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
+_KEY_BYTES = (
+    256  # bytes inside a text or table that may be a hash, a key or a signature
+)
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
-# Parts of a PNG picture that hold its points, colours or camera's data; any other may hold a text.
+# Parts of a PNG picture that hold its points, colours or camera's data; any other may
+# hold a text.
 _PNG_FACTS = (
     *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT"),
     *(b"sRGB", b"bKGD", b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL"),
@@ -79,7 +83,9 @@ class Looking:
         """Gives `keep` the texts in a file, in every reading; some more than once."""
         with self._noted("file"), open_file(path) as stream:
             size = os.fstat(stream.fileno()).st_size
-            self._most = min(_UNPACKED_LIMIT, max(_UNPACKED_LEAST, _UNPACKED_TIMES * size))
+            self._most = min(
+                _UNPACKED_LIMIT, max(_UNPACKED_LEAST, _UNPACKED_TIMES * size)
+            )
             for text in self._stream(stream, 0, path):
                 keep(text)
 
@@ -108,24 +114,31 @@ class Looking:
         self._seen.add(seen)
         return True
 
-    def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
+    def _stream(
+        self, stream: IO[bytes], depth: int, path: Path | None = None
+    ) -> Iterator[str]:
         """All texts that can be read in a stream of bytes, whatever its form.
 
-        The form is told by its first bytes, never by the file's name. A known form is opened, and
-        what it holds is read as streams of their own, one deeper. Its bytes are read as text as
-        well: a text may stand before, behind or between what the form has.
+        The form is told by its first bytes, never by the file's name. A known form is
+        opened, and what it holds is read as streams of their own, one deeper. Its bytes
+        are read as text as well: a text may stand before, behind or between what the
+        form has.
         """
         head = stream.read(512)
         stream.seek(0)
         form = sniffed(head)
         if not form and zipfile.is_zipfile(stream):  # a program may stand before it
             form = "zip"
-        if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
+        if form == "log" and not (
+            path and path.with_name(path.name.rpartition("-")[0]).is_file()
+        ):
             form = ""  # what belongs to no database here
         if form in _OPENERS:
             with self._noted(form):
                 stream.seek(0)
-                yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
+                yield from _OPENERS[form](
+                    self, io.BufferedReader(_Lent(stream)), depth, path
+                )
         elif " " in form:
             self._closed(f"{form} cannot be looked into")
         stream.seek(0)
@@ -133,8 +146,11 @@ class Looking:
             texts, whole = decoded(block)
             if not form and not whole:
                 self._closed("bytes of an unknown form")
-            # Packed bytes look encoded here and there by chance; what they hold was opened.
-            opened = form in _OPENERS and form != "sqlite"  # which has bytes of deleted rows
+            # Packed bytes look encoded here and there by chance; what they hold was
+            # opened.
+            opened = (
+                form in _OPENERS and form != "sqlite"
+            )  # which has bytes of deleted rows
             yield from readings(texts[0]) if opened else self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)
@@ -145,7 +161,9 @@ class Looking:
             block = kept + part
             while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
                 if len(block) > _WHOLE_LIMIT:
-                    self._closed(f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row")
+                    self._closed(
+                        f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row"
+                    )
                     break
                 block += part
             yield block
@@ -172,7 +190,9 @@ class Looking:
             if isinstance(part, Closed):
                 self._closed(part.reason)
             elif depth >= _DEEPEST:
-                self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+                self._closed(
+                    f"more than {_DEEPEST} encodings and archives in one another"
+                )
             elif isinstance(part, str):
                 yield from self._text(part, depth + 1)
             elif self._new(part):
@@ -184,9 +204,11 @@ class Looking:
         if form or whole:
             before = dict(self.reasons)
             yield from self._stream(io.BytesIO(raw), depth)
-            # A hash may begin like anything; bytes that were lost in a text are the file around it,
-            # which was opened.
-            if form and (len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50):
+            # A hash may begin like anything; bytes that were lost in a text are the
+            # file around it, which was opened.
+            if form and (
+                len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50
+            ):
                 self.reasons = before
             return
         if len(raw) > _HASH_BYTES:
@@ -207,11 +229,15 @@ class Looking:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
         with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
-            with self._noted("packed content"):  # what came before the damage is looked through
+            with self._noted(
+                "packed content"
+            ):  # what came before the damage is looked through
                 for block in blocks:
                     self._unpacked += len(block)
                     if self._unpacked > self._most:
-                        self._closed(f"unpacks to more than {self._most // 2**20:,} MiB")
+                        self._closed(
+                            f"unpacks to more than {self._most // 2**20:,} MiB"
+                        )
                         break
                     place.write(block)
             place.seek(0)
@@ -234,7 +260,9 @@ class Looking:
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
-            before = min((file.header_offset for file in files), default=archive.start_dir)
+            before = min(
+                (file.header_offset for file in files), default=archive.start_dir
+            )
             stream.seek(0)
             if before and not decoded(stream.read(min(before, _CHUNK)))[1]:
                 self._closed("bytes of an unknown form before an archive")
@@ -250,12 +278,16 @@ class Looking:
             )
             yield from self._members(entries, depth)
 
-    def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _parquet(
+        self, stream: IO[bytes], depth: int, path: Path | None
+    ) -> Iterator[str]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(stream) as file:
             batches = file.iter_batches(batch_size=2048)
-            yield from self._table(file.schema_arrow, file.metadata.metadata, batches, depth)
+            yield from self._table(
+                file.schema_arrow, file.metadata.metadata, batches, depth
+            )
 
     def _arrow(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         import pyarrow as pa
@@ -278,8 +310,12 @@ class Looking:
         depth: int,
     ) -> Iterator[str]:
         yield str(schema)
-        yield from self._found([part for pair in (said or {}).items() for part in pair], depth)
-        yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
+        yield from self._found(
+            [part for pair in (said or {}).items() for part in pair], depth
+        )
+        yield from self._rows(
+            (row for batch in batches for row in batch.to_pylist()), depth
+        )
 
     def _rows(self, rows: Iterable[object], depth: int) -> Iterator[str]:
         values = Values(whole=True)
@@ -297,15 +333,23 @@ class Looking:
             if array.dtype.kind != "f":
                 yield from self._rows([array.ravel().tolist()], depth)
 
-    def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _pickle(
+        self, stream: IO[bytes], depth: int, path: Path | None
+    ) -> Iterator[str]:
         """A pickle's constants; it is never loaded. What they make together is not known."""
         parts = [
-            part for _, part, _ in pickletools.genops(stream) if isinstance(part, str | bytes | int)
+            part
+            for _, part, _ in pickletools.genops(stream)
+            if isinstance(part, str | bytes | int)
         ]
-        yield from self._rows([[part for part in parts if not isinstance(part, int)]], depth)
+        yield from self._rows(
+            [[part for part in parts if not isinstance(part, int)]], depth
+        )
         self._closed("a pickle, of which only the texts were read")
 
-    def _picture(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _picture(
+        self, stream: IO[bytes], depth: int, path: Path | None
+    ) -> Iterator[str]:
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return
@@ -318,10 +362,14 @@ class Looking:
                 raise ValueError
             if kind not in _PNG_FACTS:
                 packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
-                yield from self._found([part, part[packed.start() :] if packed else b""], depth)
+                yield from self._found(
+                    [part, part[packed.start() :] if packed else b""], depth
+                )
         yield from self._found([stream.read()], depth)
 
-    def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _sqlite(
+        self, stream: IO[bytes], depth: int, path: Path | None
+    ) -> Iterator[str]:
         """All values of all tables, of a copy: opening the file itself would change it.
 
         What was written last may be in its log.
@@ -336,7 +384,9 @@ class Looking:
                     shutil.copyfile(beside, copy.with_name(copy.name + end))
             with closing(sqlite3.connect(copy)) as connection:
                 connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-                tables = connection.execute("SELECT name, sql, type FROM sqlite_master").fetchall()
+                tables = connection.execute(
+                    "SELECT name, sql, type FROM sqlite_master"
+                ).fetchall()
                 for name, sql, kind in tables:
                     yield f"{name} {sql}"
                     if kind == "table":
@@ -384,13 +434,16 @@ def _parts(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    # A link holds nothing but its name and its target's, which need not be in the archive.
+    # A link holds nothing but its name and its target's, which need not be in the
+    # archive.
     holds = not (entry.issym() or entry.islnk())
     return (archive.extractfile(entry) if holds else None) or io.BytesIO()
 
 
 def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
-    def opened(looking: Looking, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def opened(
+        looking: Looking, stream: IO[bytes], depth: int, path: Path | None
+    ) -> Iterator[str]:
         with open_it(stream) as plain:
             yield from looking._unpack(_parts(plain), depth)
 

@@ -42,13 +42,17 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
     """
     # Hidden files are none of the source.
     there = sorted(
-        file for file in walked(path) if not file.name.startswith(".") and file.is_file()
+        file
+        for file in walked(path)
+        if not file.name.startswith(".") and file.is_file()
     )
     files = there if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
         wrong = (
-            f"of a form that is not read: {listed(strange, 5)}" if strange else "an empty folder"
+            f"of a form that is not read: {listed(strange, 5)}"
+            if strange
+            else "an empty folder"
         )
         raise UsageError(
             f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what "
@@ -58,7 +62,9 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
     return files
 
 
-def walked(folder: Path, *, denied: Callable[[OSError], object] | None = None) -> Iterator[Path]:
+def walked(
+    folder: Path, *, denied: Callable[[OSError], object] | None = None
+) -> Iterator[Path]:
     """Whatever lies in a folder and those below, behind links too, each folder once."""
     seen: set[tuple[int, int]] = set()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=denied):
@@ -108,7 +114,9 @@ def _open(file: Path) -> IO[str]:
     opener = gzip.open if file.name.lower().endswith(".gz") else open
     return cast(
         "IO[str]",
-        opener(checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""),
+        opener(
+            checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""
+        ),
     )
 
 
@@ -122,20 +130,22 @@ def _row(file: Path, number: int, value: Mapping[str, object]) -> SourceRow:
             continue
         said = [string for string in strings if not _NUMBERS.fullmatch(string)]
         texts.extend(said)
-        # A list of nothing but numbers, such as the ids of sentences, is no text: results name
-        # sentences by them.
+        # A list of nothing but numbers, such as the ids of sentences, is no text:
+        # results name sentences by them.
         if said and len(strings) > 1:
             texts.append(" ".join(strings))
-    return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts))
+    return SourceRow(
+        label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts)
+    )
 
 
 def _id(value: Mapping[str, object]) -> str:
     """The row's id, where a column is called one and holds no more than a word."""
     for name, part in value.items():
         called = str(name).lower()
-        if (called == "id" or called.endswith(("_id", "row number"))) and _PLAIN_ID.fullmatch(
-            str(part)
-        ):
+        if (
+            called == "id" or called.endswith(("_id", "row number"))
+        ) and _PLAIN_ID.fullmatch(str(part)):
             return f"{name} {part}"
     return ""
 
@@ -154,7 +164,9 @@ def _parquet(file: Path) -> Iterator[SourceRow]:
 def _csv(file: Path) -> Iterator[SourceRow]:
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     with _open(file) as stream:
-        for number, value in enumerate(csv.DictReader(stream, restkey="", restval=""), start=1):
+        for number, value in enumerate(
+            csv.DictReader(stream, restkey="", restval=""), start=1
+        ):
             yield _row(file, number, value)
 
 
@@ -175,11 +187,13 @@ def _text(file: Path) -> Iterator[SourceRow]:
             block.append(line)
             if len(block) >= _BLOCK_LINES:
                 yield SourceRow(
-                    label=f"{file.name}, lines {first}-{number}", texts=_readings(("".join(block),))
+                    label=f"{file.name}, lines {first}-{number}",
+                    texts=_readings(("".join(block),)),
                 )
                 block = block[-_SHARED_LINES:]
                 first = number - len(block) + 1
         if block:
             yield SourceRow(
-                label=f"{file.name}, from line {first}", texts=_readings(("".join(block),))
+                label=f"{file.name}, from line {first}",
+                texts=_readings(("".join(block),)),
             )

@@ -2,10 +2,10 @@
 
 `leak_files` asks again of every answer, until nothing new comes.
 
-Read is what programs make of a text by themselves: logs, notebooks, pages, requests, tokenizers,
-archives. What only somebody who hides a text would write, such as ROT13, base85 or code points, is
-not. What is decoded on a guess counts only where it gives text or a known form, so that hashes and
-keys stay what they are.
+Read is what programs make of a text by themselves: logs, notebooks, pages, requests,
+tokenizers, archives. What only somebody who hides a text would write, such as ROT13,
+base85 or code points, is not. What is decoded on a guess counts only where it gives
+text or a known form, so that hashes and keys stay what they are.
 """
 
 from __future__ import annotations
@@ -37,12 +37,18 @@ _MISREAD = re.compile(
 )
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
-_TAG_SIGNS = re.compile("[\U000e0020-\U000e007e]")  # ASCII once more, as signs that nobody sees
+_TAG_SIGNS = re.compile(
+    "[\U000e0020-\U000e007e]"
+)  # ASCII once more, as signs that nobody sees
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
-_QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")  # no end of base64
+_QUOTED_PRINTABLE = re.compile(
+    r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n"
+)  # no end of base64
 # Encoded bytes: base64 of both alphabets and hex, over as many lines as it takes.
-_RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}")
+_RUN = re.compile(
+    r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}"
+)
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
@@ -148,7 +154,9 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
     elif broken:
         texts.append(raw.decode("cp1252", "replace"))
         plain = len(raw) - len(raw.translate(None, _HARMLESS_BYTES))
-        whole = whole or (controls <= 0.01 * len(raw) and plain > 0.7 * len(raw) and not dense)
+        whole = whole or (
+            controls <= 0.01 * len(raw) and plain > 0.7 * len(raw) and not dense
+        )
     return texts, whole
 
 
@@ -157,7 +165,9 @@ def _legible(text: str) -> bool:
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
     latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
     return (
-        letters > 0.55 * len(sample) and blanks > 0.03 * len(sample) and latin > 0.9 * len(sample)
+        letters > 0.55 * len(sample)
+        and blanks > 0.03 * len(sample)
+        and latin > 0.9 * len(sample)
     )
 
 
@@ -190,8 +200,8 @@ def readings(text: str) -> Iterator[str]:
 
 def _unescaped(text: str) -> str:
     if "\\" in text:
-        # Pairs of surrogates, as JSON writes them, become characters; a lone one becomes a sign
-        # between words.
+        # Pairs of surrogates, as JSON writes them, become characters; a lone one
+        # becomes a sign between words.
         text = (
             _ESCAPE.sub(_character, text)
             .encode("utf-16", "surrogatepass")
@@ -211,7 +221,9 @@ def _character(match: re.Match[str]) -> str:
     code = match[1] or match[2] or match[3]
     if match[4]:
         return chr(int(match[4], 8))
-    return chr(min(int(code, 16), 0x10FFFF)) if code else _SIMPLE.get(match[5], match[5])
+    return (
+        chr(min(int(code, 16), 0x10FFFF)) if code else _SIMPLE.get(match[5], match[5])
+    )
 
 
 def _repaired(match: re.Match[str]) -> str:
@@ -399,7 +411,8 @@ def _unpacked(packed: str) -> bytes:
             return raw
     letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
     starts = [
-        letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)
+        letters[start : len(letters) - ((len(letters) - start) % 4 == 1)]
+        for start in range(4)
     ]
     tried = [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
     return next((raw for raw in tried if _known(raw)), tried[0])
@@ -414,7 +427,9 @@ def _escaped(text: str) -> Iterator[bytes]:
             with contextlib.suppress(ValueError, SyntaxError):
                 yield ast.literal_eval(match[0])
     if not text.isascii() and sniffed(text[:16].encode("latin-1", "replace")):
-        with contextlib.suppress(UnicodeError):  # bytes that a program took for characters
+        with contextlib.suppress(
+            UnicodeError
+        ):  # bytes that a program took for characters
             yield text.encode("latin-1")
 
 
@@ -426,7 +441,9 @@ def _numbered(text: str) -> Iterator[Contained]:
         if all(map(str.isdigit, numbers)) and not any(mark for mark, _ in found):
             listed = text[match.start() - 1 : match.start()] in ("[", "(")
             yield from _of_numbers([*map(int, numbers)], listed=listed)
-        if {*map(len, numbers)} == {2} and _known(raw := bytes.fromhex("".join(numbers))):
+        if {*map(len, numbers)} == {2} and _known(
+            raw := bytes.fromhex("".join(numbers))
+        ):
             yield raw
     dump = [line.split() for line in _DUMP.findall(text)]
     if len(dump) > 1 and _known(
@@ -508,7 +525,9 @@ def _cells(text: str) -> Iterator[Contained]:
 
 _KEPT_STRINGS = 200_000
 _FEW_NUMBERS = 4
-_SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are too many to hold
+_SHARED_STRINGS = (
+    64  # strings of a place that are seen twice, when there are too many to hold
+)
 
 
 @dataclass
@@ -543,7 +562,9 @@ class Values:
                 self.strings.setdefault((*place, ""), []).append(str(name))
                 self.collect(part, (*place, _DIGITS.sub("#", str(name))))
         elif isinstance(value, list | tuple | set):
-            self.longest[*place, "*"] = max(len(value), self.longest.get((*place, "*"), 0))
+            self.longest[*place, "*"] = max(
+                len(value), self.longest.get((*place, "*"), 0)
+            )
             mixed = any(isinstance(part, str) for part in value)
             for part in value:
                 number = mixed and isinstance(part, int | float)
@@ -560,10 +581,12 @@ class Values:
         ):
             yield from self.rest()
             self.strings = {
-                place: strings[-_SHARED_STRINGS:] for place, strings in self.strings.items()
+                place: strings[-_SHARED_STRINGS:]
+                for place, strings in self.strings.items()
             }
             self.numbers = {
-                place: numbers[-_SHARED_STRINGS:] for place, numbers in self.numbers.items()
+                place: numbers[-_SHARED_STRINGS:]
+                for place, numbers in self.numbers.items()
             }
             self.blobs = []
 
@@ -572,18 +595,25 @@ class Values:
         for strings in self.strings.values():
             yield " ".join(strings)
             letters = sum(map(len, strings)) < 2.5 * len(strings)
-            cut = sum(string[:1] == " " or string[-1:] == " " for string in strings) * 4 > len(
-                strings
-            )
+            cut = sum(
+                string[:1] == " " or string[-1:] == " " for string in strings
+            ) * 4 > len(strings)
             coded = all(map(_CODED.fullmatch, strings))
             if len(strings) > 1 and (letters or cut):
                 yield "".join(strings)
-            if len(strings) > 1 and coded and _known(raw := _unpacked("".join(strings))):
+            if (
+                len(strings) > 1
+                and coded
+                and _known(raw := _unpacked("".join(strings)))
+            ):
                 yield raw
         for place, numbers in self.numbers.items():
-            # Two or three numbers may be the bytes of a token, but are no text in tokens.
+            # Two or three numbers may be the bytes of a token, but are no text in
+            # tokens.
             tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
             yield from _of_numbers(
-                numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens
+                numbers,
+                listed=bool(_IN_LIST.search(place[-1] if place else "")),
+                tokens=tokens,
             )
         yield from self.blobs

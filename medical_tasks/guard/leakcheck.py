@@ -1,7 +1,7 @@
 """Does any run of words from a source's text occur in any file of a folder?
 
-A run is the sum of its words' 64-bit hashes, each times a constant of its place: two share a number
-once in 2^64 pairs.
+A run is the sum of its words' 64-bit hashes, each times a constant of its place: two
+share a number once in 2^64 pairs.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ def _constants(node: ast.AST) -> Iterator[str]:
         yield from _constants(part)
 
 
-def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
+def check_leaks(
+    folder: Path, sources: Sequence[Path], *, words: int = 12
+) -> LeakReport:
     """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
     if words < LEAST_WORDS:
         raise UsageError(
@@ -136,9 +138,14 @@ def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> Le
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
     folder_found = _look_through(folder, sizes)
     if not folder_found.names:
-        raise UsageError(f"{folder}: there is no file in it. Give the folder that a run wrote.")
+        raise UsageError(
+            f"{folder}: there is no file in it. Give the folder that a run wrote."
+        )
     wanted = _Wanted(
-        {size: RunIndex([part[size] for part in folder_found.runs.values()]) for size in sizes}
+        {
+            size: RunIndex([part[size] for part in folder_found.runs.values()])
+            for size in sizes
+        }
     )
     counts: Counter[str] = Counter()
     with Progress("source files compared", len(sources)) as progress:
@@ -170,11 +177,17 @@ def _look_through(folder: Path, sizes: range) -> _Folder:
     # The folder is closed to others, as mkdtemp makes it.
     with (
         tempfile.TemporaryDirectory(prefix="medical-tasks-leakcheck-") as scratch,
-        warnings.catch_warnings(action="ignore"),  # readers' warnings may quote what they read
+        warnings.catch_warnings(
+            action="ignore"
+        ),  # readers' warnings may quote what they read
     ):
         for name, path, problem in _walk(folder):
             found.names.append(name)
-            named, collected, looking = _Collected(sizes), _Collected(sizes), Looking(Path(scratch))
+            named, collected, looking = (
+                _Collected(sizes),
+                _Collected(sizes),
+                Looking(Path(scratch)),
+            )
             for text in readings(name):  # names may quote as well
                 named.add(text)
                 collected.add(text)
@@ -204,7 +217,9 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
     denied: list[OSError] = []
     for path in walked(folder, denied=denied.append):
         is_file = found_at(path) == "file"
-        fault = "" if is_file else "a link that leads nowhere, a socket, a pipe or a device"
+        fault = (
+            "" if is_file else "a link that leads nowhere, a socket, a pipe or a device"
+        )
         yield str(path.relative_to(folder)), path, fault
     for error in denied:
         yield (
@@ -277,7 +292,9 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
         if not count(folder.name_runs[name]):
             return _printable(name)
         digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-        return f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
+        return (
+            f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
+        )
 
     counted = {name: count(part) for name, part in folder.runs.items()}
     found = {shown(name): number for name, number in counted.items() if number}
@@ -287,19 +304,22 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
 def _printable(name: str) -> str:
     """Writes signs that a terminal acts on, such as the one that begins a colour, as escapes."""
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in name
     )
 
 
 _WORD = re.compile(r"[^\W_]+")
-# The same for ASCII bytes, four times as fast: letters small, digits as they are, the rest blank.
+# The same for ASCII bytes, four times as fast: letters small, digits as they are, the
+# rest blank.
 _ASCII = bytes(
     ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
     for byte in range(256)
 )
-# Signs inside words that nobody sees, which copying from a page or a PDF file brings along: soft
-# hyphens, zero-width blanks and joiners, marks of direction, fillers, variation selectors and tags.
-# And marks above and below letters: some programs drop accents.
+# Signs inside words that nobody sees, which copying from a page or a PDF file brings
+# along: soft hyphens, zero-width blanks and joiners, marks of direction, fillers,
+# variation selectors and tags. And marks above and below letters: some programs drop
+# accents.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
@@ -332,7 +352,9 @@ class Batch:
         return len(words)
 
 
-def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
+def runs_of(
+    batch: Batch, size: int, *, whole_texts: bool = False
+) -> tuple[Runs, NDArray[np.intp]]:
     """Numbers the runs of `size` words in a batch, and the text of each, both (runs,).
 
     `whole_texts` are exactly one run.
@@ -349,8 +371,8 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
         for place, constant in enumerate(constants):
             whole += words[starts + place] * constant
         return whole, owners
-    # Those that reach from one text into the next are numbered as well and left out: slices are
-    # faster than picking.
+    # Those that reach from one text into the next are numbered as well and left out:
+    # slices are faster than picking.
     last = max(len(words) - size + 1, 0)
     of_text = np.repeat(np.arange(len(lengths)), lengths)[:last]
     starts = np.flatnonzero(ends[of_text] - np.arange(last) >= size)
@@ -394,6 +416,8 @@ class RunIndex:
         if not len(self._runs):
             return np.zeros(0, dtype=np.intp)
         likely = np.flatnonzero(self._table[(runs & self._mask).astype(np.intp)])
-        places = np.minimum(np.searchsorted(self._runs, runs[likely]), len(self._runs) - 1)
+        places = np.minimum(
+            np.searchsorted(self._runs, runs[likely]), len(self._runs) - 1
+        )
         hits: NDArray[np.intp] = likely[self._runs[places] == runs[likely]]
         return hits

@@ -1,9 +1,10 @@
 """The data guard.
 
-Text of credentialed sources stays on this machine unless the user attests that it may leave.
+Text of credentialed sources stays on this machine unless the user attests that it may
+leave.
 
-Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no
-text of the source.
+Each decision is one JSON line in the audit log, on disk before the decision counts; it
+holds no text of the source.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ _PHYSIONET = (
     "no third party may keep what it is sent"
 )
 _USER = re.compile(r"//.*@", re.DOTALL)  # a password may stand there
-_ANY_CREDENTIALED = "access is given person by person: its text stays with those who were given it"
+_ANY_CREDENTIALED = (
+    "access is given person by person: its text stays with those who were given it"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +67,14 @@ class Subject:
     def of(cls, spec: DatasetSpec, *, task: str = "") -> Subject:
         """Makes the subject of a dataset, and of the task that uses it."""
         rule = (
-            _PHYSIONET if spec.licence.startswith("PhysioNet-Credentialed") else _ANY_CREDENTIALED
+            _PHYSIONET
+            if spec.licence.startswith("PhysioNet-Credentialed")
+            else _ANY_CREDENTIALED
         )
         said = f"{spec.title} ({spec.licence}, {spec.homepage}): {rule}"
-        return cls(name=task or spec.name, dataset=spec.name, access=spec.access, rule=said)
+        return cls(
+            name=task or spec.name, dataset=spec.name, access=spec.access, rule=said
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +90,8 @@ class Attestation:
         Exactly the same name, and the same port where one was given.
         """
         return self.zero_retention and any(
-            host.host == address.host and host.port in (None, address.port) for host in self.hosts
+            host.host == address.host and host.port in (None, address.port)
+            for host in self.hosts
         )
 
 
@@ -102,7 +110,9 @@ def attestation_from(arguments: WithAttestation) -> Attestation:
         raise UsageError(
             f"{ATTEST} alone changes nothing: name the host it is about with {ALLOW} HOST."
         )
-    return Attestation(hosts=tuple(read_host(host) for host in hosts), zero_retention=attested)
+    return Attestation(
+        hosts=tuple(read_host(host) for host in hosts), zero_retention=attested
+    )
 
 
 def text_allowed(spec: DatasetSpec) -> bool:
@@ -112,7 +122,9 @@ def text_allowed(spec: DatasetSpec) -> bool:
 
 class _Policy:
     def __init__(self, subjects: Sequence[Subject], attestation: Attestation) -> None:
-        self.subjects = tuple(subject for subject in subjects if subject.access != "open")
+        self.subjects = tuple(
+            subject for subject in subjects if subject.access != "open"
+        )
         self._attestation = attestation
         self._lock = threading.Lock()
         self._told: set[tuple[str, str]] = set()
@@ -146,10 +158,15 @@ class _Policy:
                 self._told.add((purpose, where))
         if not allowed:
             raise self._refusal(
-                purpose, where, address, local_name=url is not None and is_loopback_host(url)
+                purpose,
+                where,
+                address,
+                local_name=url is not None and is_loopback_host(url),
             )
 
-    def _write(self, decision: str, purpose: str, where: str, address: Address | None) -> None:
+    def _write(
+        self, decision: str, purpose: str, where: str, address: Address | None
+    ) -> None:
         for subject in self.subjects:
             write_decision(
                 audit_path(),
@@ -161,7 +178,8 @@ class _Policy:
                     "host": where,
                     "scheme": address.scheme if address is not None else None,
                     "allow_remote": [
-                        f"{host.host}:{host.port or '*'}" for host in self._attestation.hosts
+                        f"{host.host}:{host.port or '*'}"
+                        for host in self._attestation.hosts
                     ],
                     "attest_zero_retention": self._attestation.zero_retention,
                 },
@@ -178,7 +196,9 @@ class _Policy:
                 f"where that leads. {use}"
             )
         reason = (
-            "is called this machine's but leads elsewhere" if local_name else "is not this machine"
+            "is called this machine's but leads elsewhere"
+            if local_name
+            else "is not this machine"
         )
         return RefusedError(
             f"{about}: its text may not be sent to {where} ({purpose}), which {reason}. {use} If "
@@ -200,9 +220,9 @@ def protect(
 ) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
-    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects
-    change nothing. An error that is not of this package becomes a `WithheldError`: its words may
-    quote the text that is held.
+    Meanwhile neither this process nor one it starts leaves its memory in a core file.
+    Open subjects change nothing. An error that is not of this package becomes a
+    `WithheldError`: its words may quote the text that is held.
     """
     policy = _Policy(subjects, attestation)
     _policies.append(policy)
@@ -224,7 +244,9 @@ def holding_text() -> Iterator[None]:
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
-    except Exception as error:  # whatever it is: others' errors quote what they stumbled over
+    except (
+        Exception
+    ) as error:  # whatever it is: others' errors quote what they stumbled over
         if is_full_disk(error):
             raise
         if memory_error(error):
@@ -269,9 +291,13 @@ def require_processes() -> None:
     """
     everywhere = os.environ.get("WORLD_SIZE", "1")
     if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
-        host, port = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")
+        host, port = (
+            os.environ.get("MASTER_ADDR", ""),
+            os.environ.get("MASTER_PORT", ""),
+        )
         require_endpoint(
-            f"tcp://{host}{f':{port}' if port else ''}", "processes of this run on other machines"
+            f"tcp://{host}{f':{port}' if port else ''}",
+            "processes of this run on other machines",
         )
 
 
@@ -282,7 +308,10 @@ def require_push(what: str) -> None:
 
 def require_no_batch(option: str) -> None:
     """Refuses to ask in batches, also of a server on this machine; nothing that is attested changes this."""
-    _refuse(option, "would store every question in a file at the provider, whatever is attested")
+    _refuse(
+        option,
+        "would store every question in a file at the provider, whatever is attested",
+    )
 
 
 def require_text_outlet(kind: str) -> None:
@@ -310,7 +339,11 @@ class WithheldError(RuntimeError):
 
 def is_full_disk(error: BaseException) -> bool:
     """Says whether an error is the system's, that no more can be written to where the output goes."""
-    return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
+    return (
+        isinstance(error, OSError)
+        and error.errno == errno.ENOSPC
+        and error.filename is None
+    )
 
 
 def told(error: BaseException) -> str:
@@ -329,16 +362,25 @@ def told(error: BaseException) -> str:
         if id(found) in seen:
             continue
         seen.add(id(found))
-        system = errno.errorcode.get(found.errno or 0) if isinstance(found, OSError) else None
+        system = (
+            errno.errorcode.get(found.errno or 0)
+            if isinstance(found, OSError)
+            else None
+        )
         reason = f" ({system})" if system is not None else ""
-        lines.append(f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in")
+        lines.append(
+            f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in"
+        )
         frames = traceback.extract_tb(found.__traceback__)[-_FRAMES:]
         lines += [
-            f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}" for frame in frames
+            f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}"
+            for frame in frames
         ]
         inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
         waiting += [
-            each for each in (*inner, found.__cause__, found.__context__) if each is not None
+            each
+            for each in (*inner, found.__cause__, found.__context__)
+            if each is not None
         ]
     return "\n".join(lines)
 
@@ -365,14 +407,18 @@ HOME_VARIABLE = "MEDICAL_TASKS_HOME"
 def user_place(name: str, variable: str, *otherwise: str) -> Path:
     """A place in `$MEDICAL_TASKS_HOME`, or in the user's folder that an XDG variable names."""
     chosen = os.environ.get(HOME_VARIABLE)
-    return (Path(chosen).expanduser() if chosen else xdg_folder(variable, *otherwise)) / name
+    return (
+        Path(chosen).expanduser() if chosen else xdg_folder(variable, *otherwise)
+    ) / name
 
 
 def xdg_folder(variable: str, *otherwise: str) -> Path:
     """This package's folder where an XDG variable says."""
     base = Path(os.environ.get(variable, ""))
     # The XDG rules: a relative path is invalid and to be ignored.
-    return (base if base.is_absolute() else Path.home().joinpath(*otherwise)) / "medical-tasks"
+    return (
+        base if base.is_absolute() else Path.home().joinpath(*otherwise)
+    ) / "medical-tasks"
 
 
 def audit_path() -> Path:
@@ -386,11 +432,13 @@ def audit_path() -> Path:
 def write_decision(path: Path, decision: Mapping[str, object]) -> None:
     """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
 
-    `RefusedError` where it cannot be written as it must be; a decision without its line does not
-    count.
+    `RefusedError` where it cannot be written as it must be; a decision without its line
+    does not count.
     """
     entry = {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": datetime.now(UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z"),
         **decision,
         "suite": f"medical-tasks {__version__}",
         "pid": os.getpid(),

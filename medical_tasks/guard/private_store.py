@@ -1,7 +1,7 @@
 """Where answers to tasks on credentialed data are kept, closed to other users, and what of them may stand in a run's folder.
 
-Each run has a folder in the store, named by the random id in its `run.json`. A run's own folder
-gets ids, hashes and scores.
+Each run has a folder in the store, named by the random id in its `run.json`. A run's
+own folder gets ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    RefusedError,
+    UsageError,
+    system_reason,
+)
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
 from medical_tasks.io.files import folder_lock, read_text
 from medical_tasks.spec import UNANSWERED
@@ -75,8 +80,8 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
 
     `run` is the run's own folder, so that `purge` can name it.
 
-    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link,
-    or cannot be closed to others. `IncompleteError`: it cannot be made.
+    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else,
+    is a link, or cannot be closed to others. `IncompleteError`: it cannot be made.
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
@@ -87,7 +92,8 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     home = private_home()
     folder = home / private_id
     try:
-        # The audit log lies beside the store: where others may write, they could remove it.
+        # The audit log lies beside the store: where others may write, they could remove
+        # it.
         home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (home, folder):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -116,7 +122,9 @@ def _close_file(path: Path) -> None:
 
 def _write_owner(path: Path, run: Path) -> None:
     handle = os.open(
-        path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600
+        path,
+        os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0),
+        0o600,
     )
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.write(f"{run.absolute()}\n")
@@ -132,7 +140,8 @@ def _close(path: Path) -> None:
             os.fchmod(handle, 0o700)
             if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
                 raise _refused(
-                    path, "others can enter it, and this file system does not let that be changed"
+                    path,
+                    "others can enter it, and this file system does not let that be changed",
                 )
     finally:
         os.close(handle)
@@ -141,7 +150,8 @@ def _close(path: Path) -> None:
 def _opened(path: Path) -> int:
     try:
         return os.open(
-            path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+            path,
+            os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0),
         )
     except OSError as error:
         if error.errno not in (
@@ -211,15 +221,17 @@ def _described(path: Path) -> PrivateFolder:
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
 
-    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`: something
-    could not be deleted.
+    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`:
+    something could not be deleted.
     """
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
         return Purged(removed=(), used=(), strange=())
     _close(home)
     strange = tuple(
-        sorted(entry.name for entry in os.scandir(home) if not _ID.fullmatch(entry.name))
+        sorted(
+            entry.name for entry in os.scandir(home) if not _ID.fullmatch(entry.name)
+        )
     )
     removed: list[PrivateFolder] = []
     used: list[PrivateFolder] = []
@@ -271,7 +283,9 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     if git is None:
         return False
     # Such a variable could name another repository.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    }
     command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(place)]
     try:
         done = subprocess.run(
@@ -287,11 +301,13 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     return done.returncode == 0
 
 
-_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored", "provider", "served_model"})
+_KEPT_TEXT = frozenset(
+    {"task", "id", "cluster", "unscored", "provider", "served_model"}
+)
 _DIGEST = "response_sha256"
 
-# Reasons for which an item has no score that are known to hold no text of anybody's: those of our
-# own client and runner.
+# Reasons for which an item has no score that are known to hold no text of anybody's:
+# those of our own client and runner.
 _PLAIN_REASONS = frozenset(
     {
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
@@ -311,7 +327,9 @@ _LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _NOTES = frozenset({"parsed", "why"})
 _NOTE_PART = re.compile(r"[^\s,;:]+")
 _NUMBER = re.compile(r"[0-9]{1,6}(?:/[0-9]{1,6})?")
-_MOST_LABELS = 8  # different ones in a value: with their fields' names, verdicts have fewer
+_MOST_LABELS = (
+    8  # different ones in a value: with their fields' names, verdicts have fewer
+)
 _HTTP = re.compile(r"http [1-5]\d\d")
 
 
@@ -319,7 +337,9 @@ def redact_reason(reason: str) -> str:
     """Keeps of the reason for which an item has no score a class this package makes itself, else its first part and `other`."""
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
-    return reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
+    return (
+        reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
+    )
 
 
 def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) -> str:
@@ -346,7 +366,10 @@ def _words(value: object) -> Iterator[str]:
 
 def _kept(value: object, labels: Collection[str]) -> object:
     if isinstance(value, Mapping):
-        return {name if name in labels else "": _kept(part, labels) for name, part in value.items()}
+        return {
+            name if name in labels else "": _kept(part, labels)
+            for name, part in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_kept(part, labels) for part in value]
     return "" if isinstance(value, str) and value not in labels else value
@@ -360,7 +383,10 @@ def _is_plain(note: str, words: Collection[str]) -> bool:
 
 
 def redact_row(
-    row: Mapping[str, object], response: str | None, *, note_words: Collection[str] = frozenset()
+    row: Mapping[str, object],
+    response: str | None,
+    *,
+    note_words: Collection[str] = frozenset(),
 ) -> dict[str, object]:
     """Takes everything out of a row of `items.parquet` that may quote the source.
 
@@ -380,7 +406,9 @@ def redact_row(
         ):
             made[name] = value
         else:
-            made[name] = value if name in _NOTES and _is_plain(str(value), note_words) else ""
+            made[name] = (
+                value if name in _NOTES and _is_plain(str(value), note_words) else ""
+            )
     digest = (
         ""
         if response is None

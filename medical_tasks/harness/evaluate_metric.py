@@ -3,8 +3,9 @@
     # metrics/<benchmark>/<benchmark>.py
     Metric = benchmark_metric(TASK)
 
-References are rows of the built dataset. With `row` and `columns` they may be less: rows of the
-metric's own names, or of the dataset's official columns. Whatever else is in a row is ignored.
+References are rows of the built dataset. With `row` and `columns` they may be less:
+rows of the metric's own names, or of the dataset's official columns. Whatever else is
+in a row is ignored.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ def benchmark_metric(
         task: what is scored; its dataset gives citation and links.
         description: what the metric measures; by default the task's title and metrics.
         inputs: arguments and results, for people; by default those of `score_rows`.
-        columns: where each value of a reference is read; by default in the column of its name.
-        row: the values that a reference has for the scorer, with their types; by default the
-            columns of the built dataset.
+        columns: where each value of a reference is read; by default in the column of
+            its name.
+        row: the values that a reference has for the scorer, with their types; by
+            default the columns of the built dataset.
         score: computes the figures; by default `score_rows` of the task.
         or_text: whether a reference may also be a text.
 
@@ -55,9 +57,15 @@ def benchmark_metric(
         >>> Kqa = benchmark_metric(KQA, ..., score=score_answers)
         >>> Kqa().compute(predictions=[answer], references=[row], verdicts=[["entailment"]])
     """
-    dataset = next(each for each in task.benchmark.datasets if each.name == task.dataset)
+    dataset = next(
+        each for each in task.benchmark.datasets if each.name == task.dataset
+    )
     text = datasets.Value("string")
-    types = {"text": text, "texts": datasets.Sequence(text), "number": datasets.Value("int64")}
+    types = {
+        "text": text,
+        "texts": datasets.Sequence(text),
+        "number": datasets.Value("int64"),
+    }
     fields = (
         dict(hub_features(task.benchmark.source(task.dataset).columns))
         if row is None
@@ -79,7 +87,11 @@ def benchmark_metric(
     compute = score or partial(score_rows, task.reporting(()))
 
     def computed(
-        _: object, *, predictions: Sequence[str], references: Sequence[Row], **options: object
+        _: object,
+        *,
+        predictions: Sequence[str],
+        references: Sequence[Row],
+        **options: object,
     ) -> Mapping[str, object]:
         return compute(predictions, references, **options)
 
@@ -101,7 +113,9 @@ Returns:
 
 
 def _described(task: TaskSpec) -> str:
-    return "\n".join([task.title, *(f"{each.name}: {each.description}" for each in task.metrics)])
+    return "\n".join(
+        [task.title, *(f"{each.name}: {each.description}" for each in task.metrics)]
+    )
 
 
 def score_rows(
@@ -119,18 +133,20 @@ def score_rows(
         predictions: the model's texts.
         references: one for each text.
         confidence: of the intervals.
-        fields: makes the fields that the scorer reads of a reference; by default references are
-            rows of the built dataset.
+        fields: makes the fields that the scorer reads of a reference; by default
+            references are rows of the built dataset.
 
     Returns:
-        Each metric's mean, nan without rows, and the ends of its interval, `_ci_low` and
-        `_ci_high`; and `n`, the number of rows.
+        Each metric's mean, nan without rows, and the ends of its interval, `_ci_low`
+        and `_ci_high`; and `n`, the number of rows.
     """
     if fields is None:
         items = task.benchmark.load_items(task, references)
     else:
         items = [
-            Item(id=str(number), fields=fields(reference), groups={}, cluster=str(number))
+            Item(
+                id=str(number), fields=fields(reference), groups={}, cluster=str(number)
+            )
             for number, reference in enumerate(references)
         ]
     answers = [Answer(text=text) for text in predictions]
@@ -141,7 +157,9 @@ def score_rows(
         if metric.kind == "proportion":
             estimate = proportion_interval(values, confidence=confidence)
         else:
-            estimate = mean_interval(values, confidence=confidence, limits=metric.limits)
+            estimate = mean_interval(
+                values, confidence=confidence, limits=metric.limits
+            )
         result[metric.name] = estimate.value
         result[f"{metric.name}_ci_low"] = estimate.ci_low
         result[f"{metric.name}_ci_high"] = estimate.ci_high
@@ -150,7 +168,9 @@ def score_rows(
 
 def reporting_only(task: TaskSpec, *names: str) -> TaskSpec:
     """The task with some of its metrics."""
-    return replace(task, metrics=tuple(each for each in task.metrics if each.name in names))
+    return replace(
+        task, metrics=tuple(each for each in task.metrics if each.name in names)
+    )
 
 
 class _DatasetRows(evaluate.Metric):  # type: ignore[misc]
@@ -174,7 +194,11 @@ class _DatasetRows(evaluate.Metric):  # type: ignore[misc]
         super().add_batch(predictions=predictions, references=references, **inputs)
 
     def add(
-        self, *, prediction: str | None = None, reference: object = None, **inputs: object
+        self,
+        *,
+        prediction: str | None = None,
+        reference: object = None,
+        **inputs: object,
     ) -> None:
         """Adds a prediction and its row."""
         row = read_row(reference, self.columns, "reference")

@@ -17,9 +17,9 @@ Columns: TypeAlias = Mapping[str, Sequence[Source]]
 def read_row(row: object, columns: Columns, where: str) -> object:
     """Reads what a metric needs from a row; what is no row is left to `evaluate`.
 
-    A row with all of the metric's own names is read by these. Else the dataset's columns go first,
-    so that a column of somebody's, such as a model's `answer` beside the official ones, is never
-    taken for the gold.
+    A row with all of the metric's own names is read by these. Else the dataset's
+    columns go first, so that a column of somebody's, such as a model's `answer` beside
+    the official ones, is never taken for the gold.
 
     Example:
         >>> read_row({"Must_have": ["Rest."], "id": 3}, {"must_have": ("Must_have",)}, "row")
@@ -38,7 +38,8 @@ def _as_it_is(value: object) -> object:
 
 def _value(row: Row, name: str, others: Sequence[Source], where: str) -> object:
     sources = [
-        source if isinstance(source, tuple) else (_as_it_is, source) for source in (*others, name)
+        source if isinstance(source, tuple) else (_as_it_is, source)
+        for source in (*others, name)
     ]
     for read, *columns in sources:
         if all(column in row for column in columns):

@@ -58,7 +58,10 @@ _PARTS = (
     ),
     _Part("space", ("starlette", "uvicorn"), "serving the leaderboard"),
     _Part(
-        "dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"
+        "dev",
+        ("mlcroissant", "pytest", "ruff", "mypy"),
+        "make test",
+        "make env-dev in a checkout",
     ),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
@@ -75,9 +78,14 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
         "the stock `lighteval` command does not start with 2.x; `medical-tasks lighteval` does. "
         "For the stock one: pip install 'huggingface-hub<2'",
     ),
-    ("xxhash", lambda version: _major(version) >= 4, "it breaks lighteval: pip install 'xxhash<4'"),
+    (
+        "xxhash",
+        lambda version: _major(version) >= 4,
+        "it breaks lighteval: pip install 'xxhash<4'",
+    ),
 )
-# Of a SHA-256 in hexadecimal: tells official files from the options of a generated configuration.
+# Of a SHA-256 in hexadecimal: tells official files from the options of a generated
+# configuration.
 _HASH_LENGTH = 64
 
 
@@ -91,8 +99,17 @@ def examine() -> list[Finding]:
 
     Suite, optional parts, versions, machine, processes, data.
     """
-    suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
-    parts = [*_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
+    suite = Finding(
+        "ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}"
+    )
+    parts = [
+        *_parts(),
+        _vllm_server(),
+        *_versions(),
+        *_machine(),
+        *_processes(),
+        *_data(),
+    ]
     return [suite, *_plugins(), *parts]
 
 
@@ -102,7 +119,9 @@ def _plugins() -> Iterator[Finding]:
     for package, names in plugins.packages().items():
         yield Finding("ok", f"plugin {package}", f"registers {', '.join(names)}")
     for problem in plugins.problems():
-        yield Finding("warning", f"plugin {problem.package}", f"{problem.name}: {problem.reason}")
+        yield Finding(
+            "warning", f"plugin {problem.package}", f"{problem.name}: {problem.reason}"
+        )
 
 
 def _parts() -> Iterator[Finding]:
@@ -116,7 +135,9 @@ def _parts() -> Iterator[Finding]:
                 f"{', '.join(absent)} ({part.use}): {part.step or install_command(part.extra)}",
             )
         else:
-            versions = ", ".join(f"{package} {version}" for package, version in found.items())
+            versions = ", ".join(
+                f"{package} {version}" for package, version in found.items()
+            )
             yield Finding("ok", part.extra, f"{versions} ({part.use})")
 
 
@@ -126,7 +147,9 @@ def _vllm_server() -> Finding:
     except MissingError as error:
         return Finding("optional", "vllm-server", f"models vllm-server/...: {error}")
     return Finding(
-        "ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)"
+        "ok",
+        "vllm-server",
+        f"vllm {vllm_version(program)} in {program} (models vllm-server/...)",
     )
 
 
@@ -140,12 +163,16 @@ def _versions() -> Iterator[Finding]:
     path = lighteval_launcher.link_path()
     if path.is_file():
         yield Finding(
-            "ok", "lighteval link", f"the stock command finds this suite's tasks by {path}"
+            "ok",
+            "lighteval link",
+            f"the stock command finds this suite's tasks by {path}",
         )
     else:
         step = "without it, --custom-tasks medical_tasks.lighteval_tasks: medical-tasks doctor --link-lighteval"
         yield Finding(
-            "optional", "lighteval link", f"the stock command finds this suite's tasks; {step}"
+            "optional",
+            "lighteval link",
+            f"the stock command finds this suite's tasks; {step}",
         )
     if not path.with_name("tinyBenchmarks.pkl").is_file():
         yield Finding(
@@ -165,13 +192,17 @@ def _has_gpu() -> bool:
 
 def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
-    text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
+    text = (
+        "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
+    )
     yield Finding("ok" if gpu else "optional", "GPU", text)
     problem = probe.probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:
-        yield Finding("optional", "sandbox", f"without it medcalc_code refuses to run: {problem}")
+        yield Finding(
+            "optional", "sandbox", f"without it medcalc_code refuses to run: {problem}"
+        )
 
 
 def _processes() -> Iterator[Finding]:
@@ -180,7 +211,11 @@ def _processes() -> Iterator[Finding]:
     except UsageError as error:
         yield Finding("warning", "processes", str(error))
         return
-    if started > 1 and not _has_gpu() and os.environ.get("ACCELERATE_USE_CPU") != "true":
+    if (
+        started > 1
+        and not _has_gpu()
+        and os.environ.get("ACCELERATE_USE_CPU") != "true"
+    ):
         yield Finding(
             "warning",
             "processes",
@@ -199,16 +234,26 @@ def _data() -> Iterator[Finding]:
         yield from _dataset(spec, home / name, built)
 
 
-def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> Iterator[Finding]:
+def _dataset(
+    spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]
+) -> Iterator[Finding]:
     """What is built of one dataset.
 
     Outdated configurations are warned of one by one, as each is built by itself.
     """
     subject = f"dataset {spec.name}"
-    outdated = {config: made for config, made in built.items() if made.version != spec.version}
+    outdated = {
+        config: made for config, made in built.items() if made.version != spec.version
+    }
     for config, made in sorted(outdated.items()):
         command = " ".join(
-            ["medical-tasks build", spec.name, "--config", config, *_build_options(made)]
+            [
+                "medical-tasks build",
+                spec.name,
+                "--config",
+                config,
+                *_build_options(made),
+            ]
         )
         yield Finding(
             "warning",
@@ -234,4 +279,6 @@ def _build_options(made: BuiltConfig) -> list[str]:
     """
     if any(len(value) == _HASH_LENGTH for value in made.source.values()):
         return ["--source", "FOLDER_OR_FILE"]
-    return [word for name, value in made.source.items() for word in (f"--{name}", value)]
+    return [
+        word for name, value in made.source.items() for word in (f"--{name}", value)
+    ]

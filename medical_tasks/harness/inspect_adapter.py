@@ -1,7 +1,7 @@
 """From a task of this suite to an inspect task and scorer: the same rows, prompts and scores.
 
-The scorer is registered under the task's name, so that it scores other logs on the same questions
-as well:
+The scorer is registered under the task's name, so that it scores other logs on the same
+questions as well:
 
     inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
 """
@@ -47,7 +47,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
 import medical_tasks.plugins as plugins
-from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
+from medical_tasks.data.task_data import (
+    leaking_examples,
+    load_task_data,
+    open_protocol,
+    prompt_set,
+)
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
 from medical_tasks.harness.judging import (
@@ -96,7 +101,9 @@ def inspect_task(
     steps = generate()
     if task.protocol:
         steps = _protocol_solver(
-            open_protocol(task, {}, prompts=prompts.name, upstream=upstream), by_id, prompts
+            open_protocol(task, {}, prompts=prompts.name, upstream=upstream),
+            by_id,
+            prompts,
         )
     told = {
         "data": json.dumps(data_revision),
@@ -122,7 +129,9 @@ def inspect_task(
         solver=[steps],
         scorer=scorer,
         config=GenerateConfig(
-            max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None
+            max_tokens=task.generation_size,
+            temperature=0.0,
+            stop_seqs=list(task.stop) or None,
         ),
         version=task.version,
         metadata=told,
@@ -138,7 +147,11 @@ def _conversation(state: TaskState) -> tuple[Message, ...]:
     )
 
 
-_ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_ROLES = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
 
 
 def _chat_message(message: Message) -> ChatMessage:
@@ -154,7 +167,9 @@ class _Memory(dict[tuple[str, str], dict[str, object]]):
         self[kind, key] = dict(payload)
 
 
-def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: PromptSet) -> Solver:
+def _protocol_solver(
+    protocol: MultiStep, items: dict[str, Item], prompts: PromptSet
+) -> Solver:
     memory = _Memory()
 
     @solver(name="medical_protocol")
@@ -165,10 +180,14 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
             turn: Turn = Ask(dialogue.opening)
             while isinstance(turn, Ask):
                 state, dialogue = await _asked(turn, state, dialogue, generate)
-                (turn,) = await asyncio.to_thread(protocol.next_turns, [dialogue], memory)
+                (turn,) = await asyncio.to_thread(
+                    protocol.next_turns, [dialogue], memory
+                )
             state.output.completion = turn.text
             if turn.conversation:
-                state.messages = [_chat_message(message) for message in turn.conversation]
+                state.messages = [
+                    _chat_message(message) for message in turn.conversation
+                ]
             return state
 
         return solve
@@ -205,7 +224,10 @@ def _pooled(name: str, official: bool = False) -> Metric:
             weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
             ended = official and name not in weights
             values.append(
-                Weighted(value, math.inf if ended else 0.0 if math.isnan(value) else weights[name])
+                Weighted(
+                    value,
+                    math.inf if ended else 0.0 if math.isnan(value) else weights[name],
+                )
             )
         return pooled_mean(values)
 
@@ -217,8 +239,12 @@ def _cut_mean(low: float, high: float) -> Metric:
     """The mean of the scores there are, cut as the suite's figure is (`MetricSpec.total`)."""
 
     def compute(scores: list[SampleScore]) -> float:
-        values = [value for each in scores if not math.isnan(value := each.score.as_float())]
-        return min(max(math.fsum(values) / len(values), low), high) if values else math.nan
+        values = [
+            value for each in scores if not math.isnan(value := each.score.as_float())
+        ]
+        return (
+            min(max(math.fsum(values) / len(values), low), high) if values else math.nan
+        )
 
     return compute
 
@@ -233,11 +259,15 @@ def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
         if metric.kind == "ratio"
         else [mean() if metric.total is None else _cut_mean(*metric.total), stderr()]
         for comparable in (True, not task.judge)
-        for shown, metric in shown_metrics(task, comparable=comparable, official=True).items()
+        for shown, metric in shown_metrics(
+            task, comparable=comparable, official=True
+        ).items()
     }
 
 
-def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[..., Scorer]:
+def registered_scorer(
+    task: TaskSpec, *, module: str = __name__
+) -> Callable[..., Scorer]:
     """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options.
 
     The judge is the environment's, as for tasks.
@@ -253,7 +283,9 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
         metrics = (
             shown_metrics(task)
             if judge is None
-            else shown_metrics(task, comparable=judge.comparable, official=judge.official)
+            else shown_metrics(
+                task, comparable=judge.comparable, official=judge.official
+            )
         )
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 
@@ -270,7 +302,8 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                 )
             if not state.output.choices:  # no reply is no wrong reply
                 return Score(
-                    value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer"
+                    value=dict.fromkeys(metrics, math.nan),
+                    explanation="unscored: no answer",
                 )
             ours = state.metadata.keys() & {
                 _CLUSTER,
@@ -282,24 +315,34 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     "differs. Name the configuration of the log's questions: -S config=NAME"
                 )
             answer = Answer(
-                text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
+                text=text,
+                conversation=_conversation(state),
+                finish=str(state.output.stop_reason),
             )
             try:
                 if judge is not None:
-                    (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
+                    (one,) = await asyncio.to_thread(
+                        judge.score, task, [item], [answer]
+                    )
                 else:
                     (one,) = score_checked(task, [item], [answer])
             except plugins.PluginError as error:
                 raise _refused(str(error)) from error
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
-                shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()
+                shown: one.values.get(metric.name, math.nan)
+                for shown, metric in metrics.items()
             }
             why = explanation(one.why, one.unscored, one.unclear)
-            pooled = (metric.name for metric in metrics.values() if metric.kind == "ratio")
+            pooled = (
+                metric.name for metric in metrics.values() if metric.kind == "ratio"
+            )
             weights = {name: one.weights[name] for name in pooled if name in one.values}
             return Score(
-                value=value, answer=one.parsed, explanation=why, metadata={_WEIGHTS: weights}
+                value=value,
+                answer=one.parsed,
+                explanation=why,
+                metadata={_WEIGHTS: weights},
             )
 
         return score
@@ -310,15 +353,25 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
 
 
 def _held(
-    task: TaskSpec, config: str | None, data: str | None, prompts: str, upstream: str | None
+    task: TaskSpec,
+    config: str | None,
+    data: str | None,
+    prompts: str,
+    upstream: str | None,
 ) -> tuple[dict[str, Item], HarnessJudge | None]:
     """The items by id, and the judge of a task that has one."""
     spec = _dataset(task)
     _require_open(task, spec)
     _require_written(task)
     try:
-        part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
-        judge = HarnessJudge(harness_request(prompts, upstream, task=task)) if task.judge else None
+        part = load_task_data(
+            task, spec, data=None if data is None else Path(data), config=config
+        )
+        judge = (
+            HarnessJudge(harness_request(prompts, upstream, task=task))
+            if task.judge
+            else None
+        )
         if judge is not None:
             judge.check(task)
     except MedicalTasksError as error:
@@ -362,8 +415,14 @@ def _loaded(
     upstream: str | None,
     arguments: Mapping[str, object] | None,
 ) -> Task:
-    part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
-    given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
+    part = load_task_data(
+        task, spec, data=None if data is None else Path(data), config=config
+    )
+    given = {
+        name: str(value)
+        for name, value in (arguments or {}).items()
+        if value is not None
+    }
     checkout = None if upstream is None else Path(upstream)
     asked = prompt_set(
         task,
@@ -388,8 +447,8 @@ def _options_told(error: MedicalTasksError) -> PrerequisiteError:
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
-    # inspect writes texts into logs, buffers and caches and serves them live; a task cannot see
-    # which of these are on.
+    # inspect writes texts into logs, buffers and caches and serves them live; a task
+    # cannot see which of these are on.
     if not policy.text_allowed(spec):
         rule = policy.Subject.of(spec, task=task.name).rule
         raise _refused(
@@ -414,7 +473,8 @@ def _require_written(task: TaskSpec) -> None:
 
 
 def _refused(said: str) -> PrerequisiteError:
-    # inspect prints with rich, which would take what stands in square brackets for a style.
+    # inspect prints with rich, which would take what stands in square brackets for a
+    # style.
     return PrerequisiteError(escape(said))
 
 
@@ -436,7 +496,9 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
 
     def made(**given: Any) -> Task:
         chosen = defaults | given
-        return load(spec, dataset, arguments={name: chosen.pop(name) for name in own}, **chosen)
+        return load(
+            spec, dataset, arguments={name: chosen.pop(name) for name in own}, **chosen
+        )
 
     made.__name__ = made.__qualname__ = spec.name
     made.__doc__, made.__module__ = spec.title, module

@@ -62,7 +62,9 @@ def harness_request(
         default_votes(name, args, [] if task is None else [task])
     )
     if not votes.isdigit() or int(votes) < 1:
-        raise UsageError(f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}.")
+        raise UsageError(
+            f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}."
+        )
     return JudgeRequest(
         name=name,
         args=args,
@@ -102,7 +104,11 @@ class HarnessJudge:
     def comparable(self) -> bool:
         """Whether its numbers can be set beside others."""
         file = self._request.file
-        return self._request.name != "lexical" if file is None else RecordedJudge(file).comparable
+        return (
+            self._request.name != "lexical"
+            if file is None
+            else RecordedJudge(file).comparable
+        )
 
     @property
     def official(self) -> bool:
@@ -122,7 +128,9 @@ class HarnessJudge:
     def _open(self) -> RunJudge:
         with self._lock:
             if self._opened is None:
-                self._opened = RunJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
+                self._opened = RunJudge(
+                    self._request, log_dir=private_folder(_FOLDER) / "logs"
+                )
             return self._opened
 
     def score(
@@ -133,13 +141,17 @@ class HarnessJudge:
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
-            with self._lock if judge.asked.endpoint is None else contextlib.nullcontext():
+            with (
+                self._lock if judge.asked.endpoint is None else contextlib.nullcontext()
+            ):
                 scores = score_checked(task, items, answers, Scoring(judging=judging))
         trouble, judge.asked.trouble = judge.asked.trouble, None
         if trouble is not None:
-            # Not raised: the harness would lose the model's answers with it. What is not judged has
-            # no score.
-            logger.warning("the judge %s could not be asked: %s", self._request.name, trouble)
+            # Not raised: the harness would lose the model's answers with it. What is
+            # not judged has no score.
+            logger.warning(
+                "the judge %s could not be asked: %s", self._request.name, trouble
+            )
         return scores
 
 
@@ -171,7 +183,9 @@ def shown_metrics(
     suffix = "" if comparable else "_not_comparable"
     reported = task.reporting((), official=official).metrics
     metrics = (metric for metric in reported if metric.kind != "average")
-    return {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics}
+    return {
+        f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics
+    }
 
 
 def metric_value(metric: MetricSpec, score: ItemScore) -> float:
@@ -184,7 +198,9 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
         return value
     if metric.official and metric.name not in score.values:
         return Weighted(math.nan, math.inf)
-    return Weighted(value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0))
+    return Weighted(
+        value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
+    )
 
 
 def is_pooled(metric: MetricSpec) -> bool:
@@ -195,9 +211,8 @@ def is_pooled(metric: MetricSpec) -> bool:
     return metric.kind == "ratio" or bool(metric.official and metric.official.undecided)
 
 
-# lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many
-# processes as there are
-# cores for everything else.
+# lighteval takes the standard error of a mean for what has `mean` in its name, and
+# draws in as many processes as there are cores for everything else.
 def pooled_mean(values: Iterable[float]) -> float:
     """The sum of the numerators over the sum of the denominators.
 

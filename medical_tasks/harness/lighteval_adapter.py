@@ -1,7 +1,7 @@
 """From a task of this suite to lighteval's configuration: the same rows, prompts and scorer.
 
-Without a template lighteval asks the bare question, and our runner a dialogue: other questions,
-other numbers.
+Without a template lighteval asks the bare question, and our runner a dialogue: other
+questions, other numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from functools import partial
 from typing import Any, Final
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
-from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelMetricGrouping
+from lighteval.metrics.utils.metric_utils import (
+    SampleLevelMetric,
+    SampleLevelMetricGrouping,
+)
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
@@ -48,7 +51,15 @@ from medical_tasks.harness.lighteval_launcher import (
 )
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import Answer, Item, ItemScore, Message, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import (
+    Answer,
+    Item,
+    ItemScore,
+    Message,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +67,8 @@ JUDGED = "judged"
 """Name of the metric that says which share of the answers has all its verdicts."""
 
 
-# lighteval takes the standard error of what a function with `mean` in its name leaves in the list;
-# a nan left there makes it nan.
+# lighteval takes the standard error of what a function with `mean` in its name leaves
+# in the list; a nan left there makes it nan.
 def _mean(values: list[float]) -> float:
     """The mean over the documents on which the metric has a value.
 
@@ -87,7 +98,9 @@ class _Score(SampleLevelComputation):
         return f"medical_tasks:{self.task.name}:{self.task.version}"
 
     @as_lighteval_shows_it()
-    def compute(self, doc: Doc, model_response: ModelResponse, **_: object) -> dict[str, float]:
+    def compute(
+        self, doc: Doc, model_response: ModelResponse, **_: object
+    ) -> dict[str, float]:
         """Returns metric name to value for one document; nan where there is none."""
         metrics = shown_metrics(self.task)
         asks_text = self.task.asks == "text"
@@ -102,7 +115,10 @@ class _Score(SampleLevelComputation):
         scores = score_checked(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
-            return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
+            return {
+                metric.name: metric_value(metric, scores[0])
+                for metric in metrics.values()
+            }
         found = agreed([score.values for score in scores], list(metrics))
         lacking = [name for name, value in found.items() if math.isnan(value)]
         if lacking:
@@ -118,7 +134,9 @@ class _Score(SampleLevelComputation):
 def _answer(doc: Doc, text: str) -> Answer:
     """A reply with its question; lighteval does not say why the model ended it."""
     asked = Message(role="user", content=doc.query)
-    return Answer(text=text, conversation=(asked, Message(role="assistant", content=text)))
+    return Answer(
+        text=text, conversation=(asked, Message(role="assistant", content=text))
+    )
 
 
 def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
@@ -129,16 +147,21 @@ def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
     if score.unclear:
         words = task.benchmark.note_words()
         reason = redact_unclear(score.unclear, note_words=words)
-        logger.info("%s: %s: unclear (%s), counted as not right", task.name, score.id, reason)
+        logger.info(
+            "%s: %s: unclear (%s), counted as not right", task.name, score.id, reason
+        )
 
 
 class _Judged(SampleLevelComputation):
     """One metric of a judged task.
 
-    All metrics share one judging of all documents, so that a judge is asked concurrently.
+    All metrics share one judging of all documents, so that a judge is asked
+    concurrently.
     """
 
-    def __init__(self, task: TaskSpec, metric: MetricSpec | None, answers: _JudgedAnswers) -> None:
+    def __init__(
+        self, task: TaskSpec, metric: MetricSpec | None, answers: _JudgedAnswers
+    ) -> None:
         self.task, self.metric, self.answers = task, metric, answers
 
     def __str__(self) -> str:
@@ -146,19 +169,25 @@ class _Judged(SampleLevelComputation):
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
     @as_lighteval_shows_it()
-    def compute(self, responses: list[ModelResponse], docs: list[Doc], **_: object) -> list[float]:
+    def compute(
+        self, responses: list[ModelResponse], docs: list[Doc], **_: object
+    ) -> list[float]:
         """Returns each document's metric, estimated where verdicts are missing.
 
         Nan where it cannot be.
         """
-        scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
+        scores = self.answers.scores(
+            docs, [response.final_text[0] for response in responses]
+        )
         if self.metric is None:
             return [float(score.unscored is None) for score in scores]
         if self.metric.official:
             return [metric_value(self.metric, score) for score in scores]
         estimator = Estimator(self.task, {score.id: score for score in scores})
         values = [estimator.item_value(self.metric, score) for score in scores]
-        return [Weighted(*each) if is_pooled(self.metric) else each[0] for each in values]
+        return [
+            Weighted(*each) if is_pooled(self.metric) else each[0] for each in values
+        ]
 
 
 class _JudgedAnswers:
@@ -176,15 +205,21 @@ class _JudgedAnswers:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
-            answers = [_answer(doc, text) for doc, text in zip(docs, texts, strict=True)]
+            answers = [
+                _answer(doc, text) for doc, text in zip(docs, texts, strict=True)
+            ]
             self._scores = self.judge.score(self.task, items, answers)
             self._texts = asked
             shown = redact_reason if policy.protecting() else str
             missing = Counter(
-                shown(score.unscored) for score in self._scores if score.unscored is not None
+                shown(score.unscored)
+                for score in self._scores
+                if score.unscored is not None
             )
             if missing:
-                said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
+                said = ", ".join(
+                    f"{count} x {reason}" for reason, count in missing.items()
+                )
                 logger.warning(
                     "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and "
                     "`%s` says how many lack none. Judge them again with: medical-tasks score",
@@ -209,7 +244,9 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             batched_compute=True,
         )
         for name, metric in (
-            *shown_metrics(task, comparable=judge.comparable, official=judge.official).items(),
+            *shown_metrics(
+                task, comparable=judge.comparable, official=judge.official
+            ).items(),
             (JUDGED, None),
         )
     ]
@@ -234,9 +271,13 @@ def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
         SampleLevelMetricGrouping(
             metric_name=list(better),
             higher_is_better=better,
-            category=SamplingMethod.GENERATIVE if task.asks == "text" else SamplingMethod.LOGPROBS,
+            category=SamplingMethod.GENERATIVE
+            if task.asks == "text"
+            else SamplingMethod.LOGPROBS,
             sample_level_fn=_Score(task),
-            corpus_level_fn={name: _aggregate(metric) for name, metric in metrics.items()},
+            corpus_level_fn={
+                name: _aggregate(metric) for name, metric in metrics.items()
+            },
         )
     ]
 
@@ -267,11 +308,15 @@ class _ChatDoc(Doc):
     def __setattr__(self, name: str, value: object) -> None:
         if name == "fewshot_samples":
             turns = (self.specific or {}).get(_TURNS, ())
-            value = [Doc(query=asked, choices=[said], gold_index=0) for asked, said in turns]
+            value = [
+                Doc(query=asked, choices=[said], gold_index=0) for asked, said in turns
+            ]
         super().__setattr__(name, value)
 
 
-def _earlier_turns(task: TaskSpec, item: Item, chat: Sequence[Message]) -> list[tuple[str, str]]:
+def _earlier_turns(
+    task: TaskSpec, item: Item, chat: Sequence[Message]
+) -> list[tuple[str, str]]:
     """The pairs of question and answer before the last message of a chat."""
     roles = [message["role"] for message in chat]
     if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
@@ -296,8 +341,12 @@ class _Prompt:
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
         self.task, self.judge = task, judge
-        self.asked: frozenset[str] | None = None  # ids of the items, where they are known
-        self.config = wanted_config() or ""  # of the data, where they are known the one found
+        self.asked: frozenset[str] | None = (
+            None  # ids of the items, where they are known
+        )
+        self.config = (
+            wanted_config() or ""
+        )  # of the data, where they are known the one found
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
@@ -306,7 +355,12 @@ class _Prompt:
         if self._prompts is None:
             examples = asked_data(self.task).exemplars if self.task.exemplars else ()
             self._prompts = prompt_set(
-                self.task, "own", None, arguments={}, config=self.config, exemplars=examples
+                self.task,
+                "own",
+                None,
+                arguments={},
+                config=self.config,
+                exemplars=examples,
             )
         return self._prompts
 
@@ -355,7 +409,8 @@ class _Prompt:
 
 def _most_probable(gold: str) -> int:
     logprobs = [
-        -math.inf if each is None else each for each in ChoiceScores.from_text(gold).logprobs
+        -math.inf if each is None else each
+        for each in ChoiceScores.from_text(gold).logprobs
     ]
     return logprobs.index(max(logprobs))
 
@@ -373,7 +428,11 @@ class _Config(LightevalTaskConfig):
         # lighteval would draw another sample than `medical-tasks run`.
         limit = command_line().get("max_samples")
         data = asked_data(prompt.task, limit if isinstance(limit, int) else None)
-        made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
+        made.hf_repo, made.hf_subset, made.prompt_function = (
+            str(data.folder),
+            data.config,
+            prompt,
+        )
         prompt.asked = frozenset(item.id for item in data.items)
         prompt.config = data.config
         return made
@@ -386,7 +445,9 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
     """
     wanted = wanted_config()
     return [
-        _config(task, name, wanted) for task in tasks for name in (task.harness_name, task.name)
+        _config(task, name, wanted)
+        for task in tasks
+        for name in (task.harness_name, task.name)
     ]
 
 
@@ -419,12 +480,20 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
     Several where token numbers are not all known, and none for nan.
     """
     logprobs, rows = response.logprobs, response.output_tokens
-    is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1
+    is_table = hasattr(
+        rows, "tolist"
+    )  # transformers: rows of one width, filled up with -1
     counts = [
-        sum(int(token) >= 0 for token in row) for row in (rows.tolist() if is_table else rows)
+        sum(int(token) >= 0 for token in row)
+        for row in (rows.tolist() if is_table else rows)
     ]
     missing = choices - len(counts)
-    if len(logprobs) != choices or not counts or missing < 0 or (missing and not is_table):
+    if (
+        len(logprobs) != choices
+        or not counts
+        or missing < 0
+        or (missing and not is_table)
+    ):
         raise UsageError(
             f"lighteval's backend gives {len(logprobs)} log-probabilities and the tokens of "
             f"{len(counts)} continuations for a question of {choices} choices. Its `accelerate` "
@@ -445,12 +514,15 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
     ]
 
 
-def agreed(scores: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
+def agreed(
+    scores: Sequence[Mapping[str, float]], names: Sequence[str]
+) -> dict[str, float]:
     """The values on which all scores of a document agree.
 
     Nan where they differ, and where there is none.
     """
     found = {name: {score.get(name, math.nan) for score in scores} for name in names}
     return {
-        name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()
+        name: next(iter(values)) if len(values) == 1 else math.nan
+        for name, values in found.items()
     }

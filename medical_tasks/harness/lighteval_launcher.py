@@ -1,7 +1,7 @@
 """`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded.
 
-lighteval writes questions and answers to disk and may send them away; for credentialed tasks this
-launcher closes those ways.
+lighteval writes questions and answers to disk and may send them away; for credentialed
+tasks this launcher closes those ways.
 """
 
 from __future__ import annotations
@@ -83,14 +83,21 @@ def link_path() -> Path:
     spec = importlib.util.find_spec("lighteval")
     if spec is None or not spec.submodule_search_locations:
         raise _not_installed()
-    return Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "medical_tasks_link.py"
+    return (
+        Path(spec.submodule_search_locations[0])
+        / "tasks"
+        / "tasks"
+        / "medical_tasks_link.py"
+    )
 
 
 def link(wanted: bool) -> str:
     """Writes that file, or removes it; says what was done."""
     path = link_path()
     try:
-        if os.path.lexists(path) and not read_text(path).startswith(_LINK.partition("\n")[0]):
+        if os.path.lexists(path) and not read_text(path).startswith(
+            _LINK.partition("\n")[0]
+        ):
             raise UsageError(
                 f"{path}: is not a file that this suite wrote; it stays. Move it away first."
             )
@@ -105,14 +112,18 @@ def link(wanted: bool) -> str:
             f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment "
             "that is yours, or lighteval's option --custom-tasks medical_tasks.lighteval_tasks."
         ) from error
-    return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
+    return (
+        f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
+    )
 
 
 def load_app() -> Typer:
     """Imports lighteval's command line, which silences every logger made before, and leaves those of this process working."""
     loggers = logging.Logger.manager.loggerDict.values()
     working = [
-        logger for logger in loggers if isinstance(logger, logging.Logger) and not logger.disabled
+        logger
+        for logger in loggers
+        if isinstance(logger, logging.Logger) and not logger.disabled
     ]
     from lighteval.__main__ import app
 
@@ -131,8 +142,8 @@ def run_app(app: Typer, arguments: Sequence[str]) -> int:
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
-        # Without standalone mode a command's own value is returned, and the exit code where it
-        # stopped early.
+        # Without standalone mode a command's own value is returned, and the exit code
+        # where it stopped early.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
     except MedicalTasksError:
         raise
@@ -152,7 +163,9 @@ def _click(module: str) -> ModuleType:
     """A module of click, or of the copy of it which newer versions of typer carry."""
     from typer import BadParameter
 
-    return importlib.import_module(BadParameter.__module__.removesuffix("exceptions") + module)
+    return importlib.import_module(
+        BadParameter.__module__.removesuffix("exceptions") + module
+    )
 
 
 def command_line() -> dict[str, object]:
@@ -174,7 +187,9 @@ def as_lighteval_shows_it() -> Iterator[None]:
         with plugins.telling():
             yield
     except MedicalTasksError as error:
-        shown = type(type(error).__name__, (type(error), _click("exceptions").ClickException), {})
+        shown = type(
+            type(error).__name__, (type(error), _click("exceptions").ClickException), {}
+        )
         raise shown(str(error)) from error
 
 
@@ -208,7 +223,9 @@ def _register_only(registry: type[Registry], custom_tasks: str) -> None:
     """Replaces the scan of all built-in tasks, of which one downloads a file."""
 
     def load(
-        custom_tasks_given: str | None = None, load_multilingual: bool = False, **named: object
+        custom_tasks_given: str | None = None,
+        load_multilingual: bool = False,
+        **named: object,
     ) -> dict[str, LightevalTaskConfig]:
         wanted = named.get("custom_tasks", custom_tasks_given) or custom_tasks
         module = registry.create_custom_tasks_module(wanted)
@@ -219,8 +236,8 @@ def _register_only(registry: type[Registry], custom_tasks: str) -> None:
     named = registry._get_full_task_list_from_input_string
 
     def in_order(self: Registry, tasks: str) -> list[str]:
-        # lighteval takes them out of a set, in another order in each process: ranks would wait for
-        # one another for ever.
+        # lighteval takes them out of a set, in another order in each process: ranks
+        # would wait for one another for ever.
         return sorted(named(self, tasks))
 
     registry._get_full_task_list_from_input_string = in_order
@@ -229,7 +246,8 @@ def _register_only(registry: type[Registry], custom_tasks: str) -> None:
 def _prepare_models() -> None:
     """Switches the cache off.
 
-    Its key has the prompt function's name but not its text, and all ranks write one file.
+    Its key has the prompt function's name but not its text, and all ranks write one
+    file.
     """
     import torch
     from lighteval.pipeline import Pipeline
@@ -251,8 +269,8 @@ def _prepare_models() -> None:
 
 CONFIG_VARIABLE = "MEDICAL_TASKS_CONFIG"
 
-# Their first positional argument says which weights are loaded here; an endpoint's model_name is a
-# name of its server.
+# Their first positional argument says which weights are loaded here; an endpoint's
+# model_name is a name of its server.
 _LOADS_WEIGHTS = ("accelerate", "vllm", "sglang")
 _MODEL_NAME = re.compile(r"(?:^|,)model_name=([^,]*)")
 # Names on the Hub never begin like this.
@@ -267,7 +285,9 @@ def wanted_config() -> str | None:
 def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
     """The items that `medical-tasks run` would ask of a task; raises what it raises."""
     try:
-        return load_task_data(task, dataset_of(task), config=wanted_config(), max_samples=most)
+        return load_task_data(
+            task, dataset_of(task), config=wanted_config(), max_samples=most
+        )
     except (UsageError, MissingError) as error:
         raise type(error)(
             f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} "
@@ -345,7 +365,9 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
             "lighteval's `endpoint litellm` (it keeps questions and answers in ./.litellm_cache)"
         )
     else:
-        policy.require_visible_endpoint(f"lighteval's `{' '.join(positional[:2])}`", "model")
+        policy.require_visible_endpoint(
+            f"lighteval's `{' '.join(positional[:2])}`", "model"
+        )
 
 
 def _server_address(path: Path) -> str:
@@ -375,9 +397,15 @@ def private_dataset_cache() -> Iterator[None]:
     import datasets
 
     folder = private_folder(new_private_id(), run=Path.cwd())
-    variable = mock.patch.dict(os.environ, {_CACHE_VARIABLE: str(folder)})  # of other processes
+    variable = mock.patch.dict(
+        os.environ, {_CACHE_VARIABLE: str(folder)}
+    )  # of other processes
     try:
-        with in_use(folder), variable, mock.patch.object(datasets.config, _CACHE_VARIABLE, folder):
+        with (
+            in_use(folder),
+            variable,
+            mock.patch.object(datasets.config, _CACHE_VARIABLE, folder),
+        ):
             yield
     finally:
         shutil.rmtree(folder)
@@ -385,7 +413,9 @@ def private_dataset_cache() -> Iterator[None]:
 
 def dataset_of(task: TaskSpec) -> DatasetSpec:
     """The dataset whose rows a task asks about."""
-    return next(found for found in task.benchmark.datasets if found.name == task.dataset)
+    return next(
+        found for found in task.benchmark.datasets if found.name == task.dataset
+    )
 
 
 def require_launcher(task: TaskSpec) -> None:

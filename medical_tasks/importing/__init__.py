@@ -1,9 +1,11 @@
 """Answers that others published: runs made of the files of other harnesses.
 
-HELM, inspect, lm-evaluation-harness, lighteval and Every Eval Ever. A module a format reads files
-into `published.Published`; `matching` finds the items that were answered; `runs.imported` scores.
+HELM, inspect, lm-evaluation-harness, lighteval and Every Eval Ever. A module a format
+reads files into `published.Published`; `matching` finds the items that were answered;
+`runs.imported` scores.
 
-A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports it.
+A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports
+it.
 """
 
 from __future__ import annotations

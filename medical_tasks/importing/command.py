@@ -20,7 +20,12 @@ from medical_tasks.io.untrusted import is_number, is_plain, shown
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
-from medical_tasks.runs.imported import MATCHED_BY, FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.imported import (
+    MATCHED_BY,
+    FoundAnswers,
+    FoundRun,
+    PublishedSource,
+)
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import Item, TaskSpec
@@ -64,7 +69,9 @@ def imported(arguments: Import) -> tuple[Path, bool] | None:
     if not path.exists():
         raise MissingError(f"{path}: no such file or folder.")
     given = {
-        name: getattr(arguments, name) for name in parameters(Score) if name in parameters(Import)
+        name: getattr(arguments, name)
+        for name in parameters(Score)
+        if name in parameters(Import)
     }
     return rescore(Score(**given, responses=path), _Files(arguments, path))
 
@@ -91,7 +98,9 @@ class _Files(PublishedSource):
         model = one_line(published.model or self._model or "unknown", _NAME)
         origin = _origin(self._kind, published, model, matches) | self._stated
         _tell(self._path, published, model, matches, len(repeats))
-        return FoundRun(model=model, repeats=repeats, origin=origin, reported=published.reported)
+        return FoundRun(
+            model=model, repeats=repeats, origin=origin, reported=published.reported
+        )
 
     def _read(self) -> Published:
         module = import_module(f"medical_tasks.importing.{_READERS[self._kind]}")
@@ -106,7 +115,9 @@ class _Files(PublishedSource):
             )
         return published
 
-    def _check(self, task: TaskSpec, published: Published, matches: Sequence[Match]) -> None:
+    def _check(
+        self, task: TaskSpec, published: Published, matches: Sequence[Match]
+    ) -> None:
         """Says what is left out; nothing that fits is an error."""
         lost: list[str] = []
         for way, why in _WHY.items():
@@ -120,7 +131,10 @@ class _Files(PublishedSource):
                 f"{task.name}: {'; '.join(lost)}. Is it the right --task and --config?"
             )
         if lost:
-            print(f"note: {self._path}: answers are left out: {'; '.join(lost)}", file=sys.stderr)
+            print(
+                f"note: {self._path}: answers are left out: {'; '.join(lost)}",
+                file=sys.stderr,
+            )
 
     def _repeats(self, matches: Sequence[Match]) -> list[FoundAnswers]:
         """The answers of each repeat; two answers to one item in one repeat are an error."""
@@ -147,7 +161,9 @@ class _Files(PublishedSource):
                 cut[answer.repeat].add(item)
         return [
             FoundAnswers(
-                texts=texts[number], unanswered=reasons[number], cut=frozenset(cut[number])
+                texts=texts[number],
+                unanswered=reasons[number],
+                cut=frozenset(cut[number]),
             )
             for number in numbers
         ]
@@ -171,7 +187,9 @@ def _plain_settings(settings: Json) -> JsonDict:
     return plain
 
 
-def _origin(kind: str, published: Published, model: str, matches: Sequence[Match]) -> JsonDict:
+def _origin(
+    kind: str, published: Published, model: str, matches: Sequence[Match]
+) -> JsonDict:
     """Where the answers come from, and what nobody here knows of them, for the recipe."""
     unknown = [] if published.prompts_told else ["prompts"]
     if not re.search(r"\d", published.harness):
@@ -201,6 +219,8 @@ def _tell(
     ways = counts(matches)
     said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
     several = f", {repeats} repeats" if repeats > 1 else ""
-    tell(f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}")
+    tell(
+        f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}"
+    )
     for note in published.notes:
         print(f"note: {path}: {note}", file=sys.stderr)

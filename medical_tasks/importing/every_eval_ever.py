@@ -61,8 +61,12 @@ def read(path: Path, *, model: str | None = None) -> Published:
     """Reads a file, or the one file of a folder; `model` is the one that is meant of several."""
     files = Files(again=AGAIN)
     if path.is_dir():
-        path = only_file(path, sorted(path.rglob("*.jsonl")), wanted="JSON Lines", again=AGAIN)
-    records = [(at, files.check(Record, line, path, at)) for at, line in files.lines(path)]
+        path = only_file(
+            path, sorted(path.rglob("*.jsonl")), wanted="JSON Lines", again=AGAIN
+        )
+    records = [
+        (at, files.check(Record, line, path, at)) for at, line in files.lines(path)
+    ]
     models = list(dict.fromkeys(record.model_id for _, record in records))
     if not records:
         raise UsageError(f"{path}: has no records. {AGAIN}")
@@ -91,7 +95,9 @@ def read(path: Path, *, model: str | None = None) -> Published:
         settings=_settings(aggregate),
         reported=list(_reported(aggregate)),
         files=files.sha256,
-        notes=[] if aggregate else ["the evaluation's own record (JSON) was not found beside it"],
+        notes=[]
+        if aggregate
+        else ["the evaluation's own record (JSON) was not found beside it"],
     )
 
 
@@ -166,7 +172,9 @@ def _reported(aggregate: Json) -> Iterator[ReportedFigure]:
 def _results(aggregate: Json) -> Iterator[Json]:
     results = aggregate.get("evaluation_results")
     yield from (
-        (each for each in results if isinstance(each, Mapping)) if isinstance(results, list) else ()
+        (each for each in results if isinstance(each, Mapping))
+        if isinstance(results, list)
+        else ()
     )
 
 

@@ -1,8 +1,9 @@
 """Runs of HELM and MedHELM: the folder of one, with the files that its web pages show.
 
-`display_predictions.json` has the answers, `instances.json` the questions, `run_spec.json` how the
-model was asked, `stats.json` HELM's own figures; `scenario_state.json`, where it is there instead,
-has the first two. Each may be packed by gzip (`.json.gz`).
+`display_predictions.json` has the answers, `instances.json` the questions,
+`run_spec.json` how the model was asked, `stats.json` HELM's own figures;
+`scenario_state.json`, where it is there instead, has the first two. Each may be packed
+by gzip (`.json.gz`).
 """
 
 from __future__ import annotations
@@ -115,7 +116,10 @@ def read(path: Path) -> Published:
     """Reads the folder of a run, or one of its files."""
     folder = path if path.is_dir() else path.parent
     files = Files(again=AGAIN)
-    shown, state = _file(folder, "display_predictions.json"), _file(folder, "scenario_state.json")
+    shown, state = (
+        _file(folder, "display_predictions.json"),
+        _file(folder, "scenario_state.json"),
+    )
     stats: list[Prediction] = []
     states: list[RequestState] = []
     if shown is not None:
@@ -134,7 +138,9 @@ def read(path: Path) -> Published:
         spec = files.check(RunSpec, files.json(spec_file), spec_file)
     if left := sum(1 for each in stats if each.perturbation):
         notes.append(f"{left} answers to questions that HELM changed are left out")
-    several = sum(1 for each in states if len((each.result or Result()).completions or ()) > 1)
+    several = sum(
+        1 for each in states if len((each.result or Result()).completions or ()) > 1
+    )
     if several:
         notes.append(f"{several} answers have several completions; the first is taken")
     adapter = spec.adapter_spec or {}
@@ -173,7 +179,9 @@ def _shown_answers(
     if path is None:
         raise MissingError(f"{folder}: has no instances.json. {AGAIN}")
     instances = {
-        str(each.id): each for each in _list(files, Instance, path) if not each.perturbation
+        str(each.id): each
+        for each in _list(files, Instance, path)
+        if not each.perturbation
     }
     for number, each in enumerate(predictions, start=1):
         instance = instances.get(str(each.instance_id))
@@ -220,7 +228,11 @@ def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
 
 def _completed(result: Result | None) -> tuple[str | None, str, bool]:
     if result is None or not result.completions:
-        return None, ERROR if result is not None and not result.success else NO_ANSWER, False
+        return (
+            None,
+            ERROR if result is not None and not result.success else NO_ANSWER,
+            False,
+        )
     first = result.completions[0]
     text, reason = _text(first.text)
     return text, reason, (first.finish_reason or {}).get("reason") == "length"

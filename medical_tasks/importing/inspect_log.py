@@ -93,17 +93,25 @@ def read(path: Path) -> Published:
     files = Files(again=AGAIN)
     if path.is_dir():
         logs = [*path.glob("*.eval"), *path.glob("*.json")]
-        path = only_file(path, logs, wanted="logs of inspect (.eval or .json)", again=AGAIN)
+        path = only_file(
+            path, logs, wanted="logs of inspect (.eval or .json)", again=AGAIN
+        )
     if path.suffix == ".eval":
         header, samples = _of_archive(files, Archive(files, path))
     else:
         header, samples = _of_json(files, path)
     answers: list[PublishedAnswer] = []
     several = 0
-    for number, sample in enumerate(samples, start=1):  # events of a sample take much memory
+    for number, sample in enumerate(
+        samples, start=1
+    ):  # events of a sample take much memory
         answers.append(_answer(sample, number))
         several += bool(sample.output and len(sample.output.choices or ()) > 1)
-    notes = [f"{several} samples have several choices; the first is taken"] if several else []
+    notes = (
+        [f"{several} samples have several choices; the first is taken"]
+        if several
+        else []
+    )
     if header.status not in ("", "success"):
         notes.append(f"the log's status is {shown(header.status)}")
     packages = header.eval.packages or {}
@@ -121,7 +129,9 @@ def read(path: Path) -> Published:
 
 
 def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample]]:
-    name = _HEADER if _HEADER in archive else _START  # a run that was killed has no header
+    name = (
+        _HEADER if _HEADER in archive else _START
+    )  # a run that was killed has no header
     header = files.check(Header, archive.json(name), archive.path, name)
     names = archive.names(_SAMPLES)
     if not names:
@@ -138,7 +148,9 @@ def _of_json(files: Files, path: Path) -> tuple[Header, Iterator[Sample]]:
     header = files.check(Header, log, path)
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
-        raise UsageError(f"{path}: has no samples (a log of its header alone?). {AGAIN}")
+        raise UsageError(
+            f"{path}: has no samples (a log of its header alone?). {AGAIN}"
+        )
     return header, (
         files.check(Sample, each, path, f"sample {number}")
         for number, each in enumerate(samples, start=1)
@@ -164,7 +176,9 @@ def _said(sample: Sample) -> tuple[str | None, str, bool]:
     """The text of the answer, or why there is none, and whether it was cut."""
     output = sample.output
     choice = output.choices[0] if output is not None and output.choices else None
-    if sample.error is not None or (output is not None and output.error and choice is None):
+    if sample.error is not None or (
+        output is not None and output.error and choice is None
+    ):
         return None, ERROR, False
     if output is None or choice is None:
         return None, LIMIT if sample.limit else NO_ANSWER, False
@@ -198,8 +212,13 @@ def _resolved(sample: Sample, text: str) -> str:
 def _settings(header: Header) -> JsonDict:
     """How the model was asked, of the plan's settings and those of the command, which go before."""
     plan = header.plan or {}
-    config = {**_mapping(plan.get("config")), **(header.eval.model_generate_config or {})}
-    settings: JsonDict = {name: config[name] for name in _SETTINGS if config.get(name) is not None}
+    config = {
+        **_mapping(plan.get("config")),
+        **(header.eval.model_generate_config or {}),
+    }
+    settings: JsonDict = {
+        name: config[name] for name in _SETTINGS if config.get(name) is not None
+    }
     steps = [step.get("solver") for step in _mappings(plan.get("steps"))]
     if steps:
         settings["solvers"] = [str(step) for step in steps]
@@ -221,5 +240,7 @@ def _mapping(value: object) -> Json:
 
 def _mappings(value: object) -> Iterator[Json]:
     yield from (
-        (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else ()
+        (each for each in value if isinstance(each, Mapping))
+        if isinstance(value, list)
+        else ()
     )

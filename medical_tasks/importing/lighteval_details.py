@@ -17,7 +17,9 @@ from medical_tasks.io.forms import OpenForm
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
-AGAIN: Final = "Give a file details_TASK_DATE.parquet that lighteval --save-details wrote, whole."
+AGAIN: Final = (
+    "Give a file details_TASK_DATE.parquet that lighteval --save-details wrote, whole."
+)
 _DETAILS: Final = "details_"
 _COLUMNS: Final = ["doc", "model_response"]
 _DATE: Final = len("2026-01-01T00-00-00.000000")
@@ -44,12 +46,16 @@ def read(path: Path) -> Published:
     files = Files(again=AGAIN)
     if path.is_dir():
         found = sorted(path.rglob(f"{_DETAILS}*.parquet"))
-        path = only_file(path, found, wanted="files of details (details_*.parquet)", again=AGAIN)
+        path = only_file(
+            path, found, wanted="files of details (details_*.parquet)", again=AGAIN
+        )
     answers: list[PublishedAnswer] = []
     for number, row in enumerate(_rows(path), start=1):
         at = f"row {number}"
         doc = files.check(Doc, row["doc"], path, at)
-        answers += _answers(path, at, doc, files.check(Response, row["model_response"], path, at))
+        answers += _answers(
+            path, at, doc, files.check(Response, row["model_response"], path, at)
+        )
     files.sha256[path.name] = file_sha256(path)
     name = path.name.removeprefix(_DETAILS).removesuffix(".parquet")
     task, date = name[: -_DATE - 1], name[-_DATE:]
@@ -63,7 +69,9 @@ def read(path: Path) -> Published:
         settings=_settings(general),
         reported=list(_reported(results, task)),
         files=files.sha256,
-        notes=[] if results else ["the results of these details were not found beside them"],
+        notes=[]
+        if results
+        else ["the results of these details were not found beside them"],
     )
 
 
@@ -74,18 +82,26 @@ def _rows(path: Path) -> list[JsonDict]:
     with readable(path, missing=AGAIN, again=AGAIN):
         try:
             with pq.ParquetFile(path) as file:
-                lacking = [name for name in _COLUMNS if name not in file.schema_arrow.names]
+                lacking = [
+                    name for name in _COLUMNS if name not in file.schema_arrow.names
+                ]
                 if lacking:
                     raise UsageError(
                         f"{path}: has no column {lacking[0]!r}, but "
                         f"{', '.join(file.schema_arrow.names)[:200]}. {AGAIN}"
                     )
                 if not 0 < file.metadata.num_rows <= MOST_RECORDS:
-                    raise UsageError(f"{path}: has {file.metadata.num_rows:,} rows. {AGAIN}")
+                    raise UsageError(
+                        f"{path}: has {file.metadata.num_rows:,} rows. {AGAIN}"
+                    )
                 groups = range(file.metadata.num_row_groups)
-                size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+                size = sum(
+                    file.metadata.row_group(group).total_byte_size for group in groups
+                )
                 Files(again=AGAIN).check_size(path, size)
-                rows: list[JsonDict] = file.read(_COLUMNS, use_threads=False).to_pylist()
+                rows: list[JsonDict] = file.read(
+                    _COLUMNS, use_threads=False
+                ).to_pylist()
         except pa.ArrowException as error:
             raise UsageError(
                 f"{path}: no parquet file ({type(error).__name__}). {AGAIN}"
@@ -93,7 +109,9 @@ def _rows(path: Path) -> list[JsonDict]:
     return rows
 
 
-def _answers(path: Path, at: str, doc: Doc, response: Response) -> Iterator[PublishedAnswer]:
+def _answers(
+    path: Path, at: str, doc: Doc, response: Response
+) -> Iterator[PublishedAnswer]:
     texts = response.text_post_processed or response.text
     if not texts:
         raise UsageError(
@@ -101,7 +119,8 @@ def _answers(path: Path, at: str, doc: Doc, response: Response) -> Iterator[Publ
             "scored. Give the details of a task that writes its answers."
         )
     specific = _specific(doc.specific)
-    # Our own questions and lighteval's are the document's, and rows may be kept beside it.
+    # Our own questions and lighteval's are the document's, and rows may be kept beside
+    # it.
     questions = (doc.query, doc.original_query or "", text_values(specific))
     for number, text in enumerate(texts, start=1):
         yield PublishedAnswer(
@@ -154,7 +173,13 @@ def _settings(general: Json) -> JsonDict:
         for name, value in _mapping(config.get("generation_parameters")).items()
         if value is not None
     }
-    for name in ("dtype", "system_prompt", "revision", "max_length", "override_chat_template"):
+    for name in (
+        "dtype",
+        "system_prompt",
+        "revision",
+        "max_length",
+        "override_chat_template",
+    ):
         settings |= {name: config[name]} if config.get(name) is not None else {}
     return settings
 

@@ -14,7 +14,9 @@ from medical_tasks.io.forms import OpenForm
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
-AGAIN: Final = "Give a file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote, whole."
+AGAIN: Final = (
+    "Give a file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote, whole."
+)
 _SAMPLES: Final = "samples_"
 _RESULTS: Final = "results_"
 _DATE: Final = len("2026-01-01T00-00-00.000000")
@@ -35,14 +37,20 @@ def read(path: Path) -> Published:
     """Reads a file of samples, or the one file of a folder."""
     files = Files(again=AGAIN)
     if path.is_dir():
-        found = sorted([*path.glob(f"{_SAMPLES}*.jsonl"), *path.glob(f"*/{_SAMPLES}*.jsonl")])
-        path = only_file(path, found, wanted="files of samples (samples_*.jsonl)", again=AGAIN)
+        found = sorted(
+            [*path.glob(f"{_SAMPLES}*.jsonl"), *path.glob(f"*/{_SAMPLES}*.jsonl")]
+        )
+        path = only_file(
+            path, found, wanted="files of samples (samples_*.jsonl)", again=AGAIN
+        )
     answers: list[PublishedAnswer] = []
     filters: dict[str, None] = {}
     for at, line in files.lines(path):
         sample = files.check(Sample, line, path, at)
         filters.setdefault(sample.filter)
-        if sample.filter == next(iter(filters)):  # each filter has lines with the same replies
+        if sample.filter == next(
+            iter(filters)
+        ):  # each filter has lines with the same replies
             answers += _answers(sample, path, at)
     if not answers:
         raise UsageError(f"{path}: has no samples. {AGAIN}")
@@ -79,7 +87,9 @@ def _texts(replies: Sequence[Any], path: Path, at: str) -> Sequence[str | None]:
     """The replies to the one request of a sample, several where it was repeated."""
     first = replies[0] if len(replies) == 1 else None
     texts = first if isinstance(first, list) else [first]
-    if len(replies) != 1 or not all(text is None or isinstance(text, str) for text in texts):
+    if len(replies) != 1 or not all(
+        text is None or isinstance(text, str) for text in texts
+    ):
         raise UsageError(
             f"{path}, {at}: has no text of one reply but probabilities, or replies to "
             f"{len(replies)} requests: nothing was written that could be scored. Give samples of a "

@@ -1,8 +1,9 @@
 """Which item of a task a published answer is to: by its id where the question agrees, or by its texts.
 
-What an item asks is taken from its own question: the fields of it that stand there in every item,
-such as note and question of MedCalc-Bench. A published question is an item's where it holds all of
-these. Blanks, quotation marks, letter case and forms of Unicode may differ.
+What an item asks is taken from its own question: the fields of it that stand there in
+every item, such as note and question of MedCalc-Bench. A published question is an
+item's where it holds all of these. Blanks, quotation marks, letter case and forms of
+Unicode may differ.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from medical_tasks.importing.published import PublishedAnswer
 from medical_tasks.spec import Item, TaskSpec
 
 Way = Literal[
-    "id", "text", "id and bare question", "id alone", "ambiguous", "asks otherwise", "unknown"
+    "id",
+    "text",
+    "id and bare question",
+    "id alone",
+    "ambiguous",
+    "asks otherwise",
+    "unknown",
 ]
 """How an answer was matched: `id and bare question` where the source has no documents to compare,
 `id alone` where it has no question."""
@@ -56,14 +63,17 @@ class _Asked:
 
     @property
     def longest(self) -> str:
-        return max((*self.texts, *(text for each in self.lists for text in each)), key=len)
+        return max(
+            (*self.texts, *(text for each in self.lists for text in each)), key=len
+        )
 
     def within(self, question: str) -> bool:
         """Whether a question holds it."""
         if not all(text in question for text in self.texts):
             return False
         return all(
-            sum(text in question for text in each) >= _ENOUGH * len(each) for each in self.lists
+            sum(text in question for text in each) >= _ENOUGH * len(each)
+            for each in self.lists
         )
 
     @property
@@ -93,7 +103,9 @@ class Questions:
     def __post_init__(self) -> None:
         self._asked = dict(_asked_texts(self.task, self.items))
         self._by_anchor = {}
-        self._anchor = min((len(asked.longest) for asked in self._asked.values()), default=_ANCHOR)
+        self._anchor = min(
+            (len(asked.longest) for asked in self._asked.values()), default=_ANCHOR
+        )
         self._anchor = min(self._anchor, _ANCHOR)
         for name, asked in self._asked.items():
             self._by_anchor.setdefault(asked.longest[: self._anchor], []).append(name)
@@ -109,7 +121,9 @@ class Questions:
         if not questions or not self._asked:
             # Without a question only what is surely an id counts.
             item = next((name for name in answer.ids[:1] if name in ids), None)
-            return Match(answer=answer, item=item, way="id alone" if item else "unknown")
+            return Match(
+                answer=answer, item=item, way="id alone" if item else "unknown"
+            )
         several = False
         for question in questions:
             holding = self._holding(question)
@@ -127,20 +141,31 @@ class Questions:
 
     def _holding(self, question: str) -> list[str]:
         """The items that a question holds, but for those that are parts of another one."""
-        found = [name for name in self._candidates(question) if self._asked[name].within(question)]
+        found = [
+            name
+            for name in self._candidates(question)
+            if self._asked[name].within(question)
+        ]
         return [
             name
             for name in found
             if not any(
-                self._asked[name].is_part_of(self._asked[other]) for other in found if other != name
+                self._asked[name].is_part_of(self._asked[other])
+                for other in found
+                if other != name
             )
         ]
 
     def _candidates(self, question: str) -> list[str]:
         size = self._anchor
-        starts = {question[at : at + size] for at in range(max(1, len(question) - size + 1))}
+        starts = {
+            question[at : at + size] for at in range(max(1, len(question) - size + 1))
+        }
         return [
-            name for start in starts if start in self._by_anchor for name in self._by_anchor[start]
+            name
+            for start in starts
+            if start in self._by_anchor
+            for name in self._by_anchor[start]
         ]
 
 
@@ -162,12 +187,18 @@ def _asked_texts(task: TaskSpec, items: Sequence[Item]) -> Iterator[tuple[str, _
     """The texts by which each item's question is known, folded; none where there are no such."""
     names = _asked_fields(task, items)
     for item in items:
-        texts = [folded(value) for name in names if isinstance(value := item.fields.get(name), str)]
+        texts = [
+            folded(value)
+            for name in names
+            if isinstance(value := item.fields.get(name), str)
+        ]
         lists = [_list(item.fields.get(name)) for name in names]
         asked = _Asked(
             texts=tuple(filter(None, texts)),
             lists=tuple(each for each in lists if each),
-            question=folded(str(item.fields.get(_QUESTION) or "")) if _QUESTION in names else "",
+            question=folded(str(item.fields.get(_QUESTION) or ""))
+            if _QUESTION in names
+            else "",
         )
         if asked.texts or asked.lists:
             yield item.id, asked
@@ -204,7 +235,9 @@ def _stands_in(name: str, items: Sequence[Item], questions: Sequence[str]) -> bo
 
 def _list(value: object) -> tuple[str, ...]:
     """The texts of a list of texts, folded; none of anything else."""
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(each, str) for each in value
+    ):
         return ()
     return tuple(filter(None, map(folded, value)))
 
@@ -212,7 +245,8 @@ def _list(value: object) -> tuple[str, ...]:
 def id_values(record: Mapping[str, object]) -> tuple[str, ...]:
     """The values of a row that may be an item's id, by the names of their fields.
 
-    Example: `id_values({"Row Number": 7, "Question": "...", "answer": "12"})` is `("7",)`.
+    Example: `id_values({"Row Number": 7, "Question": "...", "answer": "12"})` is
+    `("7",)`.
     """
     values = (value for name, value in record.items() if _names_an_id(name))
     return tuple(str(value) for value in values if _may_be_id(value))

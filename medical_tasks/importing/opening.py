@@ -34,7 +34,14 @@ MOST_RECORDS: Final = 1_000_000
 _ZSTD: Final = 93
 _PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
 _HEADER: Final = 30
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
+_DAMAGED: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+)
 
 
 class Files:
@@ -68,7 +75,9 @@ class Files:
         number = 0
         for number, line in enumerate(self.read(path).split(b"\n"), start=1):
             if number > MOST_RECORDS:
-                raise UsageError(f"{path}: more than {MOST_RECORDS:,} lines. {self.again}")
+                raise UsageError(
+                    f"{path}: more than {MOST_RECORDS:,} lines. {self.again}"
+                )
             if line.strip():
                 yield f"line {number}", self.parsed(path, line, at=f", line {number}")
 
@@ -81,12 +90,18 @@ class Files:
                 f"{path}{at}: not UTF-8 text (byte {error.start}). {self.again}"
             ) from None
         except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else _told(error)
+            reason = (
+                "nested too deeply"
+                if isinstance(error, RecursionError)
+                else _told(error)
+            )
             raise UsageError(
                 f"{path}{at}: not whole JSON ({reason}), as if the file was cut off. {self.again}"
             ) from None
 
-    def check(self, form: type[_Form], value: object, path: Path, at: str = "") -> _Form:
+    def check(
+        self, form: type[_Form], value: object, path: Path, at: str = ""
+    ) -> _Form:
         """Reads a value by its form; `at` is where it stands in the file."""
         from medical_tasks.io.forms import complaint
 
@@ -123,7 +138,9 @@ class Archive:
     def names(self, folder: str) -> Sequence[str]:
         """The JSON files in a folder of it."""
         return [
-            name for name in self._members if name.startswith(folder) and name.endswith(".json")
+            name
+            for name in self._members
+            if name.startswith(folder) and name.endswith(".json")
         ]
 
     def __contains__(self, name: str) -> bool:
@@ -196,7 +213,15 @@ def only_file(folder: Path, found: Sequence[Path], *, wanted: str, again: str) -
 
 def _told(error: Exception) -> str:
     """What an error says, in one short line that holds nothing of the file."""
-    text = str(error).partition(": ")[0] if isinstance(error, json.JSONDecodeError) else str(error)
+    text = (
+        str(error).partition(": ")[0]
+        if isinstance(error, json.JSONDecodeError)
+        else str(error)
+    )
     line = getattr(error, "lineno", None)
-    where = f" at line {line}, column {getattr(error, 'colno', 0)}" if line is not None else ""
+    where = (
+        f" at line {line}, column {getattr(error, 'colno', 0)}"
+        if line is not None
+        else ""
+    )
     return f"{shown(text)[1:-1]}{where}"

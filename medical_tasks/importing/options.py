@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from medical_tasks.options import BuiltData, Config, Option, Upstream, WithAttestation, WithJudge
+from medical_tasks.options import (
+    BuiltData,
+    Config,
+    Option,
+    Upstream,
+    WithAttestation,
+    WithJudge,
+)
 
 Kind = Literal["helm", "inspect", "lm-eval", "lighteval", "every-eval-ever"]
 """The harnesses whose files are read."""
@@ -27,20 +34,24 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
         medical-tasks import lm-eval out/samples_medcalc_2026-01-01T00-00-00.jsonl --task medcalc
         medical-tasks import every-eval-ever items.jsonl --task kqa --judge openai-api/HOST/NAME
 
-    helm: the folder of a run; inspect: a log (.eval or .json); lm-eval: a file of --log_samples;
-    lighteval: a file of --save-details (parquet); every-eval-ever: instance records (JSON Lines).
-    A folder that holds one such file will do. The source's own results are read where they lie
-    beside it.
+    helm: the folder of a run; inspect: a log (.eval or .json); lm-eval: a file of
+    --log_samples; lighteval: a file of --save-details (parquet); every-eval-ever:
+    instance records (JSON Lines). A folder that holds one such file will do. The
+    source's own results are read where they lie beside it.
 
-    Each answer is matched with an item by its id, where the question agrees, or by the texts of
-    the question; what is not matched is named. Answers of several epochs or samples are repeats.
-    The run is marked as imported and never counts as comparable with the paper: how the model was
-    asked, the source alone knows.
+    Each answer is matched with an item by its id, where the question agrees, or by the
+    texts of the question; what is not matched is named. Answers of several epochs or
+    samples are repeats. The run is marked as imported and never counts as comparable
+    with the paper: how the model was asked, the source alone knows.
     """
 
     kind: Annotated[Kind, Option("whose files they are", positional=True)]
-    path: Annotated[Path, Option("a file, or the folder of a run", metavar="PATH", positional=True)]
-    task: Annotated[str, Option("the task that was answered, such as medcalc", metavar="T")]
+    path: Annotated[
+        Path, Option("a file, or the folder of a run", metavar="PATH", positional=True)
+    ]
+    task: Annotated[
+        str, Option("the task that was answered, such as medcalc", metavar="T")
+    ]
     model: Annotated[
         str | None,
         Option(
@@ -51,12 +62,18 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
     ] = None
     address: Annotated[
         str | None,
-        Option("where the files are published (https://...), for the recipe", metavar="URL"),
+        Option(
+            "where the files are published (https://...), for the recipe", metavar="URL"
+        ),
     ] = None
-    licence: Annotated[str | None, Option("of the files, for the recipe", metavar="L")] = None
+    licence: Annotated[
+        str | None, Option("of the files, for the recipe", metavar="L")
+    ] = None
     split: Annotated[
         str | None,
-        Option("split that was answered, or a+b, instead of the task's own", metavar="NAME"),
+        Option(
+            "split that was answered, or a+b, instead of the task's own", metavar="NAME"
+        ),
     ] = None
     data: BuiltData = None
     config: Config = None
@@ -65,8 +82,10 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
     ] = "own"
     upstream: Upstream = None
     task_args: Annotated[
-        Mapping[str, str], Option("settings of the task's scoring, e.g. sentence_bert=FOLDER")
+        Mapping[str, str],
+        Option("settings of the task's scoring, e.g. sentence_bert=FOLDER"),
     ] = field(default_factory=dict)
     out: Annotated[
-        Path | None, Option("folder for the results (default: runs/SOURCE-HASH)", metavar="DIR")
+        Path | None,
+        Option("folder for the results (default: runs/SOURCE-HASH)", metavar="DIR"),
     ] = None

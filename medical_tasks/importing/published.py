@@ -23,7 +23,8 @@ class PublishedAnswer:
     Attributes:
         at: where it stands, for messages: `sample 3`.
         ids: what may be the item's id, the most telling first.
-        questions: what was asked, in the forms that the source has (a bare row, a whole prompt).
+        questions: what was asked, in the forms that the source has (a bare row, a whole
+            prompt).
         text: the answer without reasoning; None where there is none.
         reason: why there is none.
         repeat: which time the question was asked, from 1.
@@ -46,9 +47,11 @@ class Published:
     Attributes:
         answers: all of them.
         model: as the source names it; "" where it does not.
-        harness: its name and version, such as `inspect_ai 0.3.285`; "" where the files do not say.
+        harness: its name and version, such as `inspect_ai 0.3.285`; "" where the files
+            do not say.
         task: what the source calls the task; "" where it does not.
-        prompts_told: whether the files have the prompts, and not the bare questions alone.
+        prompts_told: whether the files have the prompts, and not the bare questions
+            alone.
         settings: how the model was asked, as far as the files say.
         reported: the source's own figures.
         files: the SHA-256 of what was read, by file name.

@@ -1,7 +1,7 @@
 """Columns of arrow's tables, made of Python values without `pyarrow.array`.
 
-`pyarrow.array` imports pandas, where it is installed, only to ask whether the values are of pandas:
-that took longer than scoring a thousand answers.
+`pyarrow.array` imports pandas, where it is installed, only to ask whether the values
+are of pandas: that took longer than scoring a thousand answers.
 """
 
 from __future__ import annotations

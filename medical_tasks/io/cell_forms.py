@@ -2,9 +2,10 @@
 
 In which form they are, and when only a person can tell.
 
-A spreadsheet saves numbers and dates as its country writes them: 24.7 and 3/25/2020, or 24,7 and
-25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of some columns that
-are only a number, or only a date, are judged together. The file was written by one program:
+A spreadsheet saves numbers and dates as its country writes them: 24.7 and 3/25/2020, or
+24,7 and 25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of
+some columns that are only a number, or only a date, are judged together. The file was
+written by one program:
 
     25,238  151,2     the second can only have a decimal comma, so the first is 25.238
     25,238  1,500     nobody can tell
@@ -34,11 +35,16 @@ _MONTH: Final = (
     r"|aug|aoû|ago|sep|set|oct|okt|ott|out|nov|d[eé]c|dez|dic)[^\W\d]?\.?"
 )
 # What a spreadsheet makes of 24.7 or 3-40: "24. Jul", "7-Mar", "Mar-40".
-_NO_YEAR: Final = re.compile(rf"\d{{1,2}}(?:-|\. ?){_MONTH}|{_MONTH}[- ]\d{{2}}", re.IGNORECASE)
-_ERROR: Final = re.compile(
-    r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE
+_NO_YEAR: Final = re.compile(
+    rf"\d{{1,2}}(?:-|\. ?){_MONTH}|{_MONTH}[- ]\d{{2}}", re.IGNORECASE
 )
-_GROUPS: Final = " '\u2019\u00a0\u202f"  # divide thousands, whatever the decimal sign is
+_ERROR: Final = re.compile(
+    r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}",
+    re.IGNORECASE,
+)
+_GROUPS: Final = (
+    " '\u2019\u00a0\u202f"  # divide thousands, whatever the decimal sign is
+)
 
 
 def _number(decimal: str, group: str) -> re.Pattern[str]:
@@ -84,7 +90,10 @@ _NUMBERS: Final = _Kind(
     option="decimal",
     usual="point",
     foreign="comma",
-    told={"point": "numbers with a decimal point", "comma": "numbers with a decimal comma"},
+    told={
+        "point": "numbers with a decimal point",
+        "comma": "numbers with a decimal comma",
+    },
     patterns={"point": _number(r"\.", ","), "comma": _COMMA},
     anew=lambda text: _COMMA.sub(_with_point, text, count=1),
     by_file=False,
@@ -93,7 +102,10 @@ _DATES: Final = _Kind(
     option="dates",
     usual="month-first",
     foreign="day-first",
-    told={"month-first": "dates with the month first", "day-first": "dates with the day first"},
+    told={
+        "month-first": "dates with the month first",
+        "day-first": "dates with the day first",
+    },
     # Between dots the day comes first.
     patterns={
         "month-first": _date(_OF_YEAR, _DAY, "/-"),
@@ -123,7 +135,11 @@ class TableChoice:
     @property
     def said(self) -> dict[str, object]:
         """What a recipe records of it: what was said."""
-        return {name: value for name, value in vars(self).items() if value and name != "python"}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value and name != "python"
+        }
 
     def option(self, name: str, value: str) -> str:
         """Writes an option as it is given here: `--decimal comma`, or `decimal='comma'`."""
@@ -146,7 +162,10 @@ def table_choice_of(options: Options, *, python: bool = False) -> TableChoice:
     if not isinstance(options, WithTables):
         return TableChoice(python=python)
     return TableChoice(
-        sheet=list(options.sheet), decimal=options.decimal, dates=options.dates, python=python
+        sheet=list(options.sheet),
+        decimal=options.decimal,
+        dates=options.dates,
+        python=python,
     )
 
 
@@ -174,14 +193,16 @@ Cell = tuple[str, str]
 """Where a cell is: its row's place (`row 3`) and its column."""
 
 
-def settled(where: str, cells: Mapping[Cell, object], *, local: bool) -> dict[Cell, str]:
+def settled(
+    where: str, cells: Mapping[Cell, object], *, local: bool
+) -> dict[Cell, str]:
     """Finds the cells to write anew: with a decimal point, or the month first.
 
     Args:
         where: the file, for messages. One program has written all cells.
         cells: only texts are judged; a number or date has its type.
-        local: whether the file separates cells as spreadsheets do where the comma is the decimal
-            sign, by semicolons or tabs.
+        local: whether the file separates cells as spreadsheets do where the comma is
+            the decimal sign, by semicolons or tabs.
 
     Returns:
         The new texts. A note on stderr has said why.
@@ -191,18 +212,27 @@ def settled(where: str, cells: Mapping[Cell, object], *, local: bool) -> dict[Ce
         for place, cell in cells.items()
         if isinstance(cell, str) and len(cell) <= _LONGEST
     }
-    for form, what in ((_ERROR, "a formula's error"), (_NO_YEAR, "a date without its day or year")):
+    for form, what in (
+        (_ERROR, "a formula's error"),
+        (_NO_YEAR, "a date without its day or year"),
+    ):
         if damaged := [place for place, text in texts.items() if form.fullmatch(text)]:
             raise UsageError(
                 f"{where}: {_places({what: damaged})}. A spreadsheet puts it in the place of a "
                 "text such as -3, 24.7 or 3-4. Format the column as Text and enter the text again."
             )
     typed = [place for place, cell in cells.items() if isinstance(cell, datetime.date)]
-    return _anew(_NUMBERS, where, texts, [], local) | _anew(_DATES, where, texts, typed, local)
+    return _anew(_NUMBERS, where, texts, [], local) | _anew(
+        _DATES, where, texts, typed, local
+    )
 
 
 def _anew(
-    kind: _Kind, where: str, texts: Mapping[Cell, str], typed: Sequence[Cell], local: bool
+    kind: _Kind,
+    where: str,
+    texts: Mapping[Cell, str],
+    typed: Sequence[Cell],
+    local: bool,
 ) -> dict[Cell, str]:
     """The cells in the foreign form, written anew; raises where the form is not known."""
     choice = table_choice()
@@ -246,7 +276,8 @@ def _of_forms(kind: _Kind, texts: Mapping[Cell, str], forms: set[str]) -> list[C
     return [
         place
         for place, text in texts.items()
-        if {name for name, form in kind.patterns.items() if form.fullmatch(text)} == forms
+        if {name for name, form in kind.patterns.items() if form.fullmatch(text)}
+        == forms
     ]
 
 

@@ -6,8 +6,8 @@
     3-5               '3-5                                 3-5
     120/80 mmHg       120/80 mmHg                          120/80 mmHg
 
-`plain` takes the apostrophe away again. A workbook keeps texts as texts: `workbook_text` writes
-what `plain` gives back.
+`plain` takes the apostrophe away again. A workbook keeps texts as texts:
+`workbook_text` writes what `plain` gives back.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import re
 from typing import Final
 
 _QUOTE: Final = "'"
-# What makes a cell a formula, full-width forms included, and the sign that takes that away.
+# What makes a cell a formula, full-width forms included, and the sign that takes that
+# away.
 _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _ESCAPED: Final = (*_FORMULA, _QUOTE)
 _LEADING: Final = ("\t", "\r", "\n")
-_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-# What is a number, a date, a time or a truth value to such programs, which write it in their own
-# way: 0.50 becomes 0.5, 3-5 the fifth of March, the id 0071 a 71.
+_NUMBER: Final = re.compile(
+    r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
+)
+# What is a number, a date, a time or a truth value to such programs, which write it in
+# their own way: 0.50 becomes 0.5, 3-5 the fifth of March, the id 0071 a 71.
 _MONTHS: Final = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
     "|dec(ember)?"
@@ -31,7 +34,9 @@ _VALUE: Final = re.compile(
     rf"true|false|(?=[^\d]*\d)([\d\s.,:/+\-%()$€£¥]|((?<![a-z])({_MONTHS})|(?<=[\d\s])(e|[ap]m?))(?![a-z]))+",
     re.IGNORECASE,
 )
-_STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
+_STAYS: Final = re.compile(
+    r"0|[1-9]\d{0,10}"
+)  # longer ones are shown, and saved, as 1.23E+11
 
 
 def escaped(text: str) -> str:

@@ -1,6 +1,7 @@
 """Columns of a built dataset.
 
-One declaration for `datasets` features, the card's YAML and table, and Croissant fields.
+One declaration for `datasets` features, the card's YAML and table, and Croissant
+fields.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Column:
 
     def __post_init__(self) -> None:
         if (self.dtype == "struct") != bool(self.fields):
-            raise ValueError(f"column {self.name!r}: a struct, and nothing else, has fields")
+            raise ValueError(
+                f"column {self.name!r}: a struct, and nothing else, has fields"
+            )
 
     @property
     def type_name(self) -> str:
@@ -84,7 +87,8 @@ def croissant_fields(
         place = (*path, column.name)
         extract: dict[str, object] = {**source, "extract": {"column": place[0]}}
         if len(place) > 1:
-            # A member of a struct is the column's value, taken apart by a path within it.
+            # A member of a struct is the column's value, taken apart by a path within
+            # it.
             extract["transform"] = {"jsonPath": ".".join(place[1:])}
         node: dict[str, object] = {
             "@type": "cr:Field",

@@ -2,8 +2,8 @@
 
 Every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
-Messages about large files give places, never text: these files are credentialed, and pyarrow's own
-messages quote rows.
+Messages about large files give places, never text: these files are credentialed, and
+pyarrow's own messages quote rows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow
 
-# A lost quote makes the rest of a file one field; the limit must not hide that behind another
-# message.
+# A lost quote makes the rest of a file one field; the limit must not hide that behind
+# another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
@@ -42,7 +42,9 @@ def read_csv(
 
     `release`: what it should be, for messages.
     """
-    return stream_rows(path, columns, wanted={}, release=release, others=others, private=False)
+    return stream_rows(
+        path, columns, wanted={}, release=release, others=others, private=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +69,9 @@ def stream_rows(
 
     `columns` are all that the header has, or some with `others`.
 
-    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with
-    the bytes read so far. Of a `private` file no message shows a name: it could be a row's text.
+    `wanted`: column name to the texts of which a wanted row has one there. `on_read`:
+    called with the bytes read so far. Of a `private` file no message shows a name: it
+    could be a row's text.
     """
     import pyarrow
     from pyarrow import compute
@@ -78,11 +81,17 @@ def stream_rows(
     head = next(blocks)
     names = _header(path, head, release)
     check_columns(path, names, columns, release=release, others=others, private=private)
-    texts = {name: pyarrow.array(list(each), pyarrow.string()) for name, each in wanted.items()}
+    texts = {
+        name: pyarrow.array(list(each), pyarrow.string())
+        for name, each in wanted.items()
+    }
     count = 0  # rows before a block, the header among them
     for block in chain((head,), blocks):
         table = _table(path, block, names, count, again)
-        masks = [compute.is_in(table.column(name), value_set=each) for name, each in texts.items()]
+        masks = [
+            compute.is_in(table.column(name), value_set=each)
+            for name, each in texts.items()
+        ]
         mask = (
             reduce(compute.and_, masks)
             if masks
@@ -107,7 +116,8 @@ _LARGEST_HEADER = 64 * 1024
 
 def _header(path: Path, block: memoryview, release: str) -> list[str]:
     next(
-        csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])), None
+        csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])),
+        None,
     )  # is it a table at all
     text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
     names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
@@ -118,7 +128,9 @@ def _header(path: Path, block: memoryview, release: str) -> list[str]:
     return names
 
 
-_PROBLEM = re.compile(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)")
+_PROBLEM = re.compile(
+    r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)"
+)
 
 
 def _table(
@@ -129,15 +141,17 @@ def _table(
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
     try:
-        # Block by block, for open_csv reads ahead in a thread that, when a file is damaged, may
-        # wait for itself for ever.
+        # Block by block, for open_csv reads ahead in a thread that, when a file is
+        # damaged, may wait for itself for ever.
         return read_csv(
             pyarrow.BufferReader(block),
             read_options=ReadOptions(
                 column_names=names, block_size=len(block) + 1, use_threads=False
             ),
             parse_options=ParseOptions(newlines_in_values=True),
-            convert_options=ConvertOptions(column_types=dict.fromkeys(names, pyarrow.string())),
+            convert_options=ConvertOptions(
+                column_types=dict.fromkeys(names, pyarrow.string())
+            ),
         )
     except pyarrow.ArrowInvalid as error:
         found = _PROBLEM.search(
@@ -153,7 +167,8 @@ def _table(
     )
 
 
-# The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
+# The longest notes have about 100 KB; a row beyond this is the rest of a file behind a
+# lost quote.
 ROW_LIMIT_BYTES = 16 * 1024 * 1024
 
 
@@ -164,8 +179,8 @@ def _blocks(
 
     Lost, open or amid a field.
 
-    A quote that opens a field follows a comma or line end, one that closes it comes before one, or
-    is one of two.
+    A quote that opens a field follows a comma or line end, one that closes it comes
+    before one, or is one of two.
     """
     import numpy as np
 
@@ -197,7 +212,9 @@ def _blocks(
             break
         line += int(np.count_nonzero(codes[:end] == ord("\n")))
         if end:
-            yield memoryview(data)[:end]  # copying millions of bytes takes as long as parsing them
+            yield memoryview(data)[
+                :end
+            ]  # copying millions of bytes takes as long as parsing them
     if rest:
         raise UsageError(
             f"{path}: the row that begins on line {line:,} has a quoted field that is left open, "

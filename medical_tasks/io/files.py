@@ -38,12 +38,16 @@ _KINDS: Final = {
 
 @contextlib.contextmanager
 def readable(
-    path: Path, *, missing: str = "", again: str = "", error: type[MedicalTasksError] = UsageError
+    path: Path,
+    *,
+    missing: str = "",
+    again: str = "",
+    error: type[MedicalTasksError] = UsageError,
 ) -> Iterator[None]:
     """Makes an error for the user of what the system, or a text that is not UTF-8, says of a file in the block.
 
-    `missing`: what to do about a file that is not there; `again`: about one that cannot be read, or
-    whose text is no UTF-8.
+    `missing`: what to do about a file that is not there; `again`: about one that cannot
+    be read, or whose text is no UTF-8.
     """
     step = f" {again}" if again else ""
     try:
@@ -51,7 +55,9 @@ def readable(
     except OSError as problem:
         if missing and isinstance(problem, FileNotFoundError):
             raise MissingError(f"{path}: no such file. {missing}") from problem
-        raise error(f"{path}: cannot be read ({system_reason(problem)}).{step}") from problem
+        raise error(
+            f"{path}: cannot be read ({system_reason(problem)}).{step}"
+        ) from problem
     except UnicodeDecodeError as problem:
         byte = problem.object[problem.start]
         raise UsageError(
@@ -98,11 +104,16 @@ def open_file(path: Path, *, stdin: bool = False) -> io.BufferedReader:
 
 
 def open_text(
-    path: Path, *, encoding: str = "utf-8", errors: str | None = None, newline: str | None = None
+    path: Path,
+    *,
+    encoding: str = "utf-8",
+    errors: str | None = None,
+    newline: str | None = None,
 ) -> io.TextIOWrapper:
     """Opens a file to read its text; errors as `checked_file` and `open` raise them."""
     return cast(
-        io.TextIOWrapper, _opened(path, "r", encoding=encoding, errors=errors, newline=newline)
+        io.TextIOWrapper,
+        _opened(path, "r", encoding=encoding, errors=errors, newline=newline),
     )
 
 
@@ -124,7 +135,10 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None) -> str:
     """Reads a whole file of text; errors as `checked_file` and `open` raise them."""
-    with doing(f"read {path}"), open_text(path, encoding=encoding, errors=errors) as stream:
+    with (
+        doing(f"read {path}"),
+        open_text(path, encoding=encoding, errors=errors) as stream,
+    ):
         return stream.read()
 
 
@@ -161,7 +175,8 @@ def folder_lock(
         try:
             fcntl.flock(
                 handle,
-                (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB),
+                (fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+                | (0 if wait else fcntl.LOCK_NB),
             )
             locked = True
         except BlockingIOError:
@@ -211,13 +226,17 @@ def check_columns(
     unexpected = [] if others else [name for name in header if name not in columns]
     twice = sorted({name for name in columns if header.count(name) > 1})
     shown = (
-        repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
+        repr(name)
+        if len(name) <= _LONGEST_NAME
+        else f"a text of {len(name)} characters"
         for name in unexpected
     )
     problems = [f"missing: {', '.join(map(repr, missing))}"] if missing else []
     if unexpected:
         problems.append(
-            f"{len(unexpected)} unexpected" if private else f"unexpected: {', '.join(shown)}"
+            f"{len(unexpected)} unexpected"
+            if private
+            else f"unexpected: {', '.join(shown)}"
         )
     problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
     if problems:
@@ -246,8 +265,8 @@ def make_folder(path: Path) -> Path:
 class WholeFile:
     """A file, of text or bytes, renamed into its place when the `with` block ends, and not when it ends by an error.
 
-    Folders on the way are made, a link is followed; a `private` file has mode 0600 from its first
-    byte on.
+    Folders on the way are made, a link is followed; a `private` file has mode 0600 from
+    its first byte on.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -322,14 +341,14 @@ def read_chunks(
 ) -> Generator[bytes, None, None]:
     """Yields the content of a plain or gzip file (of several members, zeros behind each), in pieces that are not empty.
 
-    `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file
-    read so far.
+    `again`: the next step where the file is damaged; `on_read`: called with the bytes
+    of the file read so far.
     """
     gzip: Any = importlib.import_module(
         "zlib_ng.gzip_ng"
     )  # two to three times as fast as Python's own
-    # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from
-    # the system page by page.
+    # glibc keeps freed memory up to the largest size ever freed; else each chunk is
+    # fetched from the system page by page.
     bytearray(4 * CHUNK_BYTES)
     try:
         with open_file(path) as packed:

@@ -1,7 +1,8 @@
 """Forms of JSON from files that nobody vouches for, as pydantic models.
 
-A form says in types what a value must be. Nothing is converted: `true` is no number and `"1"` is
-no count. `complaint` puts the first thing that is wrong into one line, with its path:
+A form says in types what a value must be. Nothing is converted: `true` is no number and
+`"1"` is no count. `complaint` puts the first thing that is wrong into one line, with
+its path:
 
     class Answer(Form):
         id: str
@@ -10,8 +11,8 @@ no count. `complaint` puts the first thing that is wrong into one line, with its
     complaint(Answer, {"id": "7", "tries": -1})
     # 'tries: must be greater than or equal to 0, got -1'
 
-pydantic takes 0.2 s to import, so that this module, and every one with forms, is imported inside
-the functions that check something.
+pydantic takes 0.2 s to import, so that this module, and every one with forms, is
+imported inside the functions that check something.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from medical_tasks.io.json_records import Field as Rule
-from medical_tasks.io.untrusted import LARGEST_COUNT, is_number, is_plain, shown, shown_path
+from medical_tasks.io.untrusted import (
+    LARGEST_COUNT,
+    is_number,
+    is_plain,
+    shown,
+    shown_path,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -68,7 +75,9 @@ def _rule(first: ErrorDetails) -> str:
 
 def _plain(text: str) -> str:
     if not is_plain(text):
-        raise ValueError("must be one line, without control or bidirectional characters")
+        raise ValueError(
+            "must be one line, without control or bidirectional characters"
+        )
     return text
 
 

@@ -47,7 +47,12 @@ class Record:
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
         return _wrong(
-            self.path, self.line, field, rule, self.values[field], private=field in self.private
+            self.path,
+            self.line,
+            field,
+            rule,
+            self.values[field],
+            private=field in self.private,
         )
 
     def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
@@ -56,14 +61,18 @@ class Record:
         `lines`: on which each stands.
         """
         if (first := lines.setdefault(name, self.line)) != self.line:
-            raise self.wrong(field, f"must be unique, it stands on line {first} already")
+            raise self.wrong(
+                field, f"must be unique, it stands on line {first} already"
+            )
 
 
 def is_text(*, blank: bool = False) -> Field:
     """A string, which says something unless it may be `blank`."""
     return Field(
         holds=lambda value: (
-            isinstance(value, str) and _encodes(value) and (blank or bool(value.strip()))
+            isinstance(value, str)
+            and _encodes(value)
+            and (blank or bool(value.strip()))
         ),
         rule="a text" if blank else "a text that is not empty",
     )
@@ -72,7 +81,8 @@ def is_text(*, blank: bool = False) -> Field:
 def is_text_or_null() -> Field:
     """A string or null."""
     return Field(
-        holds=lambda value: value is None or is_text(blank=True).holds(value), rule="a text or null"
+        holds=lambda value: value is None or is_text(blank=True).holds(value),
+        rule="a text or null",
     )
 
 
@@ -115,7 +125,9 @@ def read_records(
         count += 1
         if not isinstance(values, dict):
             got = _shown(values, private=private)
-            raise UsageError(f"{path}: line {number} is not a JSON object, got {got}. {again}")
+            raise UsageError(
+                f"{path}: line {number} is not a JSON object, got {got}. {again}"
+            )
         yield checked_record(path, number, values, fields, release=release)
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
@@ -124,7 +136,9 @@ def read_records(
 def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, object]]:
     """The values of JSON Lines that are not blank, with the numbers of their lines."""
     # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
-    for number, raw in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), start=1):
+    for number, raw in enumerate(
+        io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), start=1
+    ):
         if not raw.strip():
             continue
         check_line(path, raw, where=f", line {number}")
@@ -139,7 +153,9 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
             ValueError,
             RecursionError,
         ) as error:  # ValueError also for a number of thousands of digits
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            reason = (
+                "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            )
             raise UsageError(
                 f"{path}: line {number} is not whole JSON ({reason}). {again}"
             ) from error
@@ -174,14 +190,22 @@ def checked_record(
 
 
 def _check_names(
-    path: Path, number: int, values: Mapping[str, object], fields: Mapping[str, Field], release: str
+    path: Path,
+    number: int,
+    values: Mapping[str, object],
+    fields: Mapping[str, Field],
+    release: str,
 ) -> None:
     missing = [
-        repr(name) for name, field in fields.items() if field.required and name not in values
+        repr(name)
+        for name, field in fields.items()
+        if field.required and name not in values
     ]
     unexpected = [named(name) for name in values if name not in fields]
     found = {"missing": missing, "unexpected": unexpected}
-    problems = [f"{label}: {', '.join(names)}" for label, names in found.items() if names]
+    problems = [
+        f"{label}: {', '.join(names)}" for label, names in found.items() if names
+    ]
     if problems:
         raise UsageError(
             f"{path}: line {number} has the wrong fields for the {release}. {'; '.join(problems)}. "
@@ -233,7 +257,13 @@ def shown(value: object) -> str:
         return f"a text of {len(value)} characters"
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return "null" if value is None else "true or false" if isinstance(value, bool) else "a number"
+    return (
+        "null"
+        if value is None
+        else "true or false"
+        if isinstance(value, bool)
+        else "a number"
+    )
 
 
 def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -265,10 +295,14 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
         ValueError,
         RecursionError,
     ) as error:  # ValueError also for a number of thousands of digits
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = (
+            "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        )
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
     if not isinstance(found, list) or not found:
-        raise UsageError(f"{path}: a list of records is needed, got {shown(found)}. {again}")
+        raise UsageError(
+            f"{path}: a list of records is needed, got {shown(found)}. {again}"
+        )
     return found
 
 
@@ -305,7 +339,9 @@ def _is_id(text: str) -> bool:
 
 def text_id(where: str, name: str, value: object) -> str:
     """Reads a record's id: a text without white space at its ends, or a whole number."""
-    found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    found = (
+        str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    )
     if not isinstance(found, str) or not _is_id(found):
         raise UsageError(
             f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters "

@@ -105,7 +105,9 @@ def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
 def write_figures(content: Mapping[str, object], out: Path) -> None:
     """Writes what `--json` prints."""
     with WholeFile(out) as stream:
-        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        stream.write(
+            json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        )
 
 
 def tell_figures(text: str, content: Mapping[str, object], out: Path | None) -> None:

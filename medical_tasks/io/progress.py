@@ -21,7 +21,9 @@ class Progress:
     `done` were done before (a resumed run).
     """
 
-    def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
+    def __init__(
+        self, label: str, total: int, *, done: int = 0, quiet: bool = False
+    ) -> None:
         self.label = label
         self.total = total
         self.done = done
@@ -33,7 +35,11 @@ class Progress:
             from tqdm import tqdm
 
             self._bar = tqdm(
-                total=total, initial=done, desc=label, file=sys.stderr, dynamic_ncols=True
+                total=total,
+                initial=done,
+                desc=label,
+                file=sys.stderr,
+                dynamic_ncols=True,
             )
 
     def __enter__(self) -> Progress:
@@ -55,11 +61,14 @@ class Progress:
         if self._bar is not None:
             self._bar.update(more)
         elif not self._quiet and (
-            self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S
+            self.done == self.total
+            or time.monotonic() - self._last_line > _LINE_EVERY_S
         ):
             self._last_line = time.monotonic()
             print(
-                f"{self.label}: {self.done}/{self.total}{self._pace()}", file=sys.stderr, flush=True
+                f"{self.label}: {self.done}/{self.total}{self._pace()}",
+                file=sys.stderr,
+                flush=True,
             )
 
     def _pace(self) -> str:

@@ -1,8 +1,8 @@
 """Finished work on disk: one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
 
-The key hashes everything that decides the payload, so a record is never stale. Each `put` is its
-own transaction; several processes may use one file at once. `Texts` holds what one command must
-look up again and nobody needs afterwards.
+The key hashes everything that decides the payload, so a record is never stale. Each
+`put` is its own transaction; several processes may use one file at once. `Texts` holds
+what one command must look up again and nobody needs afterwards.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 def content_key(parts: Mapping[str, object]) -> str:
     """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
     text = json.dumps(
-        parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        parts,
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
     )
     # Model text can hold lone surrogates; they must hash, not crash.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -54,9 +58,12 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            # Before SQLite opens it, so that no moment exists in which others could read it.
+            # Before SQLite opens it, so that no moment exists in which others could
+            # read it.
             path.touch(mode=0o600)
-        self._connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        self._connection = sqlite3.connect(
+            path, timeout=BUSY_TIMEOUT_S, isolation_level=None
+        )
         try:
             with self._disk():
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -109,10 +116,13 @@ class Store:
                 "away, or choose another --out; its answers are asked anew."
             ) from error
 
-    def put(self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False) -> None:
+    def put(
+        self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False
+    ) -> None:
         """Commits one record.
 
-        A second one replaces it and is counted, unless `first`, by which processes agree.
+        A second one replaces it and is counted, unless `first`, by which processes
+        agree.
         """
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
@@ -134,7 +144,9 @@ class Store:
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            query = f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - only marks
+            query = (
+                f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - only marks
+            )
             with self._disk():
                 rows = self._connection.execute(query, (kind, *chunk)).fetchall()
             found.update((key, json.loads(text)) for key, text in rows)
@@ -168,8 +180,8 @@ class Store:
 class Texts(Mapping[str, str]):
     """Texts by name.
 
-    The first megabytes in memory, more in a temporary file without a name, which nobody else can
-    open.
+    The first megabytes in memory, more in a temporary file without a name, which nobody
+    else can open.
     """
 
     def __init__(
@@ -178,7 +190,9 @@ class Texts(Mapping[str, str]):
         where = None if folder is None else str(folder)
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=where)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._places: dict[str, int] = {}  # where a text begins, and its length in the lower bits
+        self._places: dict[
+            str, int
+        ] = {}  # where a text begins, and its length in the lower bits
         self._end = 0
         for name, text in texts:
             self.put(name, text)
@@ -194,7 +208,9 @@ class Texts(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         place = self._places[name]
         self._file.seek(place >> _LENGTH_BITS)
-        return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode("utf-8", "surrogatepass")
+        return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode(
+            "utf-8", "surrogatepass"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

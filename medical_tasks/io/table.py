@@ -10,7 +10,10 @@ NONE = "n/a"
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Aligns columns: text to the left, numbers (all but the first three columns) to the right."""
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    widths = [
+        max(len(row[column]) for row in (header, *rows))
+        for column in range(len(header))
+    ]
     lines = []
     for row in (header, ["-" * width for width in widths], *rows):
         cells = [
@@ -34,5 +37,9 @@ def figure(
         None if estimate[end] is None else times * estimate[end]
         for end in ("value", "ci_low", "ci_high")
     ]
-    interval = NONE if None in ends[1:] else " to ".join(decimals(end, form) for end in ends[1:])
+    interval = (
+        NONE
+        if None in ends[1:]
+        else " to ".join(decimals(end, form) for end in ends[1:])
+    )
     return decimals(ends[0], form), interval, str(estimate["n"])

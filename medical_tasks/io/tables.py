@@ -4,9 +4,10 @@
     table.rows[0].cells["response"]      # the text that the spreadsheet shows; None where it is
     empty table.rows[0].place("response")      # scores.csv: row 2, column 'response'
 
-CSV may have any separator and encoding that can be told, a title above its header, and numbers and
-dates as its country writes them (`cell_forms`). Of a workbook the one sheet with the columns is
-read. A list in a parquet file, and whatever JSON holds, stays as it is.
+CSV may have any separator and encoding that can be told, a title above its header, and
+numbers and dates as its country writes them (`cell_forms`). Of a workbook the one sheet
+with the columns is read. A list in a parquet file, and whatever JSON holds, stays as it
+is.
 """
 
 from __future__ import annotations
@@ -47,9 +48,8 @@ _MARKS: Final = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# What other encodings become as Windows-1252: accents of old Macintosh files rare letters, and
-# capitals or signs within a word;
-# other scripts runs of accented letters.
+# What other encodings become as Windows-1252: accents of old Macintosh files rare
+# letters, and capitals or signs within a word; other scripts runs of accented letters.
 _NOT_1252: Final = re.compile("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
 
@@ -69,8 +69,8 @@ class TableRow:
 
     Attributes:
         path: the file.
-        at: the place in it, as a spreadsheet counts (`row 3`; the header is in row 1), or `line 3`
-            and `record 3` of JSON.
+        at: the place in it, as a spreadsheet counts (`row 3`; the header is in row 1),
+            or `line 3` and `record 3` of JSON.
         cells: by column.
     """
 
@@ -98,7 +98,8 @@ class Table:
     """The rows of a file.
 
     Attributes:
-        columns: their names, in the file's order; none of JSON records, whose fields may differ.
+        columns: their names, in the file's order; none of JSON records, whose fields
+            may differ.
         rows: those that are not blank.
         content_sha256: of the file.
     """
@@ -117,7 +118,10 @@ def is_json(path: Path, content: bytes) -> bool:
     """Whether a text is JSON or meant to be: by how it begins, and else by its name."""
     if content.startswith((_PARQUET, _ZIP, _OLE)):
         return False
-    return content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or path.suffix in (
+    return content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (
+        b"{",
+        b"[",
+    ) or path.suffix in (
         ".json",
         ".jsonl",
     )
@@ -164,8 +168,8 @@ def read_table(
 ) -> Table:
     """Reads a table, whose form is told by its content.
 
-    The header is the first of the upper rows that a reader `knows`, on the one sheet that has it.
-    Notes on stderr say what was read where more than that could be meant.
+    The header is the first of the upper rows that a reader `knows`, on the one sheet
+    that has it. Notes on stderr say what was read where more than that could be meant.
 
     Args:
         path: the file.
@@ -190,7 +194,9 @@ def read_table(
     )
 
 
-def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+def write_sheet(
+    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]
+) -> None:
     """Writes a sheet, whole and for its owner alone.
 
     An int or a float is written as a number, anything else as text.
@@ -202,20 +208,26 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         for row in rows:
             cells = (row[name] for name in columns)
             writer.writerow(
-                [each if type(each) in (int, float) else escaped(str(each)) for each in cells]
+                [
+                    each if type(each) in (int, float) else escaped(str(each))
+                    for each in cells
+                ]
             )
 
 
-def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[TableRow]:
+def read_sheet(
+    path: Path, columns: Sequence[str], *, numbers: str = ""
+) -> list[TableRow]:
     """Reads what `write_sheet` wrote and people edited, as CSV or XLSX, without its empty rows.
 
-    It has just these columns, in any order; into `numbers`, one of them, people write numbers or
-    dates. An empty cell is "".
+    It has just these columns, in any order; into `numbers`, one of them, people write
+    numbers or dates. An empty cell is "".
     """
     table = read_table(path, form=_EDITED, knows=has_columns(*columns, numbers=numbers))
     missing = [repr(name) for name in columns if name not in table.columns]
     if missing or len(table.columns) != len(columns):
-        # Where the header is lost the first row takes its place: only expected names are shown.
+        # Where the header is lost the first row takes its place: only expected names
+        # are shown.
         problem = (
             f"missing: {', '.join(missing)}"
             if missing
@@ -226,7 +238,9 @@ def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list
             f"{_EDITED}"
         )
     return [
-        replace(row, cells={name: plain(cell or "") for name, cell in row.cells.items()})
+        replace(
+            row, cells={name: plain(cell or "") for name, cell in row.cells.items()}
+        )
         for row in table.rows
     ]
 
@@ -235,13 +249,19 @@ def refuse(problems: Sequence[str]) -> None:
     """Reports everything that is wrong with sheets."""
     if problems:
         shown = listed(problems, _PROBLEMS, between="\n  ")
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:\n  {shown}")
+        raise UsageError(
+            f"the sheets cannot be taken in, nothing is written:\n  {shown}"
+        )
 
 
-def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
+def write_table(
+    path: Path, rows: Iterable[Iterable[object]], *, private: bool = False
+) -> None:
     """Writes a table that nobody reads back as CSV, whole or not at all."""
     with WholeFile(path, private=private) as part:
-        csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
+        csv.writer(part, lineterminator="\n").writerows(
+            map(table_cell, row) for row in rows
+        )
 
 
 def _records(path: Path, content: bytes, form: str) -> list[_Placed]:
@@ -260,11 +280,15 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
         note(f"{path}: JSON is read as it is; what was said about tables is not used.")
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         values = json_values(path, content, form=form)
-        return ((f"record {number}", value) for number, value in enumerate(values, start=1))
+        return (
+            (f"record {number}", value) for number, value in enumerate(values, start=1)
+        )
     return json_lines(path, content, form=form)
 
 
-def _sheet(path: Path, content: bytes, form: str, knows: Knows) -> tuple[list[str], list[_Placed]]:
+def _sheet(
+    path: Path, content: bytes, form: str, knows: Knows
+) -> tuple[list[str], list[_Placed]]:
     workbook = is_workbook(content)
     if content.startswith(_OLE) or (content.startswith(_ZIP) and not workbook):
         raise UsageError(
@@ -319,7 +343,10 @@ def settled_rows(
     return [
         (
             at,
-            {name: anew.get((at, name), cell_text(value)) for name, value in row.items()},
+            {
+                name: anew.get((at, name), cell_text(value))
+                for name, value in row.items()
+            },
         )
         for at, row in rows
     ]
@@ -369,25 +396,32 @@ def _with_header(
         raise UsageError(f"{path}: is empty. {form}")
     start = _header(rows, knows) or 0
     if start:
-        note(f"{path}: the header is in {rows[start].place}; what is above it is not read.")
+        note(
+            f"{path}: the header is in {rows[start].place}; what is above it is not read."
+        )
     header, *body = rows[start:]
     names = {place: str(text).strip() for place, text in header.cells.items()}
     if any(1 in row.cells for row in body):
         names = {1: ""} | names
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:
-        raise UsageError(f"{path}: two columns are named {named(name)}. Rename one of them.")
+        raise UsageError(
+            f"{path}: two columns are named {named(name)}. Rename one of them."
+        )
     for row in rows[start:]:
         _check_row(path, row, header, names, form)
     if not body:
         raise UsageError(f"{path}: has a header and no rows. {form}")
     named_cells = [
-        (row.place, {name: row.cells.get(place) for place, name in names.items()}) for row in body
+        (row.place, {name: row.cells.get(place) for place, name in names.items()})
+        for row in body
     ]
     return list(names.values()), named_cells
 
 
-def _check_row(path: Path, row: _Row, header: _Row, names: Collection[int], form: str) -> None:
+def _check_row(
+    path: Path, row: _Row, header: _Row, names: Collection[int], form: str
+) -> None:
     """Refuses a row of which a cell is lost, or belongs to no column."""
     for place, cell in row.cells.items():
         if isinstance(cell, BrokenCell):
@@ -410,7 +444,8 @@ def _workbook(
     sheets = workbook_sheets(path, content, again=form)
     rows = {
         sheet.name: [
-            _Row(f"row {number}", cells, sys.maxsize) for number, cells in sheet.rows.items()
+            _Row(f"row {number}", cells, sys.maxsize)
+            for number, cells in sheet.rows.items()
         ]
         for sheet in sheets
     }
@@ -419,23 +454,33 @@ def _workbook(
     columns, table = _with_header(path, rows[sheet.name], form, knows)
 
     first, last = (int(table[end][0].split()[1]) for end in (0, -1))
-    hidden = [f"row {number}" for number in sheet.hidden_rows if first <= number <= last]
+    hidden = [
+        f"row {number}" for number in sheet.hidden_rows if first <= number <= last
+    ]
     if hidden:
         note(f"{path}: hidden, and read all the same: {listed(hidden, _SHOWN)}.")
-    merged = [area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first]
+    merged = [
+        area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first
+    ]
     if merged:
-        note(f"{path}: of merged cells the first has the value: {listed(merged, _SHOWN)}.")
+        note(
+            f"{path}: of merged cells the first has the value: {listed(merged, _SHOWN)}."
+        )
     return columns, table
 
 
-def _meant(path: Path, sheets: Sequence[BookSheet], known: set[str], form: str) -> BookSheet:
+def _meant(
+    path: Path, sheets: Sequence[BookSheet], known: set[str], form: str
+) -> BookSheet:
     """The sheet to read.
 
     The one with a `known` header of those named, or else of those that are shown.
     """
     shown = ", ".join(sheet.label for sheet in sheets)
     chosen = _chosen(path, sheets)
-    filled = [sheet for sheet in chosen or sheets if sheet.rows and (chosen or sheet.visible)]
+    filled = [
+        sheet for sheet in chosen or sheets if sheet.rows and (chosen or sheet.visible)
+    ]
     likely = [sheet for sheet in filled if sheet.name in known] or filled
     if len(likely) != 1:
         what = (
@@ -497,7 +542,11 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
         for number, cells in enumerate(
             csv.reader(lines, delimiter=separator, strict=True), start=1
         ):
-            filled = {column: cell for column, cell in enumerate(cells, start=1) if cell.strip()}
+            filled = {
+                column: cell
+                for column, cell in enumerate(cells, start=1)
+                if cell.strip()
+            }
             if filled and number > skipped:
                 rows.append(_Row(f"row {number}", filled, len(cells)))
     except csv.Error as error:
@@ -507,7 +556,9 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
 
 
 def _decoded(path: Path, content: bytes) -> str:
-    encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
+    encoding = next(
+        (name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8"
+    )
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -522,7 +573,9 @@ def _decoded(path: Path, content: bytes) -> str:
             f"{_AGAIN}"
         )
     if "\0" in text:
-        raise UsageError(f"{path}: not a text, it has a character with the code 0. {_AGAIN}")
+        raise UsageError(
+            f"{path}: not a text, it has a character with the code 0. {_AGAIN}"
+        )
     return text
 
 
@@ -536,7 +589,9 @@ def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_Placed]]:
         raise UsageError(
             f"{path}: not a whole parquet file ({str(error)[:80]}). Write it again."
         ) from error
-    rows = [(f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1)]
+    rows = [
+        (f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1)
+    ]
     return list(table.column_names), rows
 
 
@@ -558,5 +613,7 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
         raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
     twice = next((field for field in fields if fields.count(field) > 1), None)
     if twice is not None:
-        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
+        raise UsageError(
+            f"{option} {text}: column {twice!r} is named twice. Name it once."
+        )
     return tuple(fields)

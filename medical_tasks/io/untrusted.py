@@ -34,7 +34,8 @@ def shown(value: object) -> str:
 def shown_path(*parts: object) -> str:
     """Writes where in a JSON document something stands, such as `medcalc, recipe, model`."""
     plain = (
-        part if isinstance(part, str) and _is_short_ascii(part) else shown(part) for part in parts
+        part if isinstance(part, str) and _is_short_ascii(part) else shown(part)
+        for part in parts
     )
     return ", ".join(plain)
 

@@ -39,13 +39,14 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
     try:
-        # Decoded here, so that no declared encoding hides a document type from the next line.
+        # Decoded here, so that no declared encoding hides a document type from the next
+        # line.
         document = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PlainXmlError(f"is not UTF-8 (byte {error.start:,})") from None
     if "\0" in document:
-        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their zeros, and find
-        # the document type then.
+        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their
+        # zeros, and find the document type then.
         raise PlainXmlError("is not whole: it has a character with the code 0")
     if "<!DOCTYPE" in document:
         raise PlainXmlError("declares entities, or could: it has a DOCTYPE")
@@ -55,8 +56,8 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
         root: ET.Element = parser.close()
     except ET.ParseError as error:
         line, column = error.position
-        # The parser's own message can quote the document, such as the name of an entity it does not
-        # know.
+        # The parser's own message can quote the document, such as the name of an entity
+        # it does not know.
         raise PlainXmlError(
             f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}"
         ) from None
@@ -71,7 +72,9 @@ class _Bounded(ET.TreeBuilder):
     def start(self, tag: str, attrs: dict[str, str], /) -> ET.Element:
         self._depth += 1
         if self._depth > DEPTH_LIMIT:
-            raise PlainXmlError(f"has elements within one another deeper than {DEPTH_LIMIT}")
+            raise PlainXmlError(
+                f"has elements within one another deeper than {DEPTH_LIMIT}"
+            )
         return super().start(tag, attrs)
 
     def end(self, tag: str, /) -> ET.Element:
@@ -79,7 +82,9 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
-_NO_UNIT: Final = re.compile(r'\[[^]]*\]|"[^"]*"|\\.')  # of a form: colours and languages, texts
+_NO_UNIT: Final = re.compile(
+    r'\[[^]]*\]|"[^"]*"|\\.'
+)  # of a form: colours and languages, texts
 SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
@@ -100,7 +105,9 @@ class BookSheet:
 
     name: str
     visible: bool
-    rows: dict[int, dict[int, object]]  # cells that are not empty, by row and column from 1
+    rows: dict[
+        int, dict[int, object]
+    ]  # cells that are not empty, by row and column from 1
     hidden_rows: Sequence[int]
     merged: Sequence[str]  # such as B2:B4, of which B2 alone has a value
 
@@ -121,25 +128,38 @@ def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
             if size > SIZE_LIMIT_BYTES:
-                raise ValueError(f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}")
+                raise ValueError(
+                    f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}"
+                )
             # Reading compares checksums; zeros could hide the word as UTF-16.
             parts = {name: archive.read(name) for name in archive.namelist()}
         for name, part in parts.items():
             if b"<!DOCTYPE" in part.replace(b"\0", b""):
-                raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
-        with warnings.catch_warnings(action="ignore"):  # of what is in the file and not read
+                raise ValueError(
+                    f"{name} declares entities, or could: it has a DOCTYPE"
+                )
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # of what is in the file and not read
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             if not book.worksheets:
                 raise ValueError("it has no sheet")
-            # The path is not public; what openpyxl does not tell of a sheet is in that part.
-            return [_sheet(each, parts[each._worksheet_path]) for each in book.worksheets]
+            # The path is not public; what openpyxl does not tell of a sheet is in that
+            # part.
+            return [
+                _sheet(each, parts[each._worksheet_path]) for each in book.worksheets
+            ]
     except MemoryError:
         raise
-    except Exception as error:  # of a damaged file openpyxl raises whatever it stumbles over
+    except (
+        Exception
+    ) as error:  # of a damaged file openpyxl raises whatever it stumbles over
         raise UsageError(f"{path}: not a whole XLSX file ({error}). {again}") from error
 
 
-_HIDDEN_ROW: Final = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*\shidden="(?:1|true)")[^>]*\sr="(\d+)"')
+_HIDDEN_ROW: Final = re.compile(
+    rb'<(?:\w+:)?row\b(?=[^>]*\shidden="(?:1|true)")[^>]*\sr="(\d+)"'
+)
 _MERGED: Final = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\sref="([A-Z]+\d+:[A-Z]+\d+)"')
 # A formula whose value is absent or empty; a text that is empty is a value.
 _NO_RESULT: Final = re.compile(
@@ -156,7 +176,9 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
     rows: dict[int, dict[int, object]] = {}
     sheet.reset_dimensions()  # what the file says of them may be wrong
     for number, row in enumerate(sheet.iter_rows(), start=1):
-        shown = {place: _value(cell, unescape) for place, cell in enumerate(row, start=1)}
+        shown = {
+            place: _value(cell, unescape) for place, cell in enumerate(row, start=1)
+        }
         cells = {
             place: value
             for place, value in shown.items()
@@ -208,7 +230,11 @@ def _value(cell: ReadOnlyCell, unescape: Callable[[str], str]) -> object:
         return BrokenCell(f"{cell.coordinate} has {value}, a formula's error. {_MEND}")
     if isinstance(value, str):
         return unescape(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in cell.number_format:
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and "%" in cell.number_format
+    ):
         return f"{value * 100:.15g}%"
     if isinstance(value, datetime.date):
         units = _NO_UNIT.sub("", cell.number_format.lower())

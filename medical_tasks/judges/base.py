@@ -1,7 +1,7 @@
 """What a benchmark asks of a judge, and what every kind of judge offers.
 
-A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome, and neither
-of them is a score.
+A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome,
+and neither of them is a score.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Pair:
 
     premise: str
     hypothesis: str
-    # label to the verdict's value (JSON): by default whether the premise entails the hypothesis. A
-    # label that is not there means that such a judge cannot tell
+    # label to the verdict's value (JSON): by default whether the premise entails the
+    # hypothesis. A label that is not there means that such a judge cannot tell
     values: Mapping[Label, Any] = field(default_factory=lambda: ENTAILS)
 
 
@@ -42,16 +42,15 @@ class Unreadable:
     """A reply that is no verdict, or not a whole one.
 
     Attributes:
-        known: of a verdict in several parts what can be read all the same, in the form of the
-            question's value; it
-            counts where asking again brings no whole verdict. None where nothing can.
+        known: of a verdict in several parts what can be read all the same, in the form
+            of the question's value; it counts where asking again brings no whole
+            verdict. None where nothing can.
 
-    Example: a sentence is entailed, and which citations it needs is not told: `known=(True, None)`.
+    Example: a sentence is entailed, and which citations it needs is not told:
+    `known=(True, None)`.
     """
 
-    problem: (
-        str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
-    )
+    problem: str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
     known: Any = None
 
 
@@ -62,17 +61,19 @@ class Question:
     id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
     messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
     template: str  # SHA-256 of the prompt texts it is made from; part of the key
-    # makes a value (JSON; hashable where several are counted) of a reply's text, or says why it
-    # cannot. Pure, and never raises
+    # makes a value (JSON; hashable where several are counted) of a reply's text, or
+    # says why it cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
     again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512
-    pair: Pair | None = None  # the question for judges of entailment; None when it cannot be put so
-    # only the first reply counts, as where authors' scripts are followed: one vote, and nothing is
-    # asked again
+    pair: Pair | None = (
+        None  # the question for judges of entailment; None when it cannot be put so
+    )
+    # only the first reply counts, as where authors' scripts are followed: one vote, and
+    # nothing is asked again
     once: bool = False
-    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges opened with
-    # `structured=true`
+    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges
+    # opened with `structured=true`
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -86,8 +87,8 @@ class Verdict:
         object, ...
     ]  # the value of each vote that was read, in order; one when a single vote was asked for
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
-    # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of
-    # texts
+    # hash of what was asked (messages or pair); results of credentialed tasks hold it
+    # instead of texts
     sha256: str = ""
     reasked: int = field(default=0, compare=False)
 
@@ -118,8 +119,11 @@ class Judge(Protocol):
     """What benchmarks see."""
 
     name: str
-    comparable: bool  # False when numbers made with it cannot be set beside anybody else's
-    # `prompt`, or `pair` for a judge of entailment, which decides nothing but `Question.pair`
+    comparable: (
+        bool  # False when numbers made with it cannot be set beside anybody else's
+    )
+    # `prompt`, or `pair` for a judge of entailment, which decides nothing but
+    # `Question.pair`
     reads: Literal["prompt", "pair"]
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
@@ -140,7 +144,8 @@ class JudgePrompts:
     def turned(self, verdicts: Sequence[str]) -> JudgePrompts:
         """The same with the verdicts to choose from in reverse order."""
         return replace(
-            self, texts={kind: turned(text, verdicts) for kind, text in self.texts.items()}
+            self,
+            texts={kind: turned(text, verdicts) for kind, text in self.texts.items()},
         )
 
 
@@ -150,11 +155,17 @@ def turned(text: str, verdicts: Sequence[str]) -> str:
     In lines that define them, and in lists (`A or B`).
     """
     lines, one = text.split("\n"), "|".join(map(re.escape, verdicts))
-    defined = [place for place, line in enumerate(lines) if re.match(f"(?:{one}):", line)]
-    for place, line in zip(defined, [lines[place] for place in reversed(defined)], strict=True):
+    defined = [
+        place for place, line in enumerate(lines) if re.match(f"(?:{one}):", line)
+    ]
+    for place, line in zip(
+        defined, [lines[place] for place in reversed(defined)], strict=True
+    ):
         lines[place] = line
     listed = re.compile(f"(?:{one})(?: or (?:{one}))+")
-    return listed.sub(lambda found: " or ".join(reversed(found[0].split(" or "))), "\n".join(lines))
+    return listed.sub(
+        lambda found: " or ".join(reversed(found[0].split(" or "))), "\n".join(lines)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +174,8 @@ class Judging:
 
     judge: Judge
     prompts: JudgePrompts
-    # `single` (one call a statement) or `batched` (all statements of an answer in one call)
+    # `single` (one call a statement) or `batched` (all statements of an answer in one
+    # call)
     mode: Literal["single", "batched"] = "single"
 
 
@@ -173,7 +185,9 @@ class Call:
 
     key: str  # content address of judge, prompt, vote and settings; unique in one `answer`
     question: Question
-    messages: tuple[Message, ...]  # the question's chat, with what followed when it is asked again
+    messages: tuple[
+        Message, ...
+    ]  # the question's chat, with what followed when it is asked again
     vote: int  # number of the vote, from 0; a backend that samples derives its seed from it
 
 
@@ -182,8 +196,8 @@ class Reply:
     """What came back: a text, or a label.
 
     Attributes:
-        finish: why it ended, in the server's words; "" when it does not say. `case.was_cut` decides
-            by it.
+        finish: why it ended, in the server's words; "" when it does not say.
+            `case.was_cut` decides by it.
         attempts: requests sent for it; 0 when nothing was sent anywhere.
 
     What else it states of itself is what `models.base.Answer` states.
@@ -218,25 +232,29 @@ OnReply = Callable[[Reply | NoReply], None]
 class Backend(Protocol):
     """A kind of judge.
 
-    By default one in this process that is asked with prompts, says the same each time, and holds
-    nothing.
+    By default one in this process that is asked with prompts, says the same each time,
+    and holds nothing.
     """
 
     name: str
-    # everything that makes its replies what they are; part of every key and of the recipe. Never a
-    # secret
+    # everything that makes its replies what they are; part of every key and of the
+    # recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None = None  # base URL the text is sent to, None when it runs in this process
+    endpoint: str | None = (
+        None  # base URL the text is sent to, None when it runs in this process
+    )
     comparable: bool = True
     samples: bool = False  # whether another vote can bring another reply; votes above one are refused where it is False
     # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
     reads: Literal["prompt", "pair"] = "prompt"
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
-        MissingError or UsageError when no call can be answered (key refused, unknown model); what
-        was answered is delivered.
+        MissingError or UsageError when no call can be answered (key refused, unknown
+        model); what was answered is delivered.
         """
         ...
 
@@ -256,7 +274,9 @@ class AsksInBatches(Protocol):
 def ask_in_batches(backend: Backend, journal: Path) -> None:
     """Has a judge asked in batches, or refuses where it has none."""
     if not isinstance(backend, AsksInBatches):
-        raise UsageError(f"--judge-batch: {backend.name} is asked one by one. Leave it out.")
+        raise UsageError(
+            f"--judge-batch: {backend.name} is asked one by one. Leave it out."
+        )
     backend.ask_in_batches(journal)
 
 
@@ -267,11 +287,12 @@ class JudgeKind:
     Attributes:
         name: what a judge's name begins with, up to the first slash.
         summary: one line that says how such a judge is named and what it is.
-        opener: opens a judge of its full name, the arguments that were given, and a folder for
-            logs.
-            Nothing is sent yet, but what can be checked is.
-        alone: whether the kind's name is all of a judge's name, as that of `lexical` is.
-        samples: whether several votes differ; they are asked for with temperature 1 by default.
+        opener: opens a judge of its full name, the arguments that were given, and a
+            folder for logs. Nothing is sent yet, but what can be checked is.
+        alone: whether the kind's name is all of a judge's name, as that of `lexical`
+            is.
+        samples: whether several votes differ; they are asked for with temperature 1 by
+            default.
     """
 
     name: str
@@ -286,11 +307,15 @@ class JudgeOptions:
     """How a judge is asked, whatever its kind."""
 
     votes: int = 1
-    reasks: int = 2  # how often an unreadable reply is asked for again, in the same conversation
+    reasks: int = (
+        2  # how often an unreadable reply is asked for again, in the same conversation
+    )
     max_calls: int | None = None  # most requests sent in this run, None for no limit
-    max_tokens: int | None = None  # most tokens, prompt and reply together, None for no limit
-    # longest reply instead of the questions' own, None for theirs; for judges that reason before
-    # they speak
+    max_tokens: int | None = (
+        None  # most tokens, prompt and reply together, None for no limit
+    )
+    # longest reply instead of the questions' own, None for theirs; for judges that
+    # reason before they speak
     reply_tokens: int | None = None
     batch: bool = False  # asked in batches, at a provider
     forecast: bool = False

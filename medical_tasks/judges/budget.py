@@ -24,9 +24,13 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
             continue  # decided, or the same as a question before it
         rules = case.rules
         unopened = case.votes - len(case.threads)
-        again = rules.reasks if rules.reads == "prompt" and not case.question.once else 0
+        again = (
+            rules.reasks if rules.reads == "prompt" and not case.question.once else 0
+        )
         calls[0] += len(waiting)
-        calls[1] += sum(1 + again - thread.reasks for thread in waiting) + unopened * (1 + again)
+        calls[1] += sum(1 + again - thread.reasks for thread in waiting) + unopened * (
+            1 + again
+        )
         now = sum(estimate_chat(thread.messages) for thread in waiting)
         later = unopened * estimate_chat(case.question.messages)
         for place, (prompt, count) in enumerate(
@@ -41,7 +45,9 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
     }
 
 
-def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None) -> str:
+def forecast(
+    cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None
+) -> str:
     """Says in one line what is about to be asked.
 
     The cases have already taken in what the store knows.

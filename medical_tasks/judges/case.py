@@ -1,7 +1,7 @@
 """One question on its way to a decision, the mode of its votes; a tie goes to the value that was voted for first.
 
-A decision is certain when no missing vote could change it; so stopping early decides exactly as
-asking on.
+A decision is certain when no missing vote could change it; so stopping early decides
+exactly as asking on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ READING: Final = 2
 """Version of how replies are kept and read; part of every prompt's key. From 2 on a record says why its reply ended."""
 
 _ENDS: Final = frozenset(
-    {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed", "finished"}
+    {
+        "stop",
+        "eos",
+        "eos_token",
+        "stop_sequence",
+        "end_turn",
+        "complete",
+        "completed",
+        "finished",
+    }
 )
 """How servers say that a model ended its reply itself: OpenAI, vLLM, TGI, Together, Anthropic, Cohere. All else is a cut."""
 
@@ -60,7 +69,9 @@ class Thread:
     messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
     key: str
     reasks: int = 0
-    value: tuple[object] | None = None  # the vote in a tuple, which tells a vote of None from none
+    value: tuple[object] | None = (
+        None  # the vote in a tuple, which tells a vote of None from none
+    )
     problem: str | None = (
         None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
     )
@@ -88,7 +99,9 @@ class Case:
             self.outcome = Unscored(id=question.id, reason=NO_PAIR, sha256=self.sha256)
             return
         self.sha256 = asked_sha256(
-            question.pair if rules.reads == "pair" and question.pair else question.messages
+            question.pair
+            if rules.reads == "pair" and question.pair
+            else question.messages
         )
         self._proceed()
 
@@ -96,7 +109,8 @@ class Case:
     def text(self) -> str:
         """What the judge said.
 
-        The first reply for the verdict, else the last one of a vote that could not be read.
+        The first reply for the verdict, else the last one of a vote that could not be
+        read.
         """
         if isinstance(self.outcome, Verdict):
             return self.outcome.text
@@ -106,7 +120,9 @@ class Case:
     def waiting(self) -> list[Thread]:
         """The votes for which a reply is wanted."""
         return (
-            [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
+            []
+            if self.outcome is not None
+            else [thread for thread in self.threads if thread.waits]
         )
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
@@ -123,15 +139,17 @@ class Case:
             else:
                 thread.problem = f"judge: cannot tell {label}"
         else:
-            # Here alone, before any reader sees it: what a cut reply seems to say is not what the
-            # judge was about to say.
+            # Here alone, before any reader sees it: what a cut reply seems to say is
+            # not what the judge was about to say.
             cut = was_cut(
                 reply.get("finish", ""),
                 tokens=reply.get("output_tokens"),
                 longest=question.max_tokens,
             )
             read = (
-                Unreadable("it was cut off before its end") if cut else question.read(thread.text)
+                Unreadable("it was cut off before its end")
+                if cut
+                else question.read(thread.text)
             )
             self.problem = read.problem if isinstance(read, Unreadable) else ""
             if not isinstance(read, Unreadable):
@@ -155,7 +173,10 @@ class Case:
             *thread.messages,
             {"role": "assistant", "content": thread.text},
             # Not `format`: an example of JSON in the text has braces of its own.
-            {"role": "user", "content": self.question.again.replace("{problem}", problem)},
+            {
+                "role": "user",
+                "content": self.question.again.replace("{problem}", problem),
+            },
         )
         thread.reasks += 1
         self.reasked += 1
@@ -170,7 +191,11 @@ class Case:
             self.outcome = Verdict(
                 id=self.question.id,
                 value=decision.value[0],
-                votes=tuple(thread.value[0] for thread in self.threads if thread.value is not None),
+                votes=tuple(
+                    thread.value[0]
+                    for thread in self.threads
+                    if thread.value is not None
+                ),
                 text=self.threads[decision.vote].text,
                 sha256=self.sha256,
                 reasked=self.reasked,
@@ -182,13 +207,19 @@ class Case:
                     Thread(vote, self.question.messages, self._key(self.sha256, vote))
                 )
         else:
-            problem = next(thread.problem for thread in self.threads if thread.problem is not None)
+            problem = next(
+                thread.problem for thread in self.threads if thread.problem is not None
+            )
             self.outcome = Unscored(
-                id=self.question.id, reason=problem, sha256=self.sha256, problem=self.problem
+                id=self.question.id,
+                reason=problem,
+                sha256=self.sha256,
+                problem=self.problem,
             )
 
     def _key(self, asked: str, vote: int) -> str:
-        # The wording of prompts and the length of replies are nothing to a judge that reads pairs.
+        # The wording of prompts and the length of replies are nothing to a judge that
+        # reads pairs.
         prompted = self.rules.reads == "prompt"
         parts = {
             "judge": dict(self.rules.identity),
@@ -222,16 +253,17 @@ _NEW, _OTHER = object(), object()
 def decide(votes: Sequence[object | None], k: int) -> Decided | int:
     """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had.
 
-    Where nothing is certain yet: fewest further votes with which it could become so, 0 when none
-    could make it so.
+    Where nothing is certain yet: fewest further votes with which it could become so, 0
+    when none could make it so.
     """
     if (found := _certain(votes, k)) is not None:
         return Decided(found, votes.index(found))
-    # More votes for one value, with none against it, are the shortest way; that value may be one
-    # not yet seen.
+    # More votes for one value, with none against it, are the shortest way; that value
+    # may be one not yet seen.
     for more in range(1, k - len(votes) + 1):
         if any(
-            _certain([*votes, *[value] * more], k) is not None for value in (*_named(votes), _NEW)
+            _certain([*votes, *[value] * more], k) is not None
+            for value in (*_named(votes), _NEW)
         ):
             return more
     return 0
@@ -241,12 +273,21 @@ def _certain(votes: Sequence[object | None], k: int) -> object | None:
     """The value that stays the mode even if all votes not read or not yet asked for name the same other value."""
     modes = []
     for other in (*_named(votes), _OTHER):
-        full = [other if vote is None else vote for vote in (*votes, *[None] * (k - len(votes)))]
+        full = [
+            other if vote is None else vote
+            for vote in (*votes, *[None] * (k - len(votes)))
+        ]
         modes.append(max(full, key=full.count))  # of equals the one first voted for
-    return modes[0] if modes[0] is not _OTHER and all(mode == modes[0] for mode in modes) else None
+    return (
+        modes[0]
+        if modes[0] is not _OTHER and all(mode == modes[0] for mode in modes)
+        else None
+    )
 
 
 def _named(votes: Sequence[object | None]) -> list[object]:
     return [
-        vote for place, vote in enumerate(votes) if vote is not None and vote not in votes[:place]
+        vote
+        for place, vote in enumerate(votes)
+        if vote is not None and vote not in votes[:place]
     ]

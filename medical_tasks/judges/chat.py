@@ -36,14 +36,23 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
-from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
+from medical_tasks.models.server import (
+    SERVED_OPTIONS,
+    TRANSFORMERS,
+    ServedModel,
+    open_served,
+)
 from medical_tasks.models.spending import taken_by
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""
 
 
-CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {"n_choices": FLAG, "structured": FLAG, "varies": FLAG}
+CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
+    "n_choices": FLAG,
+    "structured": FLAG,
+    "varies": FLAG,
+}
 """What only judges take; none of it but `structured` changes a verdict's key."""
 
 _MAY_TAKE_ONE: Final = ("http 400", "http 422")
@@ -55,18 +64,20 @@ _Group = tuple[Call, ...]
 class ChatJudge(Backend):
     """A judge asked over HTTP.
 
-    With `n_choices` the votes on a question share one request; with `structured` the server holds a
-    reply to its form.
+    With `n_choices` the votes on a question share one request; with `structured` the
+    server holds a reply to its form.
     """
 
     def __init__(
         self,
-        place: EndpointModel | ServedModel,  # a `seed` of its sampling is the first vote's
+        place: EndpointModel
+        | ServedModel,  # a `seed` of its sampling is the first vote's
         *,
         n_choices: bool = False,
         varies: bool = False,
         structured: bool = False,
-        each: int | None = None,  # requests in flight at each replica; None for what `place` says
+        each: int
+        | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
         self.name = place.name
         self.identity: Mapping[str, str] = {
@@ -92,7 +103,9 @@ class ChatJudge(Backend):
         with self._place.asking() as settings:
             self._batches = Batches(replace(settings, purpose="judge"), journal)
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Asks for all replies.
 
         A call ends with `budget spent` when nothing in flight can free any.
@@ -101,10 +114,16 @@ class ChatJudge(Backend):
             return
         with self._place.asking() as settings:
             self.endpoint = " ".join(settings.addresses)
-            most = self._each * len(settings.addresses) if self._each else settings.concurrency
+            most = (
+                self._each * len(settings.addresses)
+                if self._each
+                else settings.concurrency
+            )
             settings = replace(settings, purpose="judge", concurrency=most)
             if self._batches is not None:
-                self._answer_in_batches(self._batches, settings, calls, budget, on_reply)
+                self._answer_in_batches(
+                    self._batches, settings, calls, budget, on_reply
+                )
                 return
             till = Till(Ceiling(budget))
             left = self._round(settings, self._groups(calls), till, on_reply)
@@ -113,13 +132,23 @@ class ChatJudge(Backend):
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
         groups: dict[Any, list[Call]] = {}
         for call in calls:
-            chat = tuple((message["role"], message["content"]) for message in call.messages)
-            same = (call.question.id, call.question.max_tokens, chat) if self._shares else call.key
+            chat = tuple(
+                (message["role"], message["content"]) for message in call.messages
+            )
+            same = (
+                (call.question.id, call.question.max_tokens, chat)
+                if self._shares
+                else call.key
+            )
             groups.setdefault(same, []).append(call)
         return [tuple(group) for group in groups.values()]
 
     def _round(
-        self, settings: ChatSettings, groups: Sequence[_Group], till: Till, on_reply: OnReply
+        self,
+        settings: ChatSettings,
+        groups: Sequence[_Group],
+        till: Till,
+        on_reply: OnReply,
     ) -> Sequence[Call]:
         """Asks once for each group.
 
@@ -148,7 +177,8 @@ class ChatJudge(Backend):
     ) -> None:
         """Asks for all replies, a batch a round.
 
-        Again for those that shared a request and got none of it, or that the budget held back.
+        Again for those that shared a request and got none of it, or that the budget
+        held back.
         """
         waiting = {call.key: call for call in calls}
         reserved = Reserved(budget)
@@ -181,13 +211,18 @@ class ChatJudge(Backend):
 
         while waiting:
             before, shared = len(waiting), self._shares
-            sent = {key: Sent(texts=texts_of(call.messages)) for key, call in waiting.items()}
+            sent = {
+                key: Sent(texts=texts_of(call.messages))
+                for key, call in waiting.items()
+            }
             batches.ask(sent, lines, deliver)
             if len(waiting) == before and self._shares == shared:
                 for key in list(waiting):
                     hear(NoReply(key=key, reason=SPENT))
 
-    async def _ask(self, client: ChatClient, group: _Group, till: Till) -> Completion | None:
+    async def _ask(
+        self, client: ChatClient, group: _Group, till: Till
+    ) -> Completion | None:
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
@@ -202,8 +237,8 @@ class ChatJudge(Backend):
                 spending=till.call(_most(group)),
             )
         except CallFailed as failed:
-            # Several at once can be too much for a server, or for what is left of the budget, where
-            # one is not.
+            # Several at once can be too much for a server, or for what is left of the
+            # budget, where one is not.
             if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, SPENT):
                 raise
             self._shares = self._shares and failed.reason == SPENT
@@ -246,7 +281,9 @@ def _used(outcome: Completion | CallFailed) -> Amount | None:
     return Amount(outcome.prompt_tokens, outcome.output_tokens)
 
 
-def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply) -> int:
+def _told(
+    keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply
+) -> int:
     """Tells what came of a request for several replies; returns for how many that is known."""
     if isinstance(outcome, CallFailed):
         for number, key in enumerate(keys):
@@ -280,7 +317,9 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
     for_model = {
-        option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS
+        option: text
+        for option, text in options.items()
+        if option not in CHAT_JUDGE_OPTIONS
     }
     is_endpoint = name.startswith(PREFIX)
     place = (
@@ -307,11 +346,14 @@ class LocalJudge(Backend):
         self.endpoint = model.endpoint
         decoding = model.identity.get("decoding", "greedy")
         self.samples = (
-            not decoding.startswith("greedy") or float(model.identity.get("temperature", "0")) > 0
+            not decoding.startswith("greedy")
+            or float(model.identity.get("temperature", "0")) > 0
         )
         self._model = model
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Asks for all replies, delivered batch by batch.
 
         Calls that the budget refuses are tried again after each batch.
@@ -323,7 +365,9 @@ class LocalJudge(Backend):
         for group in admitted(calls, _most_of, budget, refuse):
             self._generate({call.key: call for call in group}, budget, on_reply)
 
-    def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def _generate(
+        self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         def on_result(result: Answer | Failure) -> None:
             most = _most_of(calls[result.key])
             budget.settle(most, self._used(result, most))
@@ -335,12 +379,16 @@ class LocalJudge(Backend):
         """What a call took; None where nobody knows."""
         if isinstance(result, Answer):
             return taken_by(result, most, None)
-        return Amount() if self.endpoint is None or result.reason == "connection" else None
+        return (
+            Amount() if self.endpoint is None or result.reason == "connection" else None
+        )
 
     def request(self, call: Call) -> Request:
         """The question of a call."""
         return Request(
-            key=call.key, messages=call.messages, max_new_tokens=call.question.max_tokens
+            key=call.key,
+            messages=call.messages,
+            max_new_tokens=call.question.max_tokens,
         )
 
     def reply(self, result: Answer | Failure) -> Reply | NoReply:

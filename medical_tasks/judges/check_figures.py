@@ -1,7 +1,7 @@
 """How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
 
-A pair without a verdict counts in no share; one without a majority of people is in the figures of
-each rater alone.
+A pair without a verdict counts in no share; one without a majority of people is in the
+figures of each rater alone.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ class CheckPair:
     id: str
     gold: str | None  # the label it should get; None where people are evenly divided
     cluster: str  # what it shares with others (the answer, the premise, the patient)
-    # the label of each person where several labelled it, always in the same order; None from those
-    # who did not
+    # the label of each person where several labelled it, always in the same order; None
+    # from those who did not
     ratings: tuple[str | None, ...] = ()
     group: str = ""  # part of the set that is reported on its own; "" for none
     model: str = ""  # whose answer it is about; "" where nobody says
     words: int = 0  # how long that answer is
-    groups: Mapping[str, str] = field(default_factory=dict)  # of its question, by the task's names
+    groups: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of its question, by the task's names
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
@@ -58,18 +60,25 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
     if most is None or most >= len(pairs):
         return list(pairs)
     ranked = sorted(
-        pairs, key=lambda pair: hashlib.sha256(pair.id.encode("utf-8", "surrogatepass")).digest()
+        pairs,
+        key=lambda pair: hashlib.sha256(
+            pair.id.encode("utf-8", "surrogatepass")
+        ).digest(),
     )
     kept = {pair.id for pair in ranked[:most]}
     return [pair for pair in pairs if pair.id in kept]
 
 
-def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict[str, int]]:
+def labels_of(
+    answers: Sequence[str | Unscored],
+) -> tuple[list[str | None], dict[str, int]]:
     """Separates labels (None where there is none) from the reasons for missing ones, which are counted."""
-    reasons = Counter(answer.reason for answer in answers if isinstance(answer, Unscored))
-    return [None if isinstance(answer, Unscored) else answer for answer in answers], dict(
-        reasons.most_common()
+    reasons = Counter(
+        answer.reason for answer in answers if isinstance(answer, Unscored)
     )
+    return [
+        None if isinstance(answer, Unscored) else answer for answer in answers
+    ], dict(reasons.most_common())
 
 
 def pair_labels(
@@ -77,10 +86,12 @@ def pair_labels(
 ) -> dict[str, Sequence[object]]:
     """What each pair is by people and by the judge, a number for its cluster, which may be a text or a patient, and its answer.
 
-    Of the answer there are its length, the model it is by, and the groups of its question.
+    Of the answer there are its length, the model it is by, and the groups of its
+    question.
     """
     numbers = {
-        name: number for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
+        name: number
+        for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
     }
     clusters = [numbers[pair.cluster] for pair in pairs]
     return {
@@ -107,12 +118,13 @@ def check_figures(
 ) -> dict[str, Any]:
     """Computes everything that is reported of a judge's labels, as JSON values.
 
-    Each view has its figures (None for classes that the judge does not know); `people` is None
-    unless the same two or more people labelled every pair.
+    Each view has its figures (None for classes that the judge does not know); `people`
+    is None unless the same two or more people labelled every pair.
     """
     known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
     figures: dict[str, Any] = {
-        view.key: _compared(pairs, given, view) if view in known else None for view in views
+        view.key: _compared(pairs, given, view) if view in known else None
+        for view in views
     }
     figures["people"] = (
         {view.key: _people(pairs, view) for view in views} if _rated(pairs) else None
@@ -125,7 +137,11 @@ def check_figures(
         figures["groups"] = {
             group: check_figures(
                 [pair for pair in pairs if pair.group == group],
-                [label for pair, label in zip(pairs, given, strict=True) if pair.group == group],
+                [
+                    label
+                    for pair, label in zip(pairs, given, strict=True)
+                    if pair.group == group
+                ],
                 ways=most,
                 views=views,
                 names=names,
@@ -135,7 +151,8 @@ def check_figures(
     if averages:
         figures["averages"] = {
             view.key: {
-                name: _average(pairs, given, view, groups) for name, groups in averages.items()
+                name: _average(pairs, given, view, groups)
+                for name, groups in averages.items()
             }
             for view in known
         }
@@ -175,10 +192,11 @@ def choice_figures(
 ) -> dict[str, Any]:
     """What a judge is chosen by beside its agreement, by verdicts of the view's first class.
 
-    `lean`: how far it is ahead of people in such verdicts on longer answers, or on those by models
-    of its family, less how far it is ahead on the others. `apart`: what true difference of two
-    models it detects by so many `answers` of each, and what people's own labels would; `whole`: the
-    pairs of a cluster are about one such answer.
+    `lean`: how far it is ahead of people in such verdicts on longer answers, or on
+    those by models of its family, less how far it is ahead on the others. `apart`: what
+    true difference of two models it detects by so many `answers` of each, and what
+    people's own labels would; `whole`: the pairs of a cluster are about one such
+    answer.
     """
     kept = [
         (pair, pair.gold, label)
@@ -189,20 +207,32 @@ def choice_figures(
         np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float)
         for k in (1, 2)
     )
-    clusters, words = [pair.cluster for pair, *_ in kept], [pair.words for pair, *_ in kept]
+    clusters, words = (
+        [pair.cluster for pair, *_ in kept],
+        [pair.words for pair, *_ in kept],
+    )
     longer = np.array(words) > np.median(words or [0])
     family = np.array(
-        [same_family(judge, pair.model) if pair.model else math.nan for pair, *_ in kept]
+        [
+            same_family(judge, pair.model) if pair.model else math.nan
+            for pair, *_ in kept
+        ]
     )
 
     def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, object]:
         here = np.asarray(inside, dtype=float)
         sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
         gap = bootstrap_statistic(
-            sums, lambda a, n, b, m: a / n - b / m, clusters=clusters, limits=(-2.0, 2.0)
+            sums,
+            lambda a, n, b, m: a / n - b / m,
+            clusters=clusters,
+            limits=(-2.0, 2.0),
         )
         found = as_json(gap)
-        return {"lean": found, **({"reason": otherwise} if found["value"] is None else {})}
+        return {
+            "lean": found,
+            **({"reason": otherwise} if found["value"] is None else {}),
+        }
 
     shares = {"accuracy": true == said, "judge": said, "people": true}
     names = clusters if whole else [pair.id for pair, *_ in kept]
@@ -212,7 +242,10 @@ def choice_figures(
         "length": {
             "median_words": float(np.median(words or [0])),
             **{
-                side: {name: float(values[chosen].mean()) for name, values in shares.items()}
+                side: {
+                    name: float(values[chosen].mean())
+                    for name, values in shares.items()
+                }
                 if chosen.any()
                 else None
                 for side, chosen in (("short", ~longer), ("long", longer))
@@ -220,11 +253,19 @@ def choice_figures(
             **lean(longer, "the answers are all of one length"),
         },
         "own_model": {
-            "models": sorted({pair.model for pair, *_ in kept if same_family(judge, pair.model)}),
-            **lean(family, "the set does not name both models of its family and others"),
+            "models": sorted(
+                {pair.model for pair, *_ in kept if same_family(judge, pair.model)}
+            ),
+            **lean(
+                family, "the set does not name both models of its family and others"
+            ),
         },
         "apart": {
-            **{"answers": answers, "youden": as_json(youden), "difference": as_json(difference)},
+            **{
+                "answers": answers,
+                "youden": as_json(youden),
+                "difference": as_json(difference),
+            },
             "people": _json(people),
         },
     }
@@ -232,9 +273,13 @@ def choice_figures(
 
 def same_family(one: str, other: str) -> bool:
     """Whether the first word in the name of one model, host and folders apart, stands in the other's: `gpt-4o` and `gpt35`."""
-    found = (re.findall("[a-z]{3,}", name.rpartition("/")[2].lower()) for name in (one, other))
+    found = (
+        re.findall("[a-z]{3,}", name.rpartition("/")[2].lower())
+        for name in (one, other)
+    )
     first, second = (
-        [word for word in words if word not in ("model", "judge", "llm")] for words in found
+        [word for word in words if word not in ("model", "judge", "llm")]
+        for words in found
     )
     return bool(first and second) and (first[0] in second or second[0] in first)
 
@@ -244,11 +289,13 @@ def _compared(
 ) -> dict[str, object]:
     """A judge's labels beside people's in the classes of one view.
 
-    A pair without a verdict counts in no share: it widens `bounds`, the accuracy that the judge
-    would have if all its missing verdicts were wrong, or right.
+    A pair without a verdict counts in no share: it widens `bounds`, the accuracy that
+    the judge would have if all its missing verdicts were wrong, or right.
     """
     decided = [
-        (pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None
+        (pair, label)
+        for pair, label in zip(pairs, labels, strict=True)
+        if pair.gold is not None
     ]
     gold = [view.of(pair.gold) for pair, _ in decided if pair.gold is not None]
     given = _merged([label for _, label in decided], view)
@@ -257,16 +304,22 @@ def _compared(
     right = [float(a == b) for a, b in zip(gold, given, strict=True) if b is not None]
     low, high = bounds(right, len(gold))
     compared: dict[str, object] = {
-        "accuracy": as_json(agreement.accuracy_interval(gold, given, clusters=clusters)),
+        "accuracy": as_json(
+            agreement.accuracy_interval(gold, given, clusters=clusters)
+        ),
         "bounds": [_json(low), _json(high)],
         "kappa": as_json(
-            agreement.cohen_interval(gold, given, classes=view.classes, clusters=clusters)
+            agreement.cohen_interval(
+                gold, given, classes=view.classes, clusters=clusters
+            )
         ),
         "classes": {
             name: {key: _json(value) for key, value in found.items()}
             | {
                 "recall_interval": _hits(gold, given, clusters, among=gold, name=name),
-                "precision_interval": _hits(gold, given, clusters, among=given, name=name),
+                "precision_interval": _hits(
+                    gold, given, clusters, among=given, name=name
+                ),
             }
             for name, found in agreement.class_figures(table, view.classes).items()
         },
@@ -286,9 +339,9 @@ def _with_people(
 ) -> dict[str, object]:
     """How often the judge says what each person says, and what the majority of the others says.
 
-    The second is what a person can be compared by too: with two of three people, the judge and the
-    third one have the same task. So a judge that reaches people's `leave_one_out` is as good as one
-    of them.
+    The second is what a person can be compared by too: with two of three people, the
+    judge and the third one have the same task. So a judge that reaches people's
+    `leave_one_out` is as good as one of them.
     """
     ratings, judged = _ratings(pairs, view), _merged(labels, view)
     agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
@@ -303,23 +356,34 @@ def _with_people(
 
 
 def _average(
-    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, groups: Sequence[str]
+    pairs: Sequence[CheckPair],
+    given: Sequence[str | None],
+    view: View,
+    groups: Sequence[str],
 ) -> dict[str, object]:
     """Mean of groups' accuracies, each group weighing the same.
 
     Not defined where one has no pair with a verdict.
     """
     right = [  # None where it does not count
-        None if pair.gold is None or label is None else view.of(pair.gold) == view.of(label)
+        None
+        if pair.gold is None or label is None
+        else view.of(pair.gold) == view.of(label)
         for pair, label in zip(pairs, given, strict=True)
     ]
     columns: list[list[float]] = []
     for group in groups:
         inside = [
-            hit if pair.group == group else None for pair, hit in zip(pairs, right, strict=True)
+            hit if pair.group == group else None
+            for pair, hit in zip(pairs, right, strict=True)
         ]
-        columns += [[float(hit or 0) for hit in inside], [float(hit is not None) for hit in inside]]
-    found = bootstrap_statistic(columns, _mean_share, clusters=[pair.cluster for pair in pairs])
+        columns += [
+            [float(hit or 0) for hit in inside],
+            [float(hit is not None) for hit in inside],
+        ]
+    found = bootstrap_statistic(
+        columns, _mean_share, clusters=[pair.cluster for pair in pairs]
+    )
     return {"groups": list(groups), **as_json(found)}
 
 
@@ -354,8 +418,12 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
     return {
         "raters": len(ratings[0]),
         "unanimous": sum(len(set(labels)) == 1 for labels in ratings),
-        "majority": dict(Counter(view.of(pair.gold) for pair in pairs if pair.gold is not None)),
-        "pairwise_agreement": as_json(agreement.pairwise_interval(counts, clusters=clusters)),
+        "majority": dict(
+            Counter(view.of(pair.gold) for pair in pairs if pair.gold is not None)
+        ),
+        "pairwise_agreement": as_json(
+            agreement.pairwise_interval(counts, clusters=clusters)
+        ),
         "fleiss_kappa": as_json(agreement.fleiss_interval(counts, clusters=clusters)),
         "leave_one_out": {
             "mean": _json(left_out.mean),
@@ -367,7 +435,10 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
 
 
 def _raters(
-    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, names: Sequence[str]
+    pairs: Sequence[CheckPair],
+    given: Sequence[str | None],
+    view: View,
+    names: Sequence[str],
 ) -> dict[str, object]:
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
@@ -378,11 +449,13 @@ def _raters(
     return {
         "names": list(names),
         "labelled": [
-            sum(labels[rater] is not None for labels in ratings) for rater in range(len(names))
+            sum(labels[rater] is not None for labels in ratings)
+            for rater in range(len(names))
         ],
         "no_majority": sum(pair.gold is None for pair in pairs),
         "judge": [
-            {"rater": name, **_agreed(found)} for name, found in zip(names, beside, strict=True)
+            {"rater": name, **_agreed(found)}
+            for name, found in zip(names, beside, strict=True)
         ],
         "among": [
             {"raters": [names[one], names[other]], **_agreed(found)}
@@ -397,16 +470,25 @@ def _agreed(found: agreement.Agreement) -> dict[str, object]:
 
 def _rated(pairs: Sequence[CheckPair]) -> bool:
     """Whether the same people, two or more, labelled every pair."""
-    return bool(pairs) and all(len(pair.ratings) > 1 and None not in pair.ratings for pair in pairs)
+    return bool(pairs) and all(
+        len(pair.ratings) > 1 and None not in pair.ratings for pair in pairs
+    )
 
 
 def _share(given: Sequence[str | None], wanted: Iterable[str | None]) -> float:
-    equal = [a == b for a, b in zip(given, wanted, strict=True) if a is not None and b is not None]
+    equal = [
+        a == b
+        for a, b in zip(given, wanted, strict=True)
+        if a is not None and b is not None
+    ]
     return sum(equal) / len(equal) if equal else math.nan
 
 
 def _ratings(pairs: Sequence[CheckPair], view: View) -> list[tuple[str, ...]]:
-    return [tuple(view.of(label) for label in pair.ratings if label is not None) for pair in pairs]
+    return [
+        tuple(view.of(label) for label in pair.ratings if label is not None)
+        for pair in pairs
+    ]
 
 
 def _merged(labels: Sequence[str | None], view: View) -> list[str | None]:
@@ -420,7 +502,9 @@ def _json(value: float) -> float | None:
 def render_check(check: Mapping[str, Any]) -> str:
     """Formats the content of `check.json` as text."""
     figures = {**dict.fromkeys(("groups", "averages", "raters")), **check["figures"]}
-    known = {view.key: view.title for view in VIEWS if figures.get(view.key) is not None}
+    known = {
+        view.key: view.title for view in VIEWS if figures.get(view.key) is not None
+    }
     said = {
         "known": known,
         "bounds": figures[next(iter(known))]["bounds"],
@@ -469,7 +553,9 @@ def _environment() -> Environment:
         "ends": lambda ends: " to ".join(dict.fromkeys(map(decimals, ends))),
         "figure": lambda estimate: _Cells("|".join(figure(estimate))),
         "interval": lambda estimate: figure(estimate)[1],
-        "points": lambda value, form=".1f": decimals(None if value is None else 100 * value, form),
+        "points": lambda value, form=".1f": decimals(
+            None if value is None else 100 * value, form
+        ),
         "table": _table,
         "used": usage_said,
     }

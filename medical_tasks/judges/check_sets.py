@@ -1,7 +1,7 @@
 """Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own.
 
-ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens reports its
-judges on both (tables 4 and 5).
+ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens
+reports its judges on both (tables 4 and 5).
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.json_records import json_lines
 from medical_tasks.io.tables import read_content
-from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored, turned
+from medical_tasks.judges.base import (
+    Judge,
+    Label,
+    Pair,
+    Question,
+    Unreadable,
+    Unscored,
+    turned,
+)
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
 from medical_tasks.judges.reading import (
@@ -64,9 +72,9 @@ class CheckSet:
 
     name: str
     pairs: Sequence[CheckPair]
-    # asks a judge, in one of two modes, for the label of each pair in order; if the third is true,
-    # with what our prompts have an
-    # order of in reverse: the verdicts to choose from, and the statements of a batch
+    # asks a judge, in one of two modes, for the label of each pair in order; if the
+    # third is true, with what our prompts have an order of in reverse: the verdicts to
+    # choose from, and the statements of a batch
     ask: Callable[[Judge, Mode, bool], Sequence[str | Unscored]]
     answers: int = 1000  # as many of each model are compared: the benchmark's questions
     whole: bool = False  # whether all pairs of a cluster are about one such answer; else each is about its own
@@ -74,7 +82,9 @@ class CheckSet:
     views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    raters: Sequence[str] = ()  # names of those who labelled, where each is compared with the judge
+    raters: Sequence[
+        str
+    ] = ()  # names of those who labelled, where each is compared with the judge
     # name of a mean of several groups' accuracies to the groups
     averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -101,7 +111,9 @@ class CheckRequest:
     def needed(self, name: str, wanted: str) -> Path:
         """The source."""
         if self.source is None:
-            raise UsageError(f"judge-check {name} needs {wanted}: --source PATH. See: --help")
+            raise UsageError(
+                f"judge-check {name} needs {wanted}: --source PATH. See: --help"
+            )
         return self.source
 
 
@@ -110,27 +122,34 @@ class CheckSetSource:
     """A set of labelled pairs before it is read."""
 
     read: Callable[[CheckRequest], CheckSet]
-    takes: frozenset[str]  # fields of `CheckRequest` that it takes beside those that all do
+    takes: frozenset[
+        str
+    ]  # fields of `CheckRequest` that it takes beside those that all do
     subjects: Sequence[Subject] = ()
-    # the task whose way of judging is checked, by the `format`; None for sets of no benchmark
+    # the task whose way of judging is checked, by the `format`; None for sets of no
+    # benchmark
     task: Callable[[str | None], TaskSpec] | None = None
     batched: bool = False  # whether the judge can be asked about several pairs at once
-    # by the name of each set of a benchmark's own that it makes, what `judge-check` needs to be
-    # told beside the judge
+    # by the name of each set of a benchmark's own that it makes, what `judge-check`
+    # needs to be told beside the judge
     commands: Mapping[str, str] = field(default_factory=dict)
     votes: int = 1  # a verdict, when `judge-check` is not told
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:
     files = find_anli(
-        request.needed("anli", _OFFICIAL), round_name=request.round, split=request.split or "test"
+        request.needed("anli", _OFFICIAL),
+        round_name=request.round,
+        split=request.split or "test",
     )
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
     return _nli_set("anli", request, read_anli(files), files, averages)
 
 
 def _read_mednli(request: CheckRequest) -> CheckSet:
-    path = find_mednli(request.needed("mednli", _OFFICIAL), split=request.split or "test")
+    path = find_mednli(
+        request.needed("mednli", _OFFICIAL), split=request.split or "test"
+    )
     return _nli_set("mednli", request, read_mednli(path), {path: ""}, {})
 
 
@@ -147,9 +166,14 @@ def _read_both(request: CheckRequest) -> CheckSet:
             f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder "
             "anli_v1.0."
         )
-    pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
+    pairs = [
+        *read_anli(files),
+        *(replace(pair, group=MEDNLI) for pair in read_mednli(path)),
+    ]
     if len({pair.id for pair in pairs}) < len(pairs):
-        raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
+        raise UsageError(
+            f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli."
+        )
     return _nli_set("nli", request, pairs, {**files, path: ""}, _AVERAGES)
 
 
@@ -178,9 +202,15 @@ def _nli_set(
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         wanted = [pair for pair in labelled if pair.id in kept]
         outcomes = judge.ask(
-            [nli_question(pair, ways=ways, style=style, backwards=backwards) for pair in wanted]
+            [
+                nli_question(pair, ways=ways, style=style, backwards=backwards)
+                for pair in wanted
+            ]
         )
-        return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in outcomes]
+        return [
+            outcome if isinstance(outcome, Unscored) else outcome.value
+            for outcome in outcomes
+        ]
 
     return CheckSet(
         name=name,
@@ -191,7 +221,8 @@ def _nli_set(
             "/".join(filter(None, (group, path.name))): file_sha256(path)
             for path, group in files.items()
         },
-        # A check of another style is filed apart: it says little about the way benchmarks ask.
+        # A check of another style is filed apart: it says little about the way
+        # benchmarks ask.
         prompts={
             "set": "own" if style == STYLE else f"own_{style}",
             "sha256": template_sha256(style),
@@ -207,7 +238,9 @@ GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
         read=_read_mednli, takes=_NLI_OPTIONS, subjects=(_mednli_subject("mednli"),)
     ),
     "nli": CheckSetSource(
-        read=_read_both, takes=_NLI_OPTIONS | {"mednli"}, subjects=(_mednli_subject("nli"),)
+        read=_read_both,
+        takes=_NLI_OPTIONS | {"mednli"},
+        subjects=(_mednli_subject("nli"),),
     ),
 }
 """Sets of pairs that belong to no benchmark."""
@@ -252,7 +285,9 @@ def find_anli(
     found = {source / name / f"{split}.jsonl": name for name in wanted}
     missing = [str(path) for path in found if not path.is_file()]
     if missing:
-        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}")
+        raise MissingError(
+            f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}"
+        )
     return found
 
 
@@ -268,7 +303,9 @@ def find_mednli(source: Path, *, split: str = "test") -> Path:
 def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
     """Reads files of ANLI in order."""
     fields = ("uid", "context", "hypothesis", "label")
-    return _read(files, fields, {"e": "entailment", "n": "neutral", "c": "contradiction"})
+    return _read(
+        files, fields, {"e": "entailment", "n": "neutral", "c": "contradiction"}
+    )
 
 
 def read_mednli(path: Path) -> list[LabelledPair]:
@@ -298,14 +335,20 @@ def _read(
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
         for name in fields:
             if name not in value:
-                raise UsageError(f"{where}: field {name!r} is missing. A line is like {form}.")
+                raise UsageError(
+                    f"{where}: field {name!r} is missing. A line is like {form}."
+                )
             if not isinstance(value[name], str) or not value[name].strip():
-                got = "empty text" if isinstance(value[name], str) else type(value[name]).__name__
+                got = (
+                    "empty text"
+                    if isinstance(value[name], str)
+                    else type(value[name]).__name__
+                )
                 raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
         uid, premise, hypothesis, label = (value[name] for name in fields)
         if label not in labels:
-            # A long one, or one of several words, may be a sentence of a note in the wrong field:
-            # not shown.
+            # A long one, or one of several words, may be a sentence of a note in the
+            # wrong field: not shown.
             short = len(label) <= _SHOWN and len(label.split()) <= 1
             got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(
@@ -313,10 +356,16 @@ def _read(
             )
         twice = twice or (uid if uid in pairs else "")
         pairs[uid] = LabelledPair(
-            id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=files[path]
+            id=uid,
+            premise=premise,
+            hypothesis=hypothesis,
+            label=labels[label],
+            group=files[path],
         )
     if twice:
-        named = repr(twice) if " " not in twice else f"of {len(twice)} characters"  # as for a label
+        named = (
+            repr(twice) if " " not in twice else f"of {len(twice)} characters"
+        )  # as for a label
         raise UsageError(
             f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as "
             "it was released."
@@ -361,12 +410,18 @@ def nli_question(
     labels = _LABELS[ways][:: -1 if backwards else 1]
     classes = _TEXTS["classes"][str(ways)]
     in_json = style.startswith("json")
-    shown = " or ".join(f'"{label}"' for label in labels) if in_json else " or ".join(labels)
+    shown = (
+        " or ".join(f'"{label}"' for label in labels)
+        if in_json
+        else " or ".join(labels)
+    )
     content = "\n\n".join(
         (
             _TEXTS["task"],
             turned(classes, labels) if backwards else classes,
-            _TEXTS["pair"].format(premise=quoted(pair.premise), hypothesis=quoted(pair.hypothesis)),
+            _TEXTS["pair"].format(
+                premise=quoted(pair.premise), hypothesis=quoted(pair.hypothesis)
+            ),
             _TEXTS["forms"][style]["form"].format(labels=shown),
         )
     )
@@ -374,7 +429,9 @@ def nli_question(
     values["not_entailment"] = "not_entailment"
     if ways == 2:
         values["neutral"] = values["contradiction"] = "not_entailment"
-    check = ({"reason": _any_text} if style == "json_cot" else {}) | {"label": one_of(*labels)}
+    check = ({"reason": _any_text} if style == "json_cot" else {}) | {
+        "label": one_of(*labels)
+    }
 
     def read(text: str) -> Any | Unreadable:
         if not in_json:

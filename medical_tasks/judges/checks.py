@@ -1,7 +1,7 @@
 """The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
 
-A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of
-labelled pairs.
+A judge is known by its identity, votes, judging mode and prompts, and a check belongs
+to a set of labelled pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 import medical_tasks.catalog as catalog
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import WholeFile, folder_lock, read_bytes, read_text, readable
+from medical_tasks.io.files import (
+    WholeFile,
+    folder_lock,
+    read_bytes,
+    read_text,
+    readable,
+)
 from medical_tasks.io.store import content_key
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
@@ -54,7 +60,11 @@ def checks_file() -> Path:
 
 
 def check_key(
-    identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own"
+    identity: Mapping[str, Any],
+    *,
+    votes: int = 1,
+    mode: str = "single",
+    prompts: str = "own",
 ) -> str:
     """What a check is filed under."""
     return content_key(
@@ -80,7 +90,10 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             return False
         checks[key][check["set"]] = dict(check)
         text = json.dumps(
-            {"format": FORMAT, "checks": checks}, ensure_ascii=False, indent=1, sort_keys=True
+            {"format": FORMAT, "checks": checks},
+            ensure_ascii=False,
+            indent=1,
+            sort_keys=True,
         )
         with WholeFile(path) as part:
             part.write(text + "\n")
@@ -105,7 +118,9 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
         "view": view.key,
         "accuracy": figures[view.key]["accuracy"],
         "kappa": figures[view.key]["kappa"],
-        "pairwise": None if people is None else people[view.key]["pairwise_agreement"]["value"],
+        "pairwise": None
+        if people is None
+        else people[view.key]["pairwise_agreement"]["value"],
         "source": check["source"],
         "prompts": check["prompts"],
         "suite_version": check["suite_version"],
@@ -118,7 +133,9 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def last_check(identity: Mapping[str, Any], *, name: str, **asked: Any) -> dict[str, Any] | None:
+def last_check(
+    identity: Mapping[str, Any], *, name: str, **asked: Any
+) -> dict[str, Any] | None:
     """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
 
     Returns `{"problem": ...}` for a damaged record, which does not end a run.
@@ -144,14 +161,20 @@ def describe(
 ) -> str:
     """Says in one line how far a judge is to be trusted."""
     if check is None:
-        command = check_command(name, judge=judge, votes=votes, mode=mode, prompts=prompts)
-        return f"judge {judge} was never checked" + (f": {command}" if _own_set(name) else "")
+        command = check_command(
+            name, judge=judge, votes=votes, mode=mode, prompts=prompts
+        )
+        return f"judge {judge} was never checked" + (
+            f": {command}" if _own_set(name) else ""
+        )
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
     if check["scored"] < check["pairs"]:
         pairs = f"{check['scored']} of {pairs}"
-    two_way = check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
+    two_way = (
+        check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
+    )
     parts = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
     return (
         f"judge {judge}: checked on {check['set']} "
@@ -164,19 +187,34 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
     """Reads a whole check (its folder, or its file), whose pairs' labels it holds."""
     path = path.expanduser()
     path = path / "check.json" if path.is_dir() else path
-    with readable(path, missing="Give the folder that judge-check wrote, or its check.json."):
+    with readable(
+        path, missing="Give the folder that judge-check wrote, or its check.json."
+    ):
         raw = read_bytes(path)
     try:
         check = json.loads(raw)
-        name, checked, version = str(check["set"]), check["judge"], check["schema_version"]
-        how = {"votes": check["votes"], "mode": check["mode"], "prompts": check["prompts"]["set"]}
+        name, checked, version = (
+            str(check["set"]),
+            check["judge"],
+            check["schema_version"],
+        )
+        how = {
+            "votes": check["votes"],
+            "mode": check["mode"],
+            "prompts": check["prompts"]["set"],
+        }
         sound = isinstance(checked["identity"], dict) and isinstance(
             check["pairs"] + check["clusters"], int
         )
         if version == CHECK_FORMAT:
-            kinds: dict[str, Any] = {"gold": str | None, "judge": str | None, "cluster": int}
+            kinds: dict[str, Any] = {
+                "gold": str | None,
+                "judge": str | None,
+                "cluster": int,
+            }
             kinds |= {
-                name: int if name == "words" else str for name in check["labels"].keys() - kinds
+                name: int if name == "words" else str
+                for name in check["labels"].keys() - kinds
             }
             columns = [check["labels"][name] for name in kinds]
             sound &= len(set(map(len, columns))) == 1
@@ -207,7 +245,11 @@ def check_command(
 
     On general ones where a benchmark has none of its own.
     """
-    called, further, usual_votes = name if name in GENERAL else "nli", " --source ANLI", 1
+    called, further, usual_votes = (
+        name if name in GENERAL else "nli",
+        " --source ANLI",
+        1,
+    )
     own = _own_set(name)
     if own is not None:
         called, source = own
@@ -218,16 +260,24 @@ def check_command(
         "--prompts": (prompts if own else "own", "own"),
     }
     options = "".join(
-        f" {option} {value}" for option, (value, usual) in asked.items() if value != usual
+        f" {option} {value}"
+        for option, (value, usual) in asked.items()
+        if value != usual
     )
     return f"medical-tasks judge-check {called} --judge {judge}{further}{options}"
 
 
 def _people(check: Mapping[str, Any]) -> str:
-    said = [f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None]
+    said = [
+        f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None
+    ]
     if said:
         theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
-        among = f", theirs with each other {min(theirs):.2f} to {max(theirs):.2f}" if theirs else ""
+        among = (
+            f", theirs with each other {min(theirs):.2f} to {max(theirs):.2f}"
+            if theirs
+            else ""
+        )
         return f"; kappa with each rater {', '.join(said)}{among}"
     return (
         f"; physicians agree pairwise {check['pairwise']:.3f}"
@@ -241,7 +291,9 @@ def _figure(estimate: Mapping[str, Any]) -> str:
     if value is None:
         return "not defined"
     return (
-        f"{value:.2f}" if low is None or high is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+        f"{value:.2f}"
+        if low is None or high is None
+        else f"{value:.2f} ({low:.2f} to {high:.2f})"
     )
 
 
@@ -264,7 +316,9 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
         raise _damaged(path, f"not an object of format {FORMAT}")
     checks: dict[str, dict[str, dict[str, Any]]] = content["checks"]
     for entry in checks.values():
-        if not isinstance(entry, dict) or not all(_is_check(check) for check in entry.values()):
+        if not isinstance(entry, dict) or not all(
+            _is_check(check) for check in entry.values()
+        ):
             raise _damaged(path, "an entry is no check")
     return checks
 
@@ -279,7 +333,9 @@ def _is_check(check: object) -> bool:
     }
     lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
     if not all(
-        isinstance(check.get(name), kind) for kind, names in kinds.items() for name in names
+        isinstance(check.get(name), kind)
+        for kind, names in kinds.items()
+        for name in names
     ):
         return False
     estimates = [
@@ -322,7 +378,9 @@ class View:
 
 
 THREE_WAY: Final = View(
-    key="three_way", title="three classes", classes=("entailment", "neutral", "contradiction")
+    key="three_way",
+    title="three classes",
+    classes=("entailment", "neutral", "contradiction"),
 )
 TWO_WAY: Final = View(
     key="two_way",

@@ -45,11 +45,14 @@ NOTES: Final = (
 )
 
 
-def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -> dict[str, Any]:
+def choose(
+    checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]
+) -> dict[str, Any]:
     """Compares checks of judges on the same pairs, and recommends one.
 
-    The judge with the highest kappa is best. Those that are worse with statistical significance are
-    out; of the others, which the pairs cannot tell apart, the cheapest without cautions is taken.
+    The judge with the highest kappa is best. Those that are worse with statistical
+    significance are out; of the others, which the pairs cannot tell apart, the cheapest
+    without cautions is taken.
 
     Args:
         checks: contents of `check.json`, by judge.
@@ -60,7 +63,9 @@ def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -
         iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters"))
     )
     view = next(
-        view for view in VIEWS if all(check["figures"].get(view.key) for check in checks.values())
+        view
+        for view in VIEWS
+        if all(check["figures"].get(view.key) for check in checks.values())
     )
     rows = {name: _row(check, view) for name, check in checks.items()}
     fit = [name for name, row in rows.items() if not row["against"]]
@@ -70,7 +75,9 @@ def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -
     by = _sort_by_price(alike, rows)
     for name in alike[1:]:
         rows[name]["against"] = "alike"
-    lost = {name: {"reason": reason, "against": "failed"} for name, reason in failed.items()}
+    lost = {
+        name: {"reason": reason, "against": "failed"} for name, reason in failed.items()
+    }
     made = {
         "schema_version": 1,
         "suite_version": __version__,
@@ -89,7 +96,12 @@ def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -
 def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuses checks on different pairs, which say nothing of which judge is better."""
     pairs = {
-        name: (check["set"], check["source"], check["labels"]["gold"], check["labels"]["cluster"])
+        name: (
+            check["set"],
+            check["source"],
+            check["labels"]["gold"],
+            check["labels"]["cluster"],
+        )
         for name, check in checks.items()
     }
     first = next(iter(pairs), "")
@@ -111,9 +123,12 @@ def _mark_worse(
     Several judges are compared with one, so that p-values are Holm's.
     """
     below = {
-        name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view) for name in fit[1:]
+        name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view)
+        for name in fit[1:]
     }
-    for name, p in zip(below, holm([each["p_value"] for each in below.values()]), strict=True):
+    for name, p in zip(
+        below, holm([each["p_value"] for each in below.values()]), strict=True
+    ):
         rows[name]["below"] = below[name] | {"p_value": p}
         rows[name]["against"] = "worse" if p <= ALPHA else ""
 
@@ -127,7 +142,11 @@ def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> s
     by = "cost_usd" if priced else "seconds"
     spent = {name: rows[name]["spent"][by] for name in names}
     names.sort(
-        key=lambda name: (bool(rows[name]["cautions"]), spent[name] is None, spent[name] or 0.0)
+        key=lambda name: (
+            bool(rows[name]["cautions"]),
+            spent[name] is None,
+            spent[name] or 0.0,
+        )
     )
     return by
 
@@ -137,7 +156,16 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
     usage, scored = check.get("verdict_usage") or {}, check["scored"]
     row = {
         key: check.get(key)
-        for key in ("votes", "mode", "scored", "again", "turned", "length", "own_model", "apart")
+        for key in (
+            "votes",
+            "mode",
+            "scored",
+            "again",
+            "turned",
+            "length",
+            "own_model",
+            "apart",
+        )
     }
     row |= {key: check["figures"][view.key][key] for key in ("kappa", "accuracy")} | {
         "below": None,
@@ -152,20 +180,29 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
         "coverage": scored < COVERED * check["pairs"],
         "not comparable": not check["judge"]["comparable"],
         "chance": (_at(row, "kappa.ci_low") or 0.0) <= 0.0,
-        "apart": row["apart"] is not None and _at(row, "apart.difference.value") is None,
+        "apart": row["apart"] is not None
+        and _at(row, "apart.difference.value") is None,
     }
     row["against"] = next((reason for reason, holds in against.items() if holds), "")
     same = {key: _at(row, f"{key}.agreement.value") for key in ("again", "turned")}
-    cautions = [key for key, share in same.items() if share is not None and share < SAME]
+    cautions = [
+        key for key, share in same.items() if share is not None and share < SAME
+    ]
     for key in ("length", "own_model"):
-        low, high = (_at(row, f"{key}.lean.{end}") or 0.0 for end in ("ci_low", "ci_high"))
+        low, high = (
+            _at(row, f"{key}.lean.{end}") or 0.0 for end in ("ci_low", "ci_high")
+        )
         cautions += [key] * (low > 0.0 or high < 0.0)
     return {**row, "cautions": cautions}
 
 
-def _below(labels: Mapping[str, Any], best: Mapping[str, Any], view: View) -> dict[str, Any]:
+def _below(
+    labels: Mapping[str, Any], best: Mapping[str, Any], view: View
+) -> dict[str, Any]:
     """How far the kappa of a judge's labels is below that of the best one's, on the pairs that both label."""
-    columns = zip(labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True)
+    columns = zip(
+        labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True
+    )
     kept = [row for row in columns if None not in row[:3]]
     gold, own, other = ([view.of(row[place]) for row in kept] for place in range(3))
     found = cohen_difference(
@@ -187,13 +224,16 @@ def _at(row: Any, path: str) -> Any:
 def cells(row: Mapping[str, object]) -> list[tuple[str, float | None]]:
     """A judge's row of the table, as texts and numbers."""
     found = [(_at(row, path), form, times) for path, form, times in COLUMNS.values()]
-    return [(decimals(value and times * value, form), value) for value, form, times in found]
+    return [
+        (decimals(value and times * value, form), value) for value, form, times in found
+    ]
 
 
 def render_choice(choice: Mapping[str, Any]) -> str:
     """Formats what `choose` gives as text."""
     rows = [
-        (name, "", "", *(text for text, _ in cells(row))) for name, row in choice["judges"].items()
+        (name, "", "", *(text for text, _ in cells(row)))
+        for name, row in choice["judges"].items()
     ]
     table = align((f"on {choice['set']}, {choice['classes']}", "", "", *COLUMNS), rows)
     return "\n\n".join(("\n".join(table), NOTES, "\n".join(choice["conclusions"])))

@@ -1,7 +1,7 @@
 """Judges behind inspect_ai's model providers: `inspect/<provider>/<model>`.
 
-inspect retries by itself and does not say how often, so the budget counts calls and not their
-retries.
+inspect retries by itself and does not say how often, so the budget counts calls and not
+their retries.
 """
 
 from __future__ import annotations

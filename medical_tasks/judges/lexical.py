@@ -61,7 +61,9 @@ class LexicalJudge(Backend):
             "stem": str(STEM),
         }
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         read = lru_cache(maxsize=_PREMISES_KEPT)(
             _Premise
@@ -72,16 +74,21 @@ class LexicalJudge(Backend):
                 on_reply(NoReply(key=call.key, reason="no pair"))
                 continue
             on_reply(
-                Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0)
+                Reply(
+                    key=call.key,
+                    label=_decide(read(pair.premise), pair.hypothesis),
+                    attempts=0,
+                )
             )
 
 
 def decide(premise: str, hypothesis: str) -> Label:
     """Says whether a text entails another, as far as words tell, in this order.
 
-    Entailment: the hypothesis is a line or whole sentences of the premise. Contradiction: it
-    clashes with the likest sentence. Entailment: its numbers and `ENTAILS_FROM` of its content are
-    in the premise, on average of the best window and the whole.
+    Entailment: the hypothesis is a line or whole sentences of the premise.
+    Contradiction: it clashes with the likest sentence. Entailment: its numbers and
+    `ENTAILS_FROM` of its content are in the premise, on average of the best window and
+    the whole.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -96,7 +103,9 @@ def _decide(premise: _Premise, text: str) -> Label:
     wanted = hypothesis.content
     if not wanted or not premise.sentences:
         return "neutral"
-    closest = max(premise.sentences, key=lambda sentence: _overlap(wanted, sentence.content))
+    closest = max(
+        premise.sentences, key=lambda sentence: _overlap(wanted, sentence.content)
+    )
     if _overlap(wanted, closest.content) >= SAME_FROM and hypothesis.clashes(closest):
         return "contradiction"
     if any(word[0].isdigit() for word in wanted - premise.content):
@@ -118,7 +127,8 @@ class _Premise:
     def windows(self) -> list[frozenset[str]]:
         contents = [sentence.content for sentence in self.sentences]
         return [
-            frozenset().union(*contents[start : start + WINDOW]) for start in range(len(contents))
+            frozenset().union(*contents[start : start + WINDOW])
+            for start in range(len(contents))
         ]
 
     @cached_property
@@ -143,9 +153,14 @@ class _Premise:
                 bare = word.rstrip(_CLOSERS)
                 ended = bare.endswith(tuple(_ENDS))
                 if ended or number == len(parts) - 1:
-                    ends |= {place + len(word), place + len(word.rstrip(_CLOSERS + _ENDS + ":;,"))}
+                    ends |= {
+                        place + len(word),
+                        place + len(word.rstrip(_CLOSERS + _ENDS + ":;,")),
+                    }
                 # What follows a bullet or a list number begins a line as well.
-                fresh = ended or (fresh and (word in _BULLETS or word.rstrip(".):").isdigit()))
+                fresh = ended or (
+                    fresh and (word in _BULLETS or word.rstrip(".):").isdigit())
+                )
                 place += len(word) + 1
         return " ".join(words), frozenset(starts), frozenset(ends)
 
@@ -181,7 +196,9 @@ STEM = 6
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|%")
 
-_WORDS = json.loads(Path(__file__).with_name("lexical_words.json").read_text(encoding="utf-8"))
+_WORDS = json.loads(
+    Path(__file__).with_name("lexical_words.json").read_text(encoding="utf-8")
+)
 _STOP = frozenset(_WORDS["stop"].split())
 _NEGATIONS = frozenset(_WORDS["negations"].split())
 _NUMBERS: Mapping[str, str] = _WORDS["numbers"]
@@ -218,10 +235,13 @@ class Sentence:
     def content(self) -> frozenset[str]:
         """What it is about.
 
-        Stems without function words and negations, opposites under one name, and numbers.
+        Stems without function words and negations, opposites under one name, and
+        numbers.
         """
         return frozenset(
-            _stem(word) for word in self.words if word not in _STOP and not _negates(word)
+            _stem(word)
+            for word in self.words
+            if word not in _STOP and not _negates(word)
         )
 
     @cached_property

@@ -1,7 +1,7 @@
 """`nli/<folder or repository>`: a local model of natural language inference as judge; docs/judges_local.md describes its forms.
 
-TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4; Honovich et
-al. 2022).
+TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4;
+Honovich et al. 2022).
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
+from medical_tasks.judges.base import (
+    Backend,
+    Call,
+    Label,
+    NoReply,
+    OnReply,
+    Pair,
+    Reply,
+)
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models import encoder
 from medical_tasks.models.budget import RunBudget
@@ -28,7 +36,15 @@ from medical_tasks.models.checkpoint import (
     fingerprint,
     quiet_libraries,
 )
-from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
+from medical_tasks.models.opener import (
+    COUNT,
+    DTYPES,
+    FLAG,
+    WORD,
+    Reader,
+    read_options,
+    words,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,7 +75,9 @@ class Form(ABC):
         self._marks = frozenset(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
 
     @abstractmethod
-    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+    def encode(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> list[Columns]:
         """Tokenises pairs, whatever their length."""
 
     @abstractmethod
@@ -73,11 +91,13 @@ class Form(ABC):
             for columns in self.tokenize(list(texts), add_special_tokens=False)
         ]
 
-    def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
+    def tokenize(
+        self, *texts: list[str], add_special_tokens: bool = True
+    ) -> list[Columns]:
         """Calls the tokenizer.
 
-        Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left
-        out.
+        Special tokens inside a judged text are read as text or, by tokenizers of T5's
+        kind, left out.
         """
         if not texts[0]:
             return []
@@ -98,20 +118,22 @@ class Form(ABC):
                 own or token not in self._marks
                 for token, own in zip(made["input_ids"][row], mask, strict=True)
             ]
-            rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
+            rows.append(
+                {name: list(itertools.compress(made[name][row], kept)) for name in made}
+            )
         return rows
 
     def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Tensor]:
         """Rows as the model reads them."""
-        return encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
+        return encoder.pad(
+            rows, padding=self.tokenizer.pad_token_id, device=self.model.device
+        )
 
 
 SMALLEST_ROOM = 32
 """Tokens that must be left for a window of the premise beside the hypothesis."""
 
-_ROOM_STEP = (
-    8  # rooms are rounded down to this, so that hypotheses of like length share a premise's windows
-)
+_ROOM_STEP = 8  # rooms are rounded down to this, so that hypotheses of like length share a premise's windows
 
 _Cut = Callable[[str, int], list[str]]
 
@@ -121,17 +143,23 @@ def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
 
     None where the hypothesis leaves no room for a window.
     """
-    whole = form.encode([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+    whole = form.encode(
+        [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    )
     longest = form.max_length
     if longest is None:
         return [[columns] for columns in whole]
 
     @lru_cache(maxsize=64)
     def cut(premise: str, room: int) -> list[str]:
-        return [premise[start:end] for start, end in plan_windows(premise, room, form.count)]
+        return [
+            premise[start:end] for start, end in plan_windows(premise, room, form.count)
+        ]
 
     return [
-        [columns] if len(columns["input_ids"]) <= longest else _windows(form, pair, longest, cut)
+        [columns]
+        if len(columns["input_ids"]) <= longest
+        else _windows(form, pair, longest, cut)
         for pair, columns in zip(pairs, whole, strict=True)
     ]
 
@@ -153,7 +181,9 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
 class ClassifierForm(Form):
     """A classifier."""
 
-    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+    def encode(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> list[Columns]:
         """As the tokenizer joins two texts."""
         return self.tokenize(list(premises), list(hypotheses))
 
@@ -174,14 +204,22 @@ OFFICIAL_NEW_TOKENS = 3
 _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
-def answer_tokens(tokenizer: PreTrainedTokenizerBase, *, model: str) -> tuple[list[int], int, int]:
+def answer_tokens(
+    tokenizer: PreTrainedTokenizerBase, *, model: str
+) -> tuple[list[int], int, int]:
     """Finds the step at which `1` and `0` part.
 
     The tokens both begin with, and the next token of each.
     """
-    yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
+    yes, no = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0")
+    )
     shared = len(
-        list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False)))
+        list(
+            itertools.takewhile(
+                lambda pair: pair[0] == pair[1], zip(yes, no, strict=False)
+            )
+        )
     )
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
@@ -210,7 +248,9 @@ class TrueForm(Form):
         self._begin = [int(start), *shared]
         self._answers = [yes, no]
 
-    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+    def encode(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> list[Columns]:
         """Tokenises pairs in the form that TRUE was trained on."""
         return self.tokenize(_in_form(premises, hypotheses))
 
@@ -240,15 +280,22 @@ class OfficialTrueForm(TrueForm):
     ) -> None:
         super().__init__(model, tokenizer, name=name, max_length=None)
 
-    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+    def encode(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> list[Columns]:
         """Tokenises pairs, their premises cut.
 
         Marks that end a text are honoured, wherever they come from.
         """
         texts = _in_form(
-            [" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses
+            [" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises],
+            hypotheses,
         )
-        made = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
+        made = (
+            self.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
+            if texts
+            else []
+        )
         return [{"input_ids": ids} for ids in made]
 
     def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
@@ -263,7 +310,9 @@ class OfficialTrueForm(TrueForm):
             pad_token_id=self.model.config.pad_token_id,
         )
         with torch.inference_mode():
-            written = self.model.generate(**self.tensors(rows), generation_config=greedy)
+            written = self.model.generate(
+                **self.tensors(rows), generation_config=greedy
+            )
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         return [[1.0, 0.0] if text == "1" else [0.0, 1.0] for text in texts]
 
@@ -319,19 +368,29 @@ class NliJudge(encoder.Opened[Form], Backend):
     reads = "pair"
 
     def __init__(
-        self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None
+        self,
+        name: str,
+        identity: Mapping[str, str],
+        form: Form,
+        *,
+        batch_size: int | None = None,
     ) -> None:
         super().__init__(form, name)
         self.name = name
         self.identity = identity
         # Without a padding token, rows of different length cannot stand side by side.
-        alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
+        alone = (
+            form.tokenizer.pad_token_id is None
+            or form.model.config.pad_token_id is None
+        )
         most = 1 if alone else batch_size
         self._batches = encoder.Batches(
             name, form.model.device, rows=most, full=MESSAGES["nli_memory"]
         )
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         for start in range(0, len(calls), _CALLS_AT_ONCE):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
@@ -339,8 +398,9 @@ class NliJudge(encoder.Opened[Form], Backend):
     def _answer(self, calls: Sequence[Call], on_reply: OnReply) -> None:
         """Labels some calls' pairs, each as soon as the last window of its premise was read.
 
-        A premise that is longer than the model takes is read in windows, whose chances `combine`
-        makes into one label. Windows of all calls are read together, those of like length side by side.
+        A premise that is longer than the model takes is read in windows, whose chances
+        `combine` makes into one label. Windows of all calls are read together, those of
+        like length side by side.
         """
         form = self._loaded
         pairs = {number: call.question.pair for number, call in enumerate(calls)}
@@ -353,11 +413,14 @@ class NliJudge(encoder.Opened[Form], Backend):
             else:  # the hypothesis leaves too little room for the premise, or there is none
                 on_reply(
                     NoReply(
-                        key=call.key, reason="prompt too long" if number in asked else "no pair"
+                        key=call.key,
+                        reason="prompt too long" if number in asked else "no pair",
                     )
                 )
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
-        for place, chances in self._batches.pieces([row for _, row in rows], form.score):
+        for place, chances in self._batches.pieces(
+            [row for _, row in rows], form.score
+        ):
             number = rows[place][0]
             said[number].append(chances)
             windows = made[number] or []
@@ -365,7 +428,12 @@ class NliJudge(encoder.Opened[Form], Backend):
                 label = combine(said.pop(number), form.labels)
                 tokens = sum(len(row["input_ids"]) for row in windows)
                 on_reply(
-                    Reply(key=calls[number].key, label=label, prompt_tokens=tokens, attempts=0)
+                    Reply(
+                        key=calls[number].key,
+                        label=label,
+                        prompt_tokens=tokens,
+                        attempts=0,
+                    )
                 )
 
 
@@ -399,10 +467,14 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
     said = ", ".join(names) or "no architectures"
-    raise UsageError(MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said))
+    raise UsageError(
+        MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said)
+    )
 
 
-def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
+def read_nli_options(
+    options: Mapping[str, str], family: Family, *, model: str
+) -> dict[str, Any]:
     """Reads the arguments and refuses those that the family has no use for."""
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
@@ -423,7 +495,10 @@ def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) 
     return values
 
 
-_LABEL_SETS = ({"entailment", "neutral", "contradiction"}, {"entailment", "not_entailment"})
+_LABEL_SETS = (
+    {"entailment", "neutral", "contradiction"},
+    {"entailment", "not_entailment"},
+)
 
 _SPELLINGS: Mapping[Label, str] = {
     "entailment": "entailment entail entails entailed e supports support supported",
@@ -459,11 +534,18 @@ def read_labels(
     """
     named = config.get("id2label")
     if isinstance(named, Mapping) and named:
-        order = sorted(named, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
+        order = sorted(
+            named, key=lambda key: int(key) if str(key).isdecimal() else math.inf
+        )
         names = [str(named[key]) for key in order]
     else:
-        count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
-        names = [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
+        count = config.get(
+            "num_labels", 2
+        )  # what transformers takes when a config says nothing
+        names = [
+            f"LABEL_{number}"
+            for number in range(count if isinstance(count, int) else 2)
+        ]
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
@@ -518,10 +600,14 @@ def load_form(
     if (
         dtype == "auto"
     ):  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
-        half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(
+            including_emulation=False
+        )
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
-        tokenizer = encoder.open_tokenizer(name, checkpoint.folder, MESSAGES["nli_tokenizer"])
+        tokenizer = encoder.open_tokenizer(
+            name, checkpoint.folder, MESSAGES["nli_tokenizer"]
+        )
         model = encoder.load_network(
             transformers.AutoModelForSeq2SeqLM
             if family == "true"
@@ -535,7 +621,11 @@ def load_form(
     wanted = values.get("max_length")
     if family == "classifier":
         longest = encoder.longest_text(checkpoint, wanted)
-        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest), dtype
+        return ClassifierForm(
+            model, tokenizer, labels=labels, max_length=longest
+        ), dtype
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
-    return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype
+    return TrueForm(
+        model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS
+    ), dtype

@@ -1,7 +1,7 @@
 """Strict readers of a judge's reply: nothing is guessed, none ever raises, and none takes more than linear time.
 
-A reply may quote judged text that holds a planted verdict: one counts only alone where the form
-puts it; two that differ are none.
+A reply may quote judged text that holds a planted verdict: one counts only alone where
+the form puts it; two that differ are none.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class Checker:
     """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None.
 
     Attributes:
-        meant: makes the value of what a reply has, where that is spelt otherwise ("Yes." for
-            "yes"). aside: whether a verdict stands without it, as without its explanation.
+        meant: makes the value of what a reply has, where that is spelt otherwise
+            ("Yes." for "yes"). aside: whether a verdict stands without it, as without
+            its explanation.
     """
 
     holds: Callable[[object], bool]
@@ -54,10 +55,14 @@ def schema_of(keys: Mapping[str, Checker]) -> dict[str, object]:
     }
 
 
-def schema_of_verdicts(keys: Mapping[str, Checker], ids: Sequence[str]) -> dict[str, object]:
+def schema_of_verdicts(
+    keys: Mapping[str, Checker], ids: Sequence[str]
+) -> dict[str, object]:
     """Writes the form that `read_verdicts` reads."""
     entries = Checker(
-        lambda _: True, "", {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})}
+        lambda _: True,
+        "",
+        {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})},
     )
     return schema_of({"verdicts": entries})
 
@@ -88,7 +93,8 @@ _ASIDES: Final = frozenset(
 )
 """Keys that may stand in an object beside those that are asked for."""
 _INTRODUCES = re.compile(
-    r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE
+    r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
@@ -165,7 +171,9 @@ _INTRODUCED: Final = re.compile(r"([:,→]) ?\n+ ?")
 _BREAK: Final = re.compile(
     r"(?<=[.!?])[\"')\]]* ?(?:\n+ ?| (?=[A-Z\"'(\[]|(?:true|false)\W{0,9}\Z))| ?\n+ ?"
 )
-_ABBREVIATED: Final = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
+_ABBREVIATED: Final = re.compile(
+    r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE
+)
 _MARKERS: Final = re.compile(
     r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE
 )
@@ -204,7 +212,9 @@ _REASON: Final = re.compile(
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"\b(?:true|false|untrue)\b[\"')\]]?", re.IGNORECASE)
-_OPENS: Final = re.compile(rf"\?|^(?:had|were|should)\b|\b(?:{_CONDITION})\b", re.IGNORECASE)
+_OPENS: Final = re.compile(
+    rf"\?|^(?:had|were|should)\b|\b(?:{_CONDITION})\b", re.IGNORECASE
+)
 # Behind yes or no: what leaves it open, and what denies a yes.
 _LEFT_OPEN: Final = re.compile(
     r"\?|\b(?:yes|no(?! [a-z])|if|unless|whether|otherwise|or|maybe|perhaps|probably|possibly|might"
@@ -218,12 +228,15 @@ _DENIED: Final = re.compile(
     re.IGNORECASE,
 )
 _EXPLAINED: Final = re.compile(
-    r"([a-z]+)(?:,? (?:because|since|as|given that)\b|[,;:]| [-–—]| \()(.+)", re.IGNORECASE
+    r"([a-z]+)(?:,? (?:because|since|as|given that)\b|[,;:]| [-–—]| \()(.+)",
+    re.IGNORECASE,
 )
 _UNCERTAIN: Final = re.compile(
     rf"^(?:{_ALTERNATIVE})\b|\b(?:{_HEDGE}|{_SPEECH}|{_TAKES_BACK})\b", re.IGNORECASE
 )
-_SPOKEN_OF: Final = re.compile(rf"\b(?:{_SPEECH}|asked|reads?|writ\w+|form|example)\b", re.I)
+_SPOKEN_OF: Final = re.compile(
+    rf"\b(?:{_SPEECH}|asked|reads?|writ\w+|form|example)\b", re.I
+)
 _OR: Final = re.compile(rf"\b(?:{_ALTERNATIVE})\b", re.IGNORECASE)
 _BECAUSE: Final = r"(?:since|because|as|based on|given|considering|due to)\b[^:\"]*,"
 _LABEL: Final = (
@@ -248,10 +261,14 @@ def _claim_pattern(said: str, asked: str, made: str, labels: str) -> re.Pattern[
         made=_NOUN.format(nouns=made),
         labels=labels,
     )
-    return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!,;:\s]*$", re.IGNORECASE)
+    return re.compile(
+        rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!,;:\s]*$", re.IGNORECASE
+    )
 
 
-_OF_ANSWERS: Final = _claim_pattern(_SAID, r"answer(?P<bare>)", "answer", "contradict(?:s|ed|ion)")
+_OF_ANSWERS: Final = _claim_pattern(
+    _SAID, r"answer(?P<bare>)", "answer", "contradict(?:s|ed|ion)"
+)
 _OF_EITHER: Final = _claim_pattern(
     _SAID, _ASKED, "hypothesis|statement|claim", "(?:is )?entail(?:s|ed|ment)"
 )
@@ -265,10 +282,13 @@ def quoted(text: str) -> str:
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
-_WORDY = (
-    600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
-)
-_TRUTHS: Final[Mapping[object, bool]] = {"true": True, "yes": True, "false": False, "no": False}
+_WORDY = 600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
+_TRUTHS: Final[Mapping[object, bool]] = {
+    "true": True,
+    "yes": True,
+    "false": False,
+    "no": False,
+}
 
 
 def _bare_word(value: object) -> object:
@@ -279,7 +299,9 @@ boolean = Checker(
     lambda value: isinstance(value, bool),
     "must be true or false",
     {"type": "boolean"},
-    meant=lambda value: _TRUTHS.get(_bare_word(value), value) if isinstance(value, str) else value,
+    meant=lambda value: (
+        _TRUTHS.get(_bare_word(value), value) if isinstance(value, str) else value
+    ),
 )
 free_text = Checker(
     lambda value: isinstance(value, str) and bool(value.strip()),
@@ -294,13 +316,17 @@ def one_of(*allowed: str) -> Checker:
     """Makes a check for one of some words, spelt as they are."""
     words: dict[object, str] = {word.casefold(): word for word in allowed}
     if set(words) == {"yes", "no"}:
-        words |= {truth: words[word] for word, truth in _TRUTHS.items() if word in words}
+        words |= {
+            truth: words[word] for word, truth in _TRUTHS.items() if word in words
+        }
     return Checker(
         lambda value: isinstance(value, str) and value in allowed,
         f"must be one of {', '.join(allowed)}",
         {"type": "string", "enum": list(allowed)},
         meant=lambda value: (
-            words.get(_bare_word(value), value) if isinstance(value, str | bool) else value
+            words.get(_bare_word(value), value)
+            if isinstance(value, str | bool)
+            else value
         ),
     )
 
@@ -318,11 +344,11 @@ def whole_number(low: int, high: int) -> Checker:
 def read_json(text: str) -> object | Unreadable:
     """Reads a reply that is one JSON object or array, bare or in one fenced block, after any `</think>`.
 
-    A line that introduces it ("Here is the JSON:") and words of politeness behind it are nothing of
-    it.
+    A line that introduces it ("Here is the JSON:") and words of politeness behind it
+    are nothing of it.
     """
-    # An object can hold the end mark of reasoning inside a string: what begins as JSON has no
-    # reasoning before it.
+    # An object can hold the end mark of reasoning inside a string: what begins as JSON
+    # has no reasoning before it.
     text = without_marks(text)
     said = text if text.startswith(("{", "[", "```")) else _spoken(text)
     if said is None:
@@ -336,14 +362,17 @@ def read_json(text: str) -> object | Unreadable:
         if isinstance(value, dict | list):
             return value
     return Unreadable(
-        "no JSON" if "{" not in said and "[" not in said else "not one JSON value and nothing else"
+        "no JSON"
+        if "{" not in said and "[" not in said
+        else "not one JSON value and nothing else"
     )
 
 
 def _json_value(written: str) -> object:
     """The value of a text, with line breaks inside its strings or without; None of what is no JSON.
 
-    A dictionary as Python writes it, with single quotes, is read too: as a literal, never run.
+    A dictionary as Python writes it, with single quotes, is read too: as a literal,
+    never run.
     """
     try:
         return _JSON.decode(written)
@@ -360,8 +389,8 @@ def _json_value(written: str) -> object:
 def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
     """Reads a reply that is one JSON object with the given keys; else says what is wrong first.
 
-    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and others may
-    stand there.
+    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and
+    others may stand there.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -429,7 +458,9 @@ def read_verdicts(
     keys = {"id": free_text, **keys}
     found: dict[str, dict[str, Any]] = {}
     for entry in value["verdicts"]:
-        entry = _checked(entry if isinstance(entry, dict) else {}, keys, "each verdict needs")
+        entry = _checked(
+            entry if isinstance(entry, dict) else {}, keys, "each verdict needs"
+        )
         if isinstance(entry, Unreadable):
             return entry
         if entry["id"] not in ids:
@@ -440,7 +471,9 @@ def read_verdicts(
     return found
 
 
-def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> str | Unreadable:
+def read_choice(
+    text: str, allowed: Sequence[str], *, label: str = "Answer"
+) -> str | Unreadable:
     """Reads a word of a list.
 
     Alone, or as `Answer: word` on the last line and nowhere else with another word.
@@ -449,9 +482,17 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
 
     def read(written: str) -> str | Unreadable:
         word = words.get(written.strip(_BRACKETS + _MARKS).casefold())
-        if word is None and (found := _EXPLAINED.match(written)) and goes_with(found[1], found[2]):
+        if (
+            word is None
+            and (found := _EXPLAINED.match(written))
+            and goes_with(found[1], found[2])
+        ):
             word = words.get(found[1].casefold())
-        return Unreadable(f"{label} is not one of {', '.join(allowed)}") if word is None else word
+        return (
+            Unreadable(f"{label} is not one of {', '.join(allowed)}")
+            if word is None
+            else word
+        )
 
     return _read_line(text, label, read)
 
@@ -466,7 +507,9 @@ def goes_with(word: str, reason: str) -> bool:
     return not (_TRUTHS[word.casefold()] and _DENIED.search(reason))
 
 
-def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
+def read_score(
+    text: str, low: int, high: int, *, label: str = "Score"
+) -> int | Unreadable:
     """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0`.
 
     `4/5` is 4 where 5 is the highest; of any other scale it is unreadable.
@@ -479,7 +522,11 @@ def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int |
         if "." in written:
             return Unreadable(f"{label} is not a whole number")
         value = int(written)
-        return value if low <= value <= high else Unreadable(f"{label} is not from {low} to {high}")
+        return (
+            value
+            if low <= value <= high
+            else Unreadable(f"{label} is not from {low} to {high}")
+        )
 
     return _read_line(text, label, read)
 
@@ -487,11 +534,12 @@ def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int |
 def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unreadable:
     """Reads free text by its closing claim, the last sentence (K-QA's judge; for replies asked for in no stricter form).
 
-    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"),
-    maybe with a reason before or after it. "not true" and "untrue" are false. Everything else is
-    unreadable: another negation ("not false"), a hedge, a question, a condition, an alternative, a
-    quotation, a verdict word in another sentence, two claims that differ. A reply may begin with
-    its claim if all that follows is explanation. An object's one field for the answer is a claim.
+    A claim is a verdict word, alone or said of the answer ("the answer is True",
+    "verdict: false"), maybe with a reason before or after it. "not true" and "untrue"
+    are false. Everything else is unreadable: another negation ("not false"), a hedge, a
+    question, a condition, an alternative, a quotation, a verdict word in another
+    sentence, two claims that differ. A reply may begin with its claim if all that
+    follows is explanation. An object's one field for the answer is a claim.
 
     Args:
         text: the judge's reply.
@@ -504,12 +552,16 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
         return Unreadable("the reply is empty")
     pattern = _OF_EITHER if of_statement else _OF_ANSWERS
     alone = len(sentences) == 1
-    claims = {each: _claim(each, pattern, alone=alone) for each in dict.fromkeys(sentences)}
+    claims = {
+        each: _claim(each, pattern, alone=alone) for each in dict.fromkeys(sentences)
+    }
     value = claims[sentences[-1]]
     if value is None and not any(map(_takes_back, sentences[1:])):
         value = claims[sentences[0]]
     if value is None:
-        return Unreadable("the last sentence does not say true or false and nothing else")
+        return Unreadable(
+            "the last sentence does not say true or false and nothing else"
+        )
     if any(claim is (not value) for claim in claims.values()):
         return Unreadable("the verdict stands twice and differs")
     return value
@@ -538,7 +590,11 @@ def _answer_field(text: str) -> str | None:
     value = read_json(text)
     if not isinstance(value, dict):
         return None
-    named = [value[key] for key in value if re.fullmatch(f"(?:final_)?(?:{_SAID})", key.casefold())]
+    named = [
+        value[key]
+        for key in value
+        if re.fullmatch(f"(?:final_)?(?:{_SAID})", key.casefold())
+    ]
     if len(named) != 1 or not isinstance(named[0], str | bool):
         return None
     return str(named[0])
@@ -552,7 +608,8 @@ def _takes_back(sentence: str) -> bool:
 def _sentences(text: str) -> list[str]:
     """The sentences of a reply.
 
-    What a colon at a line's end introduces, and what an open quotation holds, is part of one.
+    What a colon at a line's end introduces, and what an open quotation holds, is part
+    of one.
     """
     written = _INTRODUCED.sub(r"\1 ", text.strip())
     found: list[str] = []
@@ -563,7 +620,9 @@ def _sentences(text: str) -> list[str]:
         inside = quotes % 2 or (
             gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start())
         )
-        if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
+        if inside or _ABBREVIATED.search(
+            written, max(start, gap.start() - 8), gap.start()
+        ):
             continue
         found.append(" ".join(written[start : gap.end()].split()))
         start = gap.end()
@@ -573,7 +632,9 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> bool | None:
+def _claim(
+    sentence: str, pattern: re.Pattern[str], *, alone: bool = False
+) -> bool | None:
     """What a sentence says by itself, None for nothing; `alone`.
 
     It is the whole reply, so that quotation marks quote nobody.
@@ -590,10 +651,12 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
         word = "false"
     value = word == "true"
     lead = written[: found.start()]
-    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
+    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(
+        ", "
+    ):
         lead += "so "
-    # A quotation may be anybody's; what "it" is said of behind another clause is not known to be
-    # what was asked.
+    # A quotation may be anybody's; what "it" is said of behind another clause is not
+    # known to be what was asked.
     quotes = found[0][:1] in "\"'" and not alone
     before = (_WORDS if found["bare"] else _LEAD).fullmatch(lead)
     if quotes or before is None or _OPENS.search(lead):
@@ -617,7 +680,11 @@ def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | Non
             continue
         reason = sentence[end:]
         named = why[0].strip(", ").casefold() in ("because", "since", "given that")
-        unsure = _WORD.search(reason) if named else _UNCERTAIN.search(reason) or _OR.search(reason)
+        unsure = (
+            _WORD.search(reason)
+            if named
+            else _UNCERTAIN.search(reason) or _OR.search(reason)
+        )
         if unsure or _OPENS.search(reason):
             return None
         return pattern.search(sentence[:end])
@@ -629,7 +696,8 @@ def _spoken(text: str) -> str | None:
     if _opens_thinking(text):
         _, tag, after = text.partition("</think>")
         return after if tag else None
-    # Many models' templates open the reasoning themselves, so that a reply only ends it.
+    # Many models' templates open the reasoning themselves, so that a reply only ends
+    # it.
     return text.rpartition("</think>")[2]
 
 
@@ -665,9 +733,9 @@ def _read_line(
     value = read(written)
     if isinstance(value, Unreadable):
         return value
-    # Which of two is the verdict and which a quotation cannot be known. Drafts do not count in
-    # reasoning that is
-    # marked from its beginning; a bare end mark may be quoted as well.
+    # Which of two is the verdict and which a quotation cannot be known. Drafts do not
+    # count in reasoning that is marked from its beginning; a bare end mark may be
+    # quoted as well.
     for line in lines if _opens_thinking(text) else _lines(text):
         other = _labelled(line, label)
         if other is None or len(other) > MAX_CHOICE:
@@ -705,7 +773,8 @@ def reply_lines(text: str) -> list[str]:
     None when reasoning never ends.
     """
     lines = [
-        line.strip(_MARKS).replace("*", "").replace("`", "") for line in _lines(_spoken(text) or "")
+        line.strip(_MARKS).replace("*", "").replace("`", "")
+        for line in _lines(_spoken(text) or "")
     ]
     # Quotation marks around a whole reply of one line quote nothing.
     return [_bare(line) for line in lines] if len(lines) == 1 else lines
@@ -718,7 +787,11 @@ def _lines(text: str) -> list[str]:
     """
     text = _HEADED.sub(r"\1: ", _TAGGED.sub(r"\n\1: \2\n", normal_form(text)))
     text = _ANGLED.sub(r"\1", text)
-    return [line for line in text.split("\n") if _SAYS.search(line) and not line.startswith("```")]
+    return [
+        line
+        for line in text.split("\n")
+        if _SAYS.search(line) and not line.startswith("```")
+    ]
 
 
 def _labelled(line: str, label: str) -> str | None:
@@ -750,5 +823,8 @@ def _finite(written: str) -> float:
 
 
 _JSON: Final = json.JSONDecoder(
-    object_pairs_hook=once, parse_constant=_no_constant, parse_float=_finite, strict=False
+    object_pairs_hook=once,
+    parse_constant=_no_constant,
+    parse_float=_finite,
+    strict=False,
 )

@@ -1,7 +1,7 @@
 """A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
 
-A line with `sha256` belongs to the question with that hash alone, so that no verdict is taken for
-another answer's.
+A line with `sha256` belongs to the question with that hash alone, so that no verdict is
+taken for another answer's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ class RecordedJudge:
     trouble: None = None  # of being reached, which a file always is
 
     def __init__(
-        self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, object]] | None = None
+        self,
+        path: Path,
+        *,
+        name: str = "",
+        rows: Iterable[Mapping[str, object]] | None = None,
     ) -> None:
         """Reads a file, or takes its rows."""
         try:
@@ -45,7 +49,10 @@ class RecordedJudge:
                 MESSAGES["recorded_file"].format(path=path, reason=reason)
             ) from error
         self.name = name or f"recorded/{path.name}"
-        self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
+        self.identity = {
+            "backend": "recorded",
+            "sha256": hashlib.sha256(raw).hexdigest(),
+        }
         self.comparable = True
         self.reads: Literal["prompt", "pair"] = "prompt"
         self.stats = SessionStats()
@@ -54,7 +61,9 @@ class RecordedJudge:
         self._path = path
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
         for place, row in (
-            json_lines(path, raw, form='{"id": ..., "value": ...}') if raw.strip() else ()
+            json_lines(path, raw, form='{"id": ..., "value": ...}')
+            if raw.strip()
+            else ()
         ):
             self._add(f"{path}, {place}", row)
         for row in rows or ():
@@ -92,7 +101,9 @@ class RecordedJudge:
         if unscored is None:
             record = {"value": _frozen(row["value"])}
         else:  # a reason that is not in our form may be any text
-            record = {"unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT}
+            record = {
+                "unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT
+            }
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
         if (before.get("unscored"), before.get("value")) != (
@@ -120,10 +131,22 @@ class RecordedJudge:
         record = next((records[each] for each in hashes if each in records), None)
         self.stats.asked += 1
         if record is None or "unscored" in record:
-            reason = record["unscored"] if record else OTHER_QUESTION if records else NOT_RECORDED
+            reason = (
+                record["unscored"]
+                if record
+                else OTHER_QUESTION
+                if records
+                else NOT_RECORDED
+            )
             self.stats.unscored[reason] += 1
             self.rows.append(
-                {"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256}
+                {
+                    "id": question.id,
+                    "unscored": reason,
+                    "votes": [],
+                    "text": "",
+                    "sha256": sha256,
+                }
             )
             return Unscored(id=question.id, reason=reason, sha256=sha256)
         value, text = record["value"], record["text"]
@@ -138,9 +161,17 @@ class RecordedJudge:
             )
         self.stats.decided += 1
         self.rows.append(
-            {"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256}
+            {
+                "id": question.id,
+                "value": value,
+                "votes": [value],
+                "text": text,
+                "sha256": sha256,
+            }
         )
-        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
+        return Verdict(
+            id=question.id, value=value, votes=(value,), text=text, sha256=sha256
+        )
 
 
 def _frozen(value: object) -> object:

@@ -55,7 +55,9 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
     while waiting:
         asked = dict(waiting)
         waiting.clear()
-        outcomes = iter((yield [question for wanted in asked.values() for question in wanted]))
+        outcomes = iter(
+            (yield [question for wanted in asked.values() for question in wanted])
+        )
         for place, wanted in asked.items():
             go_on(place, list(itertools.islice(outcomes, len(wanted))))
     return [found[place] for place in range(len(lines))]
@@ -64,7 +66,10 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
 def answered(questions: Sequence[Question]) -> Line[dict[str, Outcome]]:
     """Asks in one round; the outcomes by question's id."""
     outcomes = yield list(questions)
-    return {question.id: outcome for question, outcome in zip(questions, outcomes, strict=True)}
+    return {
+        question.id: outcome
+        for question, outcome in zip(questions, outcomes, strict=True)
+    }
 
 
 def in_batches(
@@ -78,10 +83,11 @@ def in_batches(
 ) -> Line[dict[str, _Value | Unscored]]:
     """Asks about things that differ: all in one call where the judge takes batches, else one call each.
 
-    What a batched reply leaves out is asked about again, together, and what is left out once more
-    one by one. So is a whole batch whose form is the trouble: no readable reply, a prompt too long.
-    A batch that failed for another reason (the server, the budget) leaves its things without a
-    verdict: asking for each of them would only fail as many times.
+    What a batched reply leaves out is asked about again, together, and what is left out
+    once more one by one. So is a whole batch whose form is the trouble: no readable
+    reply, a prompt too long. A batch that failed for another reason (the server, the
+    budget) leaves its things without a verdict: asking for each of them would only fail
+    as many times.
     """
     found: dict[str, _Value | Unscored] = {}
     batched = judging.mode == "batched" and judging.judge.reads == "prompt"

@@ -1,7 +1,7 @@
 """A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
 
-Every reply is stored the moment it arrives, under a hash of what decides it, and is never asked for
-again; no prompt is stored.
+Every reply is stored the moment it arrives, under a hash of what decides it, and is
+never asked for again; no prompt is stored.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
-# What the same judge with the same settings does the same way again; an unreadable reply is kept,
-# and not asked for anew.
+# What the same judge with the same settings does the same way again; an unreadable
+# reply is kept, and not asked for anew.
 _LASTING = (
     UNREADABLE,
     CUT,
@@ -80,11 +80,15 @@ def open_session(
                 f"the {role} {name} compares two texts and reads no instructions. Choose one that "
                 "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
-        policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
+        policy.require_endpoint(
+            backend.endpoint, role
+        )  # before anything is left on disk
         if options.batch:
             ask_in_batches(backend, store.with_name(JOURNAL))
         with Store(store) as opened:
-            yield JudgeSession(backend, options, opened, label=label, quiet=quiet, prices=prices)
+            yield JudgeSession(
+                backend, options, opened, label=label, quiet=quiet, prices=prices
+            )
     finally:
         backend.close()
 
@@ -103,7 +107,12 @@ def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         with open_session(
-            name, {}, JudgeOptions(), store=folder / "judge.sqlite", log_dir=folder, quiet=True
+            name,
+            {},
+            JudgeOptions(),
+            store=folder / "judge.sqlite",
+            log_dir=folder,
+            quiet=True,
         ) as session:
             yield session
 
@@ -113,15 +122,19 @@ def next_step(reasons: Collection[str]) -> str:
     again = "Give the same command again to ask for the missing ones."
     lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
     if CUT in reasons:
-        lasting += " Replies that were cut have room with a larger --judge-reply-tokens."
+        lasting += (
+            " Replies that were cut have room with a larger --judge-reply-tokens."
+        )
     if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
         return "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
     lost = [reason.startswith(_LASTING) for reason in reasons]
-    return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))
+    return " ".join(
+        ([again] if not all(lost) else []) + ([lasting] if any(lost) else [])
+    )
 
 
-# What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on
-# with others.
+# What changes no verdict: how much is asked at once, for how long, what it costs. A run
+# may go on with others.
 NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "varies"}
 
 
@@ -136,7 +149,9 @@ def judge_kinds() -> dict[str, JudgeKind]:
     return known
 
 
-def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
+def open_judge(
+    name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path
+) -> Backend:
     """Opens a judge. Nothing is sent yet, but what can be checked is.
 
     With several votes the default temperature is 1.
@@ -170,7 +185,9 @@ class SessionStats:
     from_store: int = 0
     replies: int = 0
     calls: int = 0
-    saved: int = 0  # votes that decided questions did not need, against asking all of them
+    saved: int = (
+        0  # votes that decided questions did not need, against asking all of them
+    )
     reasked: int = 0
 
 
@@ -222,7 +239,10 @@ class JudgeSession:
         self._label = label
         self._quiet = quiet
         self._rules = Rules(
-            identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks
+            identity=self.identity,
+            reads=backend.reads,
+            votes=options.votes,
+            reasks=options.reasks,
         )
 
     @property
@@ -241,21 +261,28 @@ class JudgeSession:
         What they take is counted here too.
         """
         other = copy.copy(self)
-        other._rules = replace(self._rules, first=self._rules.first + self._options.votes)
+        other._rules = replace(
+            self._rules, first=self._rules.first + self._options.votes
+        )
         return other
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order.
 
-        The votes that all need at least, then re-asks, and further votes where it is open.
+        The votes that all need at least, then re-asks, and further votes where it is
+        open.
         """
         longest = self._options.reply_tokens
         if longest is not None:
-            questions = [replace(question, max_tokens=longest) for question in questions]
+            questions = [
+                replace(question, max_tokens=longest) for question in questions
+            ]
         cases = [Case(question, self._rules) for question in questions]
         if len({question.id for question in questions}) < len(questions):
             raise ValueError("two questions of one `ask` have the same id")
-        for name, (least, most) in foresee(cases).items() if self.reads == "prompt" else ():
+        for name, (least, most) in (
+            foresee(cases).items() if self.reads == "prompt" else ()
+        ):
             before = self.foreseen.get(name, (0, 0))
             self.foreseen[name] = [before[0] + least, before[1] + most]
         foreseen = False
@@ -279,7 +306,9 @@ class JudgeSession:
             if not found:
                 return waiting
             if self._options.replayed:  # they are this run's, made in its parts
-                self.stats.calls += sum(record.get("requests", 1) for record in found.values())
+                self.stats.calls += sum(
+                    record.get("requests", 1) for record in found.values()
+                )
             else:
                 self.stats.from_store += len(found)
             self._meter.add(found)
@@ -288,13 +317,22 @@ class JudgeSession:
                     case.hear(thread, record)
 
     def _foresee(self, cases: Sequence[Case]) -> None:
-        if self._options.forecast or (self._backend.endpoint is not None and not self._quiet):
-            line = forecast(cases, judge=self.name, label=self._label, prices=self._prices)
+        if self._options.forecast or (
+            self._backend.endpoint is not None and not self._quiet
+        ):
+            line = forecast(
+                cases, judge=self.name, label=self._label, prices=self._prices
+            )
             print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
         calls = {
-            key: Call(key=key, question=case.question, messages=thread.messages, vote=thread.vote)
+            key: Call(
+                key=key,
+                question=case.question,
+                messages=thread.messages,
+                vote=thread.vote,
+            )
             for key, ((case, thread), *_) in waiting.items()
         }
         outcomes: dict[str, Reply | NoReply] = {}
@@ -314,12 +352,12 @@ class JudgeSession:
             try:
                 self._backend.answer(list(calls.values()), self.budget, on_reply)
             finally:
-                # Some requests end without an outcome of their own: all are given up when a key is
-                # refused.
+                # Some requests end without an outcome of their own: all are given up
+                # when a key is refused.
                 told = sum(reply.attempts for reply in outcomes.values())
                 self.stats.calls += max(told, self.budget.calls - before)
-        # What was kept, and not what was heard: where another process was first, both go by its
-        # reply.
+        # What was kept, and not what was heard: where another process was first, both
+        # go by its reply.
         kept = self._store.get_many(
             VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)]
         )
@@ -335,8 +373,11 @@ class JudgeSession:
     def _book(self, reply: Reply | NoReply, seconds: float) -> None:
         if isinstance(reply, NoReply):
             return
-        # None where another reply came with the same request, or nothing was asked (`lexical`).
-        asked = reply.attempts > 0 or (self.reads == "pair" and reply.prompt_tokens is not None)
+        # None where another reply came with the same request, or nothing was asked
+        # (`lexical`).
+        asked = reply.attempts > 0 or (
+            self.reads == "pair" and reply.prompt_tokens is not None
+        )
         record = {name: getattr(reply, name) for name in _KEPT} | {
             **told_besides(reply),
             "requests": int(asked),
@@ -352,14 +393,20 @@ class JudgeSession:
         stats = self.stats
         stats.asked += 1
         stats.reasked += case.reasked
-        row: dict[str, Any] = {"id": outcome.id, "text": case.text, "sha256": outcome.sha256}
+        row: dict[str, Any] = {
+            "id": outcome.id,
+            "text": case.text,
+            "sha256": outcome.sha256,
+        }
         if isinstance(outcome, Verdict):
             stats.decided += 1
             stats.saved += case.votes - len(case.threads)
             row |= {"value": outcome.value, "votes": list(outcome.votes)}
         else:
             stats.unscored[outcome.reason] += 1
-            known = [thread.value[0] for thread in case.threads if thread.value is not None]
+            known = [
+                thread.value[0] for thread in case.threads if thread.value is not None
+            ]
             row |= {"unscored": outcome.reason, "votes": known}
         self.rows.append(row)
         return outcome

@@ -28,25 +28,34 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
     """Cuts a text into windows of whole sentences, spans that fit the room unless a single character does not.
 
-    A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter
-    of the room.
+    A sentence longer than the room is cut at white space, else anywhere, into pieces of
+    a quarter of the room.
     """
     spans = sentence_spans(text)
     sizes = list(count([text[start:end] for start, end in spans]))
     pieces: list[tuple[int, int]] = []
     lengths: list[int] = []
     for span, size in zip(spans, sizes, strict=True):
-        parts = [span] if size <= room else _divide(text, span, max(1, room // OVERLAP), count)
+        parts = (
+            [span]
+            if size <= room
+            else _divide(text, span, max(1, room // OVERLAP), count)
+        )
         pieces += parts
-        lengths += [size] if size <= room else count([text[start:end] for start, end in parts])
-    return [(pieces[first][0], pieces[last - 1][1]) for first, last in cut_windows(lengths, room)]
+        lengths += (
+            [size] if size <= room else count([text[start:end] for start, end in parts])
+        )
+    return [
+        (pieces[first][0], pieces[last - 1][1])
+        for first, last in cut_windows(lengths, room)
+    ]
 
 
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
 
-    Each begins up to a quarter of the room before the end of the one before, at least one piece
-    where both pieces fit.
+    Each begins up to a quarter of the room before the end of the one before, at least
+    one piece where both pieces fit.
     """
     windows: list[tuple[int, int]] = []
     start = end = 0
@@ -73,7 +82,9 @@ def _step_back(lengths: Sequence[int], start: int, end: int, room: int) -> int:
     return place
 
 
-def _divide(text: str, span: tuple[int, int], limit: int, count: Count) -> list[tuple[int, int]]:
+def _divide(
+    text: str, span: tuple[int, int], limit: int, count: Count
+) -> list[tuple[int, int]]:
     """Halves a span at the white space nearest to its middle until each part has at most `limit` tokens."""
     done: list[tuple[int, int]] = []
     waiting = [span]

@@ -2,7 +2,8 @@
 
 Audit of labels, types of errors, evaluation of metrics, correlation.
 
-A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports it.
+A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports
+it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ _OUT_HEADER = (
     "score", "against", "spearman", "spearman_low", "spearman_high",
     "kendall", "kendall_low", "kendall_high", "n", "missing",
 )  # fmt: skip
-_COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = ("spearman", "kendall")
+_COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = (
+    "spearman",
+    "kendall",
+)
 
 
 class PairFigures(TypedDict):
@@ -85,7 +88,9 @@ def run(arguments: Correlate) -> int:
         wanted=(*against, *(columns or ())),
         others=columns is None,
     )
-    correlated = _correlate(table, against, columns or tuple(table.scores), arguments.seed)
+    correlated = _correlate(
+        table, against, columns or tuple(table.scores), arguments.seed
+    )
     if out is not None:
         _write(out, correlated["pairs"])
     tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
@@ -112,7 +117,10 @@ def _correlate(
     from medical_tasks.lab.correlation import FEWEST_ROWS
 
     pairs = [
-        _pair(table, score, other, seed) for score in columns for other in against if score != other
+        _pair(table, score, other, seed)
+        for score in columns
+        for other in against
+        if score != other
     ]
     if not pairs:
         raise UsageError(
@@ -176,7 +184,9 @@ def _render(correlated: Correlated) -> str:
     rows = []
     for pair in correlated["pairs"]:
         counted = (
-            f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
+            f"{pair['n']} of {pair['n'] + pair['missing']}"
+            if pair["missing"]
+            else str(pair["n"])
         )
         cells = [cell for name in _COEFFICIENTS for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
@@ -211,9 +221,13 @@ def _write(out: Path, pairs: Sequence[PairFigures]) -> None:
     rows: list[Sequence[object]] = [_OUT_HEADER]
     for pair in pairs:
         figures = [
-            pair[name][end] for name in _COEFFICIENTS for end in ("value", "ci_low", "ci_high")
+            pair[name][end]
+            for name in _COEFFICIENTS
+            for end in ("value", "ci_low", "ci_high")
         ]
-        rows.append((pair["score"], pair["against"], *figures, pair["n"], pair["missing"]))
+        rows.append(
+            (pair["score"], pair["against"], *figures, pair["n"], pair["missing"])
+        )
     write_table(out, rows)
 
 

@@ -51,7 +51,8 @@ class RankCorrelation:
 class _Column:
     """Rows that have both scores.
 
-    They are given as places in the order of each score, from 0, and the cluster each is drawn with.
+    They are given as places in the order of each score, from 0, and the cluster each is
+    drawn with.
 
     Attributes:
         clusters: Rising; numbers are those of all columns together.
@@ -90,8 +91,8 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over the rows.
 
-    A coefficient is `nan` where there is none: with fewer than `FEWEST_ROWS` rows, or where one
-    score is the same in all of them.
+    A coefficient is `nan` where there is none: with fewer than `FEWEST_ROWS` rows, or
+    where one score is the same in all of them.
     """
     seed, resamples = (
         check_whole("seed", seed, least=0),
@@ -106,34 +107,48 @@ def rank_correlation(
 
 
 def clustered_correlation(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, clusters: Clusters, seed: int = 0, resamples: int = 2000
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    clusters: Clusters,
+    seed: int = 0,
+    resamples: int = 2000,
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over clusters.
 
-    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs for one
-    item are alike: drawn one by one, they would make intervals too narrow.
+    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs
+    for one item are alike: drawn one by one, they would make intervals too narrow.
     """
     return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
 
 def among_annotators(
-    scores: Sequence[npt.ArrayLike], *, clusters: Clusters, seed: int = 0, resamples: int = 2000
+    scores: Sequence[npt.ArrayLike],
+    *,
+    clusters: Clusters,
+    seed: int = 0,
+    resamples: int = 2000,
 ) -> RankCorrelation:
     """Each annotator's scores against the mean of the others' (table 12).
 
     The coefficients are averaged over annotators.
 
-    `scores` holds for each annotator one number an output, `nan` where it was not scored; `n` are
-    the outputs that two or more scored. An annotator whose coefficient is not defined is in no
-    mean.
+    `scores` holds for each annotator one number an output, `nan` where it was not
+    scored; `n` are the outputs that two or more scored. An annotator whose coefficient
+    is not defined is in no mean.
     """
-    columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
+    columns = [
+        as_column(f"scores[{place}]", column) for place, column in enumerate(scores)
+    ]
     check_same_length(
-        **{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters
+        **{f"scores[{place}]": column for place, column in enumerate(columns)},
+        clusters=clusters,
     )
     pairs: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
     for place, own in enumerate(columns):
-        pairs.append((own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters))))
+        pairs.append(
+            (own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters)))
+        )
     return _mean_over_columns(pairs, clusters, seed, resamples)
 
 
@@ -141,10 +156,12 @@ def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
     """Each output's mean over those who scored it, `nan` where nobody did."""
     table = np.array(scores).reshape(len(scores), outputs)
     there = (~np.isnan(table)).sum(axis=0)
-    # Added up in the order of size, so that equal means are equal to the last digit whoever gave
-    # which score.
+    # Added up in the order of size, so that equal means are equal to the last digit
+    # whoever gave which score.
     sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
-    return np.asarray(np.divide(sums, there, out=np.full(outputs, np.nan), where=there > 0))
+    return np.asarray(
+        np.divide(sums, there, out=np.full(outputs, np.nan), where=there > 0)
+    )
 
 
 def mean_tau_within(
@@ -156,12 +173,15 @@ def mean_tau_within(
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and `clusters`
-    those of each pair. `n` are the items for which neither metric is always the same.
+    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and
+    `clusters` those of each pair. `n` are the items for which neither metric is always
+    the same.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
-    codes = np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.intp)
+    codes = np.array(
+        [numbers.setdefault(item, len(numbers)) for item in items], dtype=np.intp
+    )
     known = ~np.isnan(one * other)
     a, b, kept = one[known], other[known], codes[known]
     surplus, first, second = (
@@ -169,7 +189,9 @@ def mean_tau_within(
         for weights in (a * b, a * a, b * b)
     )
     below = np.sqrt(first * second)
-    taus = np.divide(surplus, below, out=np.full(len(numbers), np.nan), where=below > 0.0)
+    taus = np.divide(
+        surplus, below, out=np.full(len(numbers), np.nan), where=below > 0.0
+    )
     of_item = dict(zip(items, clusters, strict=True))
     labels = [of_item[item] for item in numbers]
     return mean_interval(taus, clusters=labels, limits=COEFFICIENT)
@@ -183,7 +205,8 @@ def _mean_over_columns(
 ) -> RankCorrelation:
     """The coefficients of several pairs of scores, averaged; all of them from the same draws.
 
-    The interval is of the mean: each draw of clusters gives one mean of the pairs' coefficients.
+    The interval is of the mean: each draw of clusters gives one mean of the pairs'
+    coefficients.
     """
     seed, resamples = (
         check_whole("seed", seed, least=0),
@@ -193,13 +216,18 @@ def _mean_over_columns(
     for x, y in both:
         check_same_length(x=x, y=y, clusters=clusters)
     stacked = np.array(both, dtype=np.float64).reshape(len(pairs), 2, len(clusters))
-    counted: npt.NDArray[np.bool_] = np.asarray((~np.isnan(stacked).any(axis=1)).any(axis=0))
+    counted: npt.NDArray[np.bool_] = np.asarray(
+        (~np.isnan(stacked).any(axis=1)).any(axis=0)
+    )
     n = int(counted.sum())
     order, codes = _grouped(
         stacked[:, :, counted],
         [name for name, is_in in zip(clusters, counted, strict=True) if is_in],
     )
-    columns = [_column(stacked[place][:, counted][:, order], codes) for place in range(len(pairs))]
+    columns = [
+        _column(stacked[place][:, counted][:, order], codes)
+        for place in range(len(pairs))
+    ]
     sizes = np.bincount(codes).astype(np.float64)
     k = len(sizes)
     drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
@@ -222,7 +250,9 @@ def _correlation(
         found = _averaged([coefficient(column, drawn) for column in columns])
         value = float(found[0]) if len(found) else math.nan
         ends = interval_of(
-            Draws(value, found[1:], effective), confidence=confidence, limits=COEFFICIENT
+            Draws(value, found[1:], effective),
+            confidence=confidence,
+            limits=COEFFICIENT,
         )
         estimates.append(Estimate(value, *ends, n))
     return RankCorrelation(spearman=estimates[0], kendall=estimates[1], missing=missing)
@@ -235,7 +265,9 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
     table = np.stack(columns)
     defined = (~np.isnan(table)).sum(axis=0)
     sums = np.nan_to_num(table).sum(axis=0)
-    mean = np.divide(sums, defined, out=np.full(table.shape[1], np.nan), where=defined > 0)
+    mean = np.divide(
+        sums, defined, out=np.full(table.shape[1], np.nan), where=defined > 0
+    )
     return np.asarray(np.clip(mean, *COEFFICIENT))
 
 
@@ -244,13 +276,16 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))
     codes = [
-        np.unique(column[complete], return_inverse=True)[1].reshape(-1) for column in (one, other)
+        np.unique(column[complete], return_inverse=True)[1].reshape(-1)
+        for column in (one, other)
     ]
     tables = [
         np.unique(np.stack(pair, axis=1), axis=0, return_counts=True)
         for pair in (codes, codes[::-1])
     ]
-    pairs, counts = min(tables, key=lambda table: (table[0].tolist(), table[1].tolist()))
+    pairs, counts = min(
+        tables, key=lambda table: (table[0].tolist(), table[1].tolist())
+    )
     column = _Column(x=pairs[:, 0], y=pairs[:, 1], clusters=np.arange(len(pairs)))
     return column, counts[np.newaxis].astype(np.float64), int((~complete).sum())
 
@@ -258,10 +293,14 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
 def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
     """Rows in an order of their own values, and the number of each one's cluster.
 
-    Neither the rows' order nor the clusters' names show in the draws: the same data in another
-    order have the same interval.
+    Neither the rows' order nor the clusters' names show in the draws: the same data in
+    another order have the same interval.
     """
-    keys = np.nan_to_num(stacked, nan=-np.inf).reshape(2 * len(stacked), len(names)).T.tolist()
+    keys = (
+        np.nan_to_num(stacked, nan=-np.inf)
+        .reshape(2 * len(stacked), len(names))
+        .T.tolist()
+    )
     members: dict[Hashable, list[int]] = {}
     for row, name in enumerate(names):
         members.setdefault(name, []).append(row)
@@ -273,7 +312,9 @@ def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
 
 def _column(scores: Floats, clusters: _Codes) -> _Column:
     whole = ~np.isnan(scores).any(axis=0)
-    x, y = (np.unique(score[whole], return_inverse=True)[1].reshape(-1) for score in scores)
+    x, y = (
+        np.unique(score[whole], return_inverse=True)[1].reshape(-1) for score in scores
+    )
     return _Column(x=x, y=y, clusters=clusters[whole])
 
 
@@ -287,9 +328,9 @@ def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats
     generator = np.random.default_rng(seed)
     several = max(1, _CHUNK // len(shares))
     for start in range(0, resamples, several):
-        yield generator.multinomial(n, shares, size=min(several, resamples - start)).astype(
-            np.float64
-        )
+        yield generator.multinomial(
+            n, shares, size=min(several, resamples - start)
+        ).astype(np.float64)
 
 
 def _by_row(column: _Column, drawn: Sequence[Floats]) -> Iterator[Floats]:
@@ -307,7 +348,9 @@ def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
         ranks, squares = [], []
         for codes in (column.x, column.y):
             tied = _tied(counts, codes)
-            rank = 2.0 * np.cumsum(tied, axis=1) - tied - counts.sum(axis=1, keepdims=True)
+            rank = (
+                2.0 * np.cumsum(tied, axis=1) - tied - counts.sum(axis=1, keepdims=True)
+            )
             squares.append((tied * rank * rank).sum(axis=1))
             ranks.append(rank[:, codes])
         found.append(_quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares))
@@ -331,9 +374,9 @@ def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
             * np.subtract.outer(column.y[some], column.y)
         )
         here = _firsts(column.clusters[some])
-        form = np.add.reduceat(np.add.reduceat(signs, starts, axis=1), here, axis=0).astype(
-            np.float64
-        )
+        form = np.add.reduceat(
+            np.add.reduceat(signs, starts, axis=1), here, axis=0
+        ).astype(np.float64)
         own = column.clusters[some][here]
         for total, counts in zip(surplus, drawn, strict=True):
             total += ((counts[:, there] @ form.T) * counts[:, own]).sum(axis=1)
@@ -362,4 +405,6 @@ def _tied(counts: Floats, codes: _Codes) -> Floats:
 def _quotient(above: Floats, one: Floats, other: Floats) -> Floats:
     """The first over the root of the others' product; `nan` where that is 0."""
     below = np.sqrt(one * other)
-    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0.0))
+    return np.asarray(
+        np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0.0)
+    )

@@ -28,8 +28,20 @@ from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 from medical_tasks.io.tables import write_table
-from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored
-from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
+from medical_tasks.judges.base import (
+    Judge,
+    JudgeOptions,
+    Question,
+    Unreadable,
+    Unscored,
+)
+from medical_tasks.judges.reading import (
+    free_text,
+    one_of,
+    quoted,
+    read_object,
+    schema_of,
+)
 from medical_tasks.judges.session import open_session
 from medical_tasks.lab.error_types import TYPES, Sorted, sort_error
 from medical_tasks.lab.options import Errors
@@ -49,7 +61,10 @@ __all__ = ["run"]
 SCHEMA_VERSION = 2
 MAX_REASON: Final = 400
 """Longest reason of a judge that is kept, in characters."""
-_KIND_TITLES = {"equation": "Equation-based calculators", "rule": "Rule-based calculators"}
+_KIND_TITLES = {
+    "equation": "Equation-based calculators",
+    "rule": "Rule-based calculators",
+}
 
 
 Answer: TypeAlias = tuple[Item, str]
@@ -72,10 +87,15 @@ class ErrorRow:
 
 
 def _rows(
-    task: str, wrong: Sequence[Answer], found: Iterable[Sorted | ErrorVerdict], source: str
+    task: str,
+    wrong: Sequence[Answer],
+    found: Iterable[Sorted | ErrorVerdict],
+    source: str,
 ) -> list[ErrorRow]:
     return [
-        ErrorRow(task, item.id, each.error_type or "", each.reason, source, item.cluster)
+        ErrorRow(
+            task, item.id, each.error_type or "", each.reason, source, item.cluster
+        )
         for (item, _), each in zip(wrong, found, strict=True)
     ]
 
@@ -86,7 +106,8 @@ class TypeShare(TypedDict):
     Attributes:
         meaning: of the type, in words.
         count: errors of it.
-        value: their share of all that have a type, from 0 to 1; None where there is no error.
+        value: their share of all that have a type, from 0 to 1; None where there is no
+            error.
         ci_low: the lower end of its 95 % interval (Wilson).
         ci_high: the upper end.
         bound_low: the share if all errors without a type were of another.
@@ -144,8 +165,8 @@ class AttributeTable(TypedDict):
 class AnswerCounts(TypedDict):
     """Which answers of a task were examined.
 
-    A wrong answer is left out where the published rule does not bear the label out: what is wrong
-    there may be the label.
+    A wrong answer is left out where the published rule does not bear the label out:
+    what is wrong there may be the label.
     """
 
     items: int
@@ -172,19 +193,23 @@ class ErrorReport(TypedDict):
 def distribution(rows: Sequence[ErrorRow]) -> Distribution:
     """Counts the types of errors.
 
-    Errors without a type are in no share. The bounds say what they could change: all of them of
-    another type, or all of this one.
+    Errors without a type are in no share. The bounds say what they could change: all of
+    them of another type, or all of this one.
 
     Example:
-        Of ten errors, four of type A, four of B and two undetermined, A has the share 4/8, at
-        least 4/10 and at most 6/10.
+        Of ten errors, four of type A, four of B and two undetermined, A has the share
+        4/8, at least 4/10 and at most 6/10.
     """
     typed = [row for row in rows if row.error_type in _GIVEN]
     types: dict[str, TypeShare] = {}
     for name in _GIVEN:
         values = [float(row.error_type == name) for row in typed]
-        share = as_json(proportion_interval(values, clusters=[row.cluster for row in typed]))
-        low, high = (None if math.isnan(end) else end for end in bounds(values, len(rows)))
+        share = as_json(
+            proportion_interval(values, clusters=[row.cluster for row in typed])
+        )
+        low, high = (
+            None if math.isnan(end) else end for end in bounds(values, len(rows))
+        )
         types[name] = {
             "meaning": TYPES[name],
             "count": int(sum(values)),
@@ -211,13 +236,17 @@ def distribution(rows: Sequence[ErrorRow]) -> Distribution:
 _GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
 
 
-def write_errors(folder: Path, report: ErrorReport, rows: Sequence[ErrorRow]) -> list[Path]:
+def write_errors(
+    folder: Path, report: ErrorReport, rows: Sequence[ErrorRow]
+) -> list[Path]:
     """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
     items, summary = folder / "error_items.csv", folder / "errors.json"
     cells = ((row.task, row.id, row.error_type, row.reason, row.source) for row in rows)
     write_table(items, (("task", "id", "error_type", "reason", "source"), *cells))
     with WholeFile(summary) as file:
-        file.write(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        file.write(
+            json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        )
     return [summary, items]
 
 
@@ -229,9 +258,13 @@ def write_attributes(
     Returns the files and the data for `errors.json`.
     """
     points, left_out = accuracy_by_attributes(scored)
-    written, rows = [folder / f"attributes_{task}.csv"], [asdict(each) for each in points]
+    written, rows = (
+        [folder / f"attributes_{task}.csv"],
+        [asdict(each) for each in points],
+    )
     write_table(
-        written[0], (AttributePoint.__dataclass_fields__, *(each.values() for each in rows))
+        written[0],
+        (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)),
     )
     for kind, title in _KIND_TITLES.items():
         own = [each for each in points if each.kind == kind]
@@ -241,7 +274,9 @@ def write_attributes(
     return written, {"points": rows, "left_out": left_out}
 
 
-PROMPT_SHA256: Final = hashlib.sha256("\0".join(JUDGE_TEXTS.values()).encode()).hexdigest()
+PROMPT_SHA256: Final = hashlib.sha256(
+    "\0".join(JUDGE_TEXTS.values()).encode()
+).hexdigest()
 """Hash of every text of ours that goes into the judge's prompts; part of the report."""
 
 _KEYS: Final = {"error_type": one_of("A", "B", "C", "D"), "reason": free_text}
@@ -305,7 +340,9 @@ def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdic
             continue
         said = read_object(outcome.text, _KEYS)
         reason = (
-            "" if isinstance(said, Unreadable) else " ".join(said["reason"].split())[:MAX_REASON]
+            ""
+            if isinstance(said, Unreadable)
+            else " ".join(said["reason"].split())[:MAX_REASON]
         )
         found[outcome.id] = ErrorVerdict(outcome.value, reason)
     return found
@@ -345,7 +382,9 @@ def run(arguments: Errors) -> int:
     results = read_results(folder)
     known = map(task_spec, results["tasks"])
     specs = [
-        spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"
+        spec
+        for spec in known
+        if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"
     ]
     if not specs:
         raise UsageError(
@@ -354,13 +393,19 @@ def run(arguments: Errors) -> int:
         )
     if arguments.responses is not None and len(specs) > 1:
         names = ", ".join(spec.name for spec in specs)
-        raise UsageError(f"{folder}: --responses goes with one task, the run has {names}.")
-    subjects = [policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs]
+        raise UsageError(
+            f"{folder}: --responses goes with one task, the run has {names}."
+        )
+    subjects = [
+        policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs
+    ]
     with policy.protect(subjects, policy.attestation_from(arguments)):
         return _sorted_errors(arguments, specs, results)
 
 
-def _sorted_errors(arguments: Errors, specs: Sequence[TaskSpec], results: Results) -> int:
+def _sorted_errors(
+    arguments: Errors, specs: Sequence[TaskSpec], results: Results
+) -> int:
     folder: Path = arguments.run
     items = read_items(folder)
     report: ErrorReport = {"schema_version": SCHEMA_VERSION, "tasks": {}}
@@ -368,14 +413,21 @@ def _sorted_errors(arguments: Errors, specs: Sequence[TaskSpec], results: Result
     for spec in specs:
         entry = results["tasks"][spec.name]
         own = [row for row in items if row["task"] == spec.name]
-        wrong[spec.name], by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
+        wrong[spec.name], by_id, counts = _wrong_answers(
+            spec, entry["recipe"], own, arguments
+        )
         told = (row for row in own if row["accuracy"] is not None)
-        scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
+        scored = [
+            (by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
+            for row in told
+        ]
         written, attributes = write_attributes(
             folder, spec.name, entry["recipe"]["model"]["name"], scored
         )
         paths += written
-        by_rules = _rows(spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules")
+        by_rules = _rows(
+            spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules"
+        )
         rows += by_rules
         report["tasks"][spec.name] = {
             "items": counts["items"],
@@ -404,7 +456,9 @@ def _wrong_answers(
     """
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
-    data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))
+    data = load_task_data(
+        spec, dataset, data=arguments.data, **part, **asked_part(recipe)
+    )
     responses = run_responses(
         spec,
         data,
@@ -415,7 +469,8 @@ def _wrong_answers(
     )
     by_id = {item.id: item for item in data.items}
     wrong = [row for row in own if row["accuracy"] == 0.0]
-    # nan (a wrong label, or none that the rule could bear out) comes back from parquet as nan.
+    # nan (a wrong label, or none that the rule could bear out) comes back from parquet
+    # as nan.
     examined = [row for row in wrong if row["accuracy_agreed"] == 0.0]
     lost = [row["id"] for row in examined if row["id"] not in responses]
     if lost:
@@ -439,7 +494,9 @@ def _sorted(answer: Answer) -> Sorted:
     item, response = answer
     found = sort_error(item.fields, response)
     if found is None:
-        raise ValueError(f"item {item.id}: no wrong answer on a row that can be relied on")
+        raise ValueError(
+            f"item {item.id}: no wrong answer on a row that can be relied on"
+        )
     return found
 
 
@@ -459,7 +516,9 @@ def _judge(
     ) as judge:
         for name, found in wrong.items():
             verdicts = judge_errors(found, judge)
-            judged = _rows(name, found, (verdicts[item.id] for item, _ in found), "judge")
+            judged = _rows(
+                name, found, (verdicts[item.id] for item, _ in found), "judge"
+            )
             rows += judged
             report["tasks"][name]["judge"] = {
                 "model": {"name": judge.name, **judge.identity},
@@ -482,7 +541,9 @@ def _tables(report: ErrorReport) -> list[str]:
                 continue
             for kind, each in part["types"].items():
                 shares = (percent(each["value"]), interval(each), shown_bounds(each))
-                rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
+                rows.append(
+                    (source, kind, each["meaning"], str(each["count"]), *shares)
+                )
             if part["coverage"]["undetermined"]:
                 notes.append(
                     f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} "
@@ -491,16 +552,34 @@ def _tables(report: ErrorReport) -> list[str]:
                 )
         lines += [
             *align(
-                ("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows
+                (
+                    "source",
+                    "type",
+                    "meaning",
+                    "n",
+                    "share %",
+                    "95 % interval",
+                    "bounds %",
+                ),
+                rows,
             ),
             *notes,
         ]
         lines.append("")
         points = [
-            (p["kind"], str(p["attributes"]), "", percent(p["accuracy"]), interval(p), str(p["n"]))
+            (
+                p["kind"],
+                str(p["attributes"]),
+                "",
+                percent(p["accuracy"]),
+                interval(p),
+                str(p["n"]),
+            )
             for p in entry["attributes"]["points"]
         ]
-        lines += align(("kind", "attributes", "", "accuracy %", "95 % interval", "n"), points)
+        lines += align(
+            ("kind", "attributes", "", "accuracy %", "95 % interval", "n"), points
+        )
         lines.append("")
     return lines[:-1]
 
@@ -512,7 +591,8 @@ def _finish(report: ErrorReport) -> int:
             continue
         if reasons := entry["judge"]["coverage"]["unscored"]:
             missing.append(
-                f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+                f"{name}: "
+                + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
             )
     if missing:
         raise IncompleteError(

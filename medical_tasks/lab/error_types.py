@@ -1,8 +1,9 @@
 """Sorts wrong answers into the error types of the paper without a judge.
 
-The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence in the
-reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
-computation. Arithmetic is the error only where, put right, it gives the right answer.
+The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence
+in the reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then
+extraction, then computation. Arithmetic is the error only where, put right, it gives
+the right answer.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ _RESULT: Final = 0.01
 def values_of(row: Row, result: Result) -> tuple[Value, ...]:
     """The numbers of a row that its calculator takes, in the forms in which a reply may state them.
 
-    A weight of 154 lb may stand as 154, as 69.9, or rounded as 70: all of these are the row's.
+    A weight of 154 lb may stand as 154, as 69.9, or rounded as 70: all of these are the
+    row's.
     """
     calculator = find(result.calculator_id)
     found = []
@@ -179,7 +181,9 @@ def values_of(row: Row, result: Result) -> tuple[Value, ...]:
             )
         )
     for number in _doses(result):
-        found.append(Value("", "dose", number, accepted_values("", number, number), (number,)))
+        found.append(
+            Value("", "dose", number, accepted_values("", number, number), (number,))
+        )
     return tuple(found)
 
 
@@ -192,16 +196,21 @@ def _doses(result: Result) -> list[float]:
         return [float(result.used["source_dose_mg"])]
     if result.calculator_id == _OPIOIDS:
         numbers = [
-            number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)
+            number
+            for dose in result.used["doses"]
+            for number in (dose.amount, dose.per_day)
         ]
         return [float(number) for number in numbers if number not in (None, 1)]
     return []
 
 
-def among(accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+def among(
+    accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005
+) -> bool:
     """Whether one of some numbers is one of the accepted ones, whatever its sign."""
     return any(
-        close(one, abs(number), tolerance) for one, number in itertools.product(accepted, numbers)
+        close(one, abs(number), tolerance)
+        for one, number in itertools.product(accepted, numbers)
     )
 
 
@@ -214,24 +223,26 @@ def short(text: str) -> str:
 def sort_error(row: Row, response: str) -> Sorted | None:
     """Sorts one answer into an error type.
 
-    The order is the paper's reading of a reply: whoever uses the wrong formula (A, knowledge) may
-    also take a wrong value (B, extraction) or miscalculate (C, computation), and the first of these
-    decides.
+    The order is the paper's reading of a reply: whoever uses the wrong formula (A,
+    knowledge) may also take a wrong value (B, extraction) or miscalculate (C,
+    computation), and the first of these decides.
 
     Args:
         row: A row of the dataset, as built.
         response: The reply.
 
     Returns:
-        The type with its evidence. D (other) for a reply without an answer that can be read;
-        `undetermined` where the reply shows nothing that tells one type from another. None for a
-        right answer, and for a row whose label the published rule does not bear out: what is wrong
-        there may be the label.
+        The type with its evidence. D (other) for a reply without an answer that can be
+        read; `undetermined` where the reply shows nothing that tells one type from
+        another. None for a
+        right answer, and for a row whose label the published rule does not bear out:
+        what is wrong there may be the label.
 
     Example:
-        For a body mass index of 70 kg and 1.75 m, "70 / 1.57^2 = 28.4" is B: 1.57 is no height of
-        this patient. "70 / 1.75^2 = 20.9" is C: formula and values are right, and the result is
-        22.9. "70 / 1.75 = 40" is undetermined: nothing tells a wrong formula from a lost square.
+        For a body mass index of 70 kg and 1.75 m, "70 / 1.57^2 = 28.4" is B: 1.57 is no
+        height of this patient. "70 / 1.75^2 = 20.9" is C: formula and values are right,
+        and the result is 22.9. "70 / 1.75 = 40" is undetermined: nothing tells a wrong
+        formula from a lost square.
     """
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
@@ -248,7 +259,11 @@ def sort_error(row: Row, response: str) -> Sorted | None:
     if decision.correct:
         return None
     if not decision.parsed:
-        why = f"no answer that can be read: {decision.why}" if response.strip() else "empty reply"
+        why = (
+            f"no answer that can be read: {decision.why}"
+            if response.strip()
+            else "empty reply"
+        )
         return Sorted("D", why)
     working = read_working(response)
     if isinstance(result.answer, str | tuple):
@@ -269,12 +284,16 @@ def sort_error(row: Row, response: str) -> Sorted | None:
         None if answer is None else float(answer),
         *limits(gold, row["lower_limit"], row["upper_limit"]),
     )
-    criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
+    criteria = criteria_of(
+        result, {each.parameter: each.accepted for each in case.values}
+    )
     found = score_error(case, criteria) if criteria else equation_error(case)
     if found is not None:
         return found
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
-    return Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
+    return Sorted(
+        "undetermined", "no evidence for one type" if shown else "no working is shown"
+    )
 
 
 # ---- Scores ----
@@ -283,9 +302,10 @@ def sort_error(row: Row, response: str) -> Sorted | None:
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     """The earliest error that points show.
 
-    A reply gives points to criteria, and what it gives is compared with what the rule gives. A
-    difference counts where all differences together explain the answer, or where every criterion
-    could be read: else the cause may lie in a criterion that was not.
+    A reply gives points to criteria, and what it gives is compared with what the rule
+    gives. A difference counts where all differences together explain the answer, or
+    where every criterion could be read: else the cause may lie in a criterion that was
+    not.
 
     Args:
         case: The wrong answer.
@@ -323,7 +343,10 @@ def _beyond_doubt(
 
 def _earliest(differing: Sequence[Reading]) -> Sorted:
     if not differing:
-        return Sorted("undetermined", "the points that could be read do not account for the answer")
+        return Sorted(
+            "undetermined",
+            "the points that could be read do not account for the answer",
+        )
     errors = map(_difference, differing)
     return min(errors, key=lambda error: _ORDER.index(error.error_type))
 
@@ -338,7 +361,9 @@ def _explains(case: Case, away: float) -> bool:
 
 def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
     """Whether the points of every criterion that counts have been read, and of none several."""
-    counted = all(place in clear for place, each in enumerate(found.criteria) if each.points)
+    counted = all(
+        place in clear for place, each in enumerate(found.criteria) if each.points
+    )
     return counted and not any(len(each.points) > 1 for each in found.readings.values())
 
 
@@ -347,13 +372,17 @@ def _difference(reading: Reading) -> Sorted:
     same, open_points = other_points(reading)
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
     if same is False and given in open_points:
-        return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
+        return Sorted(
+            "B", f"{said} for another finding: {short('; '.join(reading.texts))!r}"
+        )
     right_finding = same and own.present is not False
     if given not in own.possible or (right_finding and given not in open_points):
         return Sorted("A", said)
     if same is None and own.present is not None and given in open_points:
         return Sorted("B", f"{said}, as for another finding")
-    return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
+    return Sorted(
+        "undetermined", f"{said}; it does not say clearly what the patient has"
+    )
 
 
 def _unknown_criterion(
@@ -370,7 +399,8 @@ def _unknown_criterion(
     own = found.criteria[place]
     if counted - unnamed <= clear.keys() and _explains(case, -own.points):
         return Sorted(
-            "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
+            "A",
+            f"{own.label}: a criterion the reply does not know, worth {own.points:+g}",
         )
     return None
 
@@ -388,7 +418,9 @@ def _invented_criterion(
 
 
 def _invented(text: str, points: float) -> Sorted:
-    return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
+    return Sorted(
+        "A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule"
+    )
 
 
 MOST_CRITERIA: Final = 0.6
@@ -396,7 +428,9 @@ MOST_CRITERIA: Final = 0.6
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) -> Sorted | None:
+def _wrong_sum(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+) -> Sorted | None:
     """C: a sum has another total than its true one, which is right.
 
     Or all points are right, and the total alone is wrong.
@@ -404,8 +438,15 @@ def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) ->
     gold = case.gold
     for equation in case.working.equations:
         stated = equation.stated
-        if stated is not None and _adds_up_to(gold, equation) and not close(stated, gold):
-            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}")
+        if (
+            stated is not None
+            and _adds_up_to(gold, equation)
+            and not close(stated, gold)
+        ):
+            return Sorted(
+                "C",
+                f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}",
+            )
     if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
         return None
     if case.final is None or not found.totals:
@@ -471,13 +512,17 @@ class _ConstantEntry(TypedDict):
 
 def _constant(entry: _ConstantEntry, *, by_sex: bool = False) -> Constant:
     return Constant(
-        f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex
+        f"{entry['values'][0]:g}",
+        tuple(entry["values"]),
+        entry.get("words", ""),
+        by_sex,
     )
 
 
 _DATA: Final = packaged(__file__, "equation_constants.json")
 CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
-    int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
+    int(number): tuple(map(_constant, entries))
+    for number, entries in _DATA["constants"].items()
 }
 """Calculator id to the constants that every form of its formula has; scores have none."""
 _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
@@ -489,12 +534,15 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
     """The constants that every form of a formula has for a patient.
 
-    A reply that shows none of them used another formula. For the opioid calculator they are the
-    factors of the patient's own drugs; a factor of 1 shows in no calculation, and is left out.
+    A reply that shows none of them used another formula. For the opioid calculator they
+    are the factors of the patient's own drugs; a factor of 1 shows in no calculation,
+    and is left out.
     """
     if calculator_id == _OPIOIDS:
         factors = {
-            dose.drug: FACTORS[dose.drug][0] for dose in used["doses"] if dose.drug in FACTORS
+            dose.drug: FACTORS[dose.drug][0]
+            for dose in used["doses"]
+            if dose.drug in FACTORS
         }
         return tuple(
             Constant(f"{factor:g} ({drug})", (factor,))
@@ -505,8 +553,11 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         source, target = used["source_steroid"], used["target_steroid"]
         from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
         ratios = (to_mg / from_mg, from_mg / to_mg)
-        # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
-        return (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
+        # Every table of equivalents gives the same ratios, whichever drug it puts at 1
+        # or at 5.
+        return (
+            (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
+        )
     found = list(CONSTANTS.get(calculator_id, ()))
     if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
         found.append(for_sex)
@@ -520,7 +571,9 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
 
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
 """Factors between the usual units of a value."""
-_FACTORS: Final = tuple(factor for factors in _CONVERSIONS.values() for factor in factors)
+_FACTORS: Final = tuple(
+    factor for factors in _CONVERSIONS.values() for factor in factors
+)
 _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
@@ -531,13 +584,17 @@ def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...
         converted = {each for base in bases for each in (base * factor, base / factor)}
         found |= converted | {each / 100 for each in converted}
     if parameter == "temperature_c":
-        found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
+        found |= {base * 1.8 + 32 for base in bases} | {
+            abs(base - 32) / 1.8 for base in bases
+        }
     return tuple(sorted(found))
 
 
 def shifted_values(raw: float, used: float) -> tuple[float, ...]:
     """A value as a calculation takes it: as given or converted, its decimal point anywhere."""
-    return tuple(sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS))
+    return tuple(
+        sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS)
+    )
 
 
 FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")
@@ -553,9 +610,18 @@ def _stands(constant: Constant, case: Case) -> bool:
     for one, value in itertools.product(constant.values, used):
         joined = [one * value]
         if case.calculator_id not in (_STEROIDS, _OPIOIDS):
-            joined += [value / one, one - value, one + value, one / value if value else one]
+            joined += [
+                value / one,
+                one - value,
+                one + value,
+                one / value if value else one,
+            ]
         # A sum that hardly differs from the value is the value itself.
-        telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
+        telling = [
+            abs(each)
+            for each in joined
+            if abs(each) >= 0.01 and not among(used, [each])
+        ]
         if among(telling, numbers, 0.002):
             return True
     # Steroid tables state two doses, whose ratio counts.
@@ -592,7 +658,11 @@ def _only_computation(case: Case) -> Sorted | None:
     """C: put right, the arithmetic gives the right answer: formula and values were right."""
     for chain in case.chains:
         last = chain.last
-        if last.right and case.final is not None and close(chain.value, case.final, _RESULT):
+        if (
+            last.right
+            and case.final is not None
+            and close(chain.value, case.final, _RESULT)
+        ):
             return None  # the answer given is this one's result
         right = case.low <= chain.value <= case.high
         by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
@@ -601,10 +671,13 @@ def _only_computation(case: Case) -> Sorted | None:
         if not all(_stands(constant, case) for constant in _constants_in_play(case)):
             return None
         if not right:
-            return Sorted("undetermined", "a calculation gives the right answer after a wrong one")
+            return Sorted(
+                "undetermined", "a calculation gives the right answer after a wrong one"
+            )
         if case.final is not None and _shifted(case.final, chain.value):
             return Sorted(
-                "undetermined", "the right result in another unit, or with its decimal point moved"
+                "undetermined",
+                "the right result in another unit, or with its decimal point moved",
             )
         return Sorted("C", _wrong_result(case) or _wrong_answer(chain))
     return None
@@ -613,7 +686,11 @@ def _only_computation(case: Case) -> Sorted | None:
 def _wrong_result(case: Case) -> str:
     """The first calculation with another result than stated, not only in another unit."""
     for each in case.working.equations:
-        if not each.right and each.stated is not None and not _shifted(each.stated, each.value):
+        if (
+            not each.right
+            and each.stated is not None
+            and not _shifted(each.stated, each.value)
+        ):
             return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
     return ""
 
@@ -624,7 +701,8 @@ def _wrong_answer(chain: Chain) -> str:
 
 def _shifted(final: float, value: float) -> bool:
     return final != 0 and any(
-        close(final * 10.0**power, value, _RESULT) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+        close(final * 10.0**power, value, _RESULT)
+        for power in (-6, -3, -2, -1, 1, 2, 3, 6)
     )
 
 
@@ -654,7 +732,9 @@ def _knowledge(case: Case) -> Sorted | None:
                 "nor a number it could be part of",
             )
     if case.other_sex():
-        return None  # another factor may come from another sex, which is no other formula
+        return (
+            None  # another factor may come from another sex, which is no other formula
+        )
     return _other_weight(case) or _other_formula(case)
 
 
@@ -668,15 +748,21 @@ _CLOSE_WEIGHT: Final = 0.02
 
 def _other_weight(case: Case) -> Sorted | None:
     """A: of actual, ideal and adjusted weight the reply takes another one than the rule."""
-    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
+    if case.calculator_id != _COCKCROFT_GAULT or not all(
+        _is_told(v, case) for v in case.values
+    ):
         return None
     used = case.result.used
     factor = 0.85 if used["sex"] == "female" else 1.0
-    right = case.gold * 72 * used["creatinine_mg_dl"] / (factor * (140 - used["age_years"]))
+    right = (
+        case.gold * 72 * used["creatinine_mg_dl"] / (factor * (140 - used["age_years"]))
+    )
     taken = _weight_taken(case, 140 - used["age_years"])
     if taken is None or close(taken, right, _CLOSE_WEIGHT):
         return None
-    return Sorted("A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg")
+    return Sorted(
+        "A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg"
+    )
 
 
 def _weight_taken(case: Case, years: float) -> float | None:
@@ -687,7 +773,8 @@ def _weight_taken(case: Case, years: float) -> float | None:
         left = {
             each
             for each in numbers
-            if actual.is_among([each]) or not _is_known(each, case, case.needed, [years])
+            if actual.is_among([each])
+            or not _is_known(each, case, case.needed, [years])
         }
         if 72 in numbers and len(left) == 1:
             return left.pop()
@@ -709,7 +796,9 @@ def _other_formula(case: Case) -> Sorted | None:
     for chain in case.chains:
         last = chain.last
         results = [last.value] if last.stated is None else [last.value, last.stated]
-        takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
+        takes_all = all(
+            among([value.used], chain.numbers, 0.002) for value in case.values
+        )
         far = not chain.put_right and _is_far(chain.value, case)
         if takes_all and far and among(results, [case.final], _RESULT):
             return Sorted(
@@ -725,7 +814,11 @@ def _is_plain(case: Case) -> bool:
     own = case.result.used.get("sex")
     if own is not None and _stated_sex(case.working.text) is None:
         return False
-    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
+    constants = [
+        0.0,
+        1.0,
+        *(number for each in case.constants for number in each.values),
+    ]
     for value in case.values:
         instead = _stated_instead(value, case.working.text)
         other = instead is not None and not value.is_among([instead])
@@ -750,7 +843,10 @@ _SEX_OF_A_RULE: Final = re.compile(
 def _stated_sex(text: str) -> str | None:
     """The sex that a reply gives the patient; None where it gives none, or both."""
     text = _SEX_OF_A_RULE.sub(" ", text)
-    female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
+    female = (
+        re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE)
+        is not None
+    )
     male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
     if female == male:
         return None
@@ -777,7 +873,9 @@ def _extraction(case: Case) -> Sorted | None:
 def _other_value(case: Case) -> Sorted | None:
     """B: the last calculation with the patient's values has a strange number in place of one."""
     for chain in case.chains:
-        missing = [value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)]
+        missing = [
+            value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)
+        ]
         if 2 * len(missing) > len(case.needed):
             continue
         strange = {
@@ -806,12 +904,16 @@ def _is_known(
 
 def _is_result(number: float, case: Case) -> bool:
     written = re.escape(f"{number:g}")
-    return re.search(rf"[\d)]\s*[=≈]\s*-?\s?{written}(?!\d)", case.working.text) is not None
+    return (
+        re.search(rf"[\d)]\s*[=≈]\s*-?\s?{written}(?!\d)", case.working.text)
+        is not None
+    )
 
 
 def _is_told(value: Value, case: Case) -> bool:
     inches = [
-        float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)
+        float(match[1]) * 12 + float(match[2] or 0)
+        for match in FEET.finditer(case.working.text)
     ]
     heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
     return value.is_among([*case.working.numbers, *heights])
@@ -849,19 +951,27 @@ def _stated_instead(value: Value, text: str) -> float | None:
         before = (match["before"] or "").strip().lower()
         if number is None or before in _NOT_THE_PATIENTS:
             continue
-        if not _GROUP.match(text, number.end()) and not _OPERATOR.match(text, number.end()):
+        if not _GROUP.match(text, number.end()) and not _OPERATOR.match(
+            text, number.end()
+        ):
             found.add(float(number[0].replace(",", "")))
     return found.pop() if len(found) == 1 else None
 
 
 # ---- Dates ----
 
-_COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fourteen)\b", 69: r""}
+_COUNTED = {
+    13: r"\b(?:280|40|naegele|nine|9|7|seven)\b",
+    68: r"\b(?:14|2|two|fourteen)\b",
+    69: r"",
+}
 """What the rule adds to the last menstrual date."""
 _PERIOD: Final = re.compile(
     r"(?i)(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*"
 )
-_ADDED: Final = re.compile(r"(?i)(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b")
+_ADDED: Final = re.compile(
+    r"(?i)(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b"
+)
 _WRITTEN_DATE: Final = re.compile(
     r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}"
 )
@@ -870,13 +980,19 @@ _WRITTEN_DATE: Final = re.compile(
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     """The earliest error of a date or a gestational age.
 
-    Dates have no points and no equations: what is compared are the dates that a reply states.
+    Dates have no points and no equations: what is compared are the dates that a reply
+    states.
     """
-    texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
+    texts = [
+        *(piece.text for piece in working.pieces),
+        *_WRITTEN_DATE.findall(working.text),
+    ]
     stated = {day for text in texts for day in _stated(text)}
     if not stated:
         return Sorted("undetermined", "no working is shown")
-    needed = {value for value in result.used.values() if isinstance(value, datetime.date)}
+    needed = {
+        value for value in result.used.values() if isinstance(value, datetime.date)
+    }
     missing = needed - stated
     period = result.used["last_menstrual_date"]
     other = _other_period(working.text, period) if period in missing else None
@@ -891,8 +1007,12 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
         return Sorted("undetermined", "no evidence for one type")
     undated = _WRITTEN_DATE.sub(" ", working.text)
     if rule and added and not re.search(rule, undated, re.IGNORECASE):
-        return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
-    return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
+        return Sorted(
+            "A", f"{added[1]} {added[2].lower()} are added, which is not the rule"
+        )
+    return Sorted(
+        "C", "the dates and the rule are right, the calendar arithmetic is not"
+    )
 
 
 def _other_period(text: str, period: object) -> datetime.date | None:
@@ -905,4 +1025,8 @@ def _other_period(text: str, period: object) -> datetime.date | None:
 
 
 def _stated(text: str) -> list[datetime.date]:
-    return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]
+    return [
+        each.value
+        for each in dates(plain(text))
+        if isinstance(each.value, datetime.date)
+    ]

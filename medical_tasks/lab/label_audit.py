@@ -28,7 +28,13 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     score_steps,
 )
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
-from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
+from medical_tasks.calculators import (
+    Answer,
+    AnyCalculator,
+    CalculatorInputError,
+    Result,
+    find,
+)
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.data.dataset_source import steps_to_get
@@ -79,7 +85,12 @@ def _labels(file: Path | None) -> CorrectedLabels | None:
 
 
 Verdict: TypeAlias = Literal["agrees", "wrong", "convention", "not computable"]
-VERDICTS: Final[tuple[Verdict, ...]] = ("agrees", "wrong", "convention", "not computable")
+VERDICTS: Final[tuple[Verdict, ...]] = (
+    "agrees",
+    "wrong",
+    "convention",
+    "not computable",
+)
 COLUMNS: Final = (
     "row",
     "calculator",
@@ -135,10 +146,16 @@ def _by_rule(row: Row) -> AuditedRow:
         verdict, reason = _without_answer(row, error)
         return _audited(row, None, verdict, reason)
     if label_agrees(row, result.answer):
-        same = "a value within the row's limits" if isinstance(result.answer, float) else "the same"
+        same = (
+            "a value within the row's limits"
+            if isinstance(result.answer, float)
+            else "the same"
+        )
         quirks = label_quirks(row, result)
         also = (
-            f"; in the label, without effect on the verdict: {'; '.join(quirks)}" if quirks else ""
+            f"; in the label, without effect on the verdict: {'; '.join(quirks)}"
+            if quirks
+            else ""
         )
         return _audited(row, result, "agrees", f"The published rule gives {same}{also}")
     convention = _convention(row)
@@ -155,7 +172,9 @@ def _by_rule(row: Row) -> AuditedRow:
     return _audited(row, result, "wrong", f"{'. '.join(sentences)}. {result.source}")
 
 
-def _audited(row: Row, result: Result | None, verdict: Verdict, reason: str) -> AuditedRow:
+def _audited(
+    row: Row, result: Result | None, verdict: Verdict, reason: str
+) -> AuditedRow:
     return AuditedRow(
         row=int(row["row_number"]),
         calculator_id=int(row["calculator_id"]),
@@ -188,14 +207,19 @@ def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str
         return "not computable", why
     convention = _convention(row)
     if convention is not None:
-        return "convention", f"Label follows a convention: {convention}. {why}. {entry.source}"
+        return (
+            "convention",
+            f"Label follows a convention: {convention}. {why}. {entry.source}",
+        )
     possible = _possible(entry, entities)
     label = str(row["ground_truth_answer"])
     if not possible or any(label_agrees(row, answer) for answer in possible):
         return "not computable", why
     quirks = label_quirks(row)
     made = f"Label: {'; '.join(quirks)}. " if quirks else ""
-    span = " to ".join(dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1]))))
+    span = " to ".join(
+        dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1])))
+    )
     return (
         "wrong",
         f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}",
@@ -234,7 +258,10 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
     try:
         if isinstance(item, Choice) and item.read(raw, quiet) is None:
             return [word for word, value in item.words.items() if value is not None]
-        if isinstance(item, Quantity) and item.doubt(raw, item.read(raw, quiet)) is not None:
+        if (
+            isinstance(item, Quantity)
+            and item.doubt(raw, item.read(raw, quiet)) is not None
+        ):
             meant = item.measure.meant(raw)
             return [raw, list(meant)] if meant else []
     except CalculatorInputError:
@@ -242,7 +269,9 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
     return None
 
 
-def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[AuditedRow]:
+def audit_file(
+    source: Path, labels: CorrectedLabels | None = None
+) -> Iterator[AuditedRow]:
     """Audits an official CSV file, of any release.
 
     A missing file or one of another form is an error that says so.
@@ -254,8 +283,8 @@ def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[
             f"{source}: is a folder. Give --source the official CSV file itself, such as "
             "test_data.csv."
         )
-    # The file says by itself what it is; a name of no release makes the reader accept what any of
-    # them has.
+    # The file says by itself what it is; a name of no release makes the reader accept
+    # what any of them has.
     for row in read_rows("official", "test", {"test": source}):
         yield audit_row(row, labels)
 
@@ -263,7 +292,10 @@ def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
     """Writes audited rows as CSV, whole or not at all."""
     written = list(rows)
-    write_table(out, (COLUMNS, *([getattr(row, column) for column in COLUMNS] for row in written)))
+    write_table(
+        out,
+        (COLUMNS, *([getattr(row, column) for column in COLUMNS] for row in written)),
+    )
     return written
 
 
@@ -282,9 +314,13 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
             output = find(calculator_id).output
         except CalculatorInputError:
             output = "unknown"
-        table.append((str(calculator_id), name, output, str(sum(found)), *map(str, found)))
+        table.append(
+            (str(calculator_id), name, output, str(sum(found)), *map(str, found))
+        )
     totals = Counter(row.verdict for row in rows)
-    table.append(("", "all", "", str(len(rows)), *(str(totals[verdict]) for verdict in VERDICTS)))
+    table.append(
+        ("", "all", "", str(len(rows)), *(str(totals[verdict]) for verdict in VERDICTS))
+    )
     return table
 
 
@@ -293,7 +329,14 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     labelled = [row for row in rows if row.corrected]
     if not labelled:
         return []
-    header: tuple[str, ...] = ("verdict", "rows", "N/A", "label right", "recomputed right", "of")
+    header: tuple[str, ...] = (
+        "verdict",
+        "rows",
+        "N/A",
+        "label right",
+        "recomputed right",
+        "of",
+    )
     table = [header]
     for verdict in (*VERDICTS, "all"):
         some = [row for row in labelled if verdict in (row.verdict, "all")]
@@ -313,7 +356,9 @@ _ROUNDED: Final = re.compile(
     r"by rounding each step \(exactly \S+\)"
 )
 _SCORES: Final = re.compile(r" scores (?P<points>[0-9]+)")
-_COUNTED: Final = re.compile(r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)")
+_COUNTED: Final = re.compile(
+    r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)"
+)
 _MOVED: Final = 0.01
 """A rounding that moves the published answer by less than this share is not why a label is wrong.
 """
@@ -329,15 +374,24 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
     counted = score_steps(result.explanation)
     if not counted:
         return _equation(entry, result)
-    shown = [(what, points) for what, points in counted if points or _first_word(what) in named]
-    terms = [f"{'−' if points < 0 else '+'} {abs(points):g} ({what})" for what, points in shown]
+    shown = [
+        (what, points)
+        for what, points in counted
+        if points or _first_word(what) in named
+    ]
+    terms = [
+        f"{'−' if points < 0 else '+'} {abs(points):g} ({what})"
+        for what, points in shown
+    ]
     return f"{' '.join(terms).removeprefix('+ ') or 'no item gives a point'} = {answer}"
 
 
 def _equation(entry: AnyCalculator, result: Result) -> str:
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
     steps = result.explanation.splitlines()[:-1]
-    lines = [line for line in steps if not line.startswith((*read, "Not used:", "Warning:"))]
+    lines = [
+        line for line in steps if not line.startswith((*read, "Not used:", "Warning:"))
+    ]
     return "; ".join(line.removesuffix(".") for line in lines[-2:])
 
 
@@ -359,11 +413,16 @@ def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
         return None
     notes = made.note.split("; ") if made.note else []
     if result is not None:
-        notes = [note for note in (_compared(note, result) for note in notes) if note is not None]
+        notes = [
+            note
+            for note in (_compared(note, result) for note in notes)
+            if note is not None
+        ]
         decisive = [note for note in notes if _matters(note, entities, result)]
         notes = decisive or notes
     return [
-        note.replace(", the rule knew only", ", the label's program knew only") for note in notes
+        note.replace(", the rule knew only", ", the label's program knew only")
+        for note in notes
     ]
 
 
@@ -371,13 +430,17 @@ def _compared(note: str, result: Result) -> str | None:
     finding = _COUNTED.fullmatch(note)
     if finding is not None:
         item = find(result.calculator_id).input_named(finding["name"])
-        same = item is not None and result.used.get(item.parameter) is (finding["how"] == "present")
+        same = item is not None and result.used.get(item.parameter) is (
+            finding["how"] == "present"
+        )
         return None if same else note
     scores = _SCORES.search(note)
     if scores is None:
         return note
     steps = score_steps(result.explanation)
-    counted = [points for what, points in steps if _first_word(what) == _first_word(note)]
+    counted = [
+        points for what, points in steps if _first_word(what) == _first_word(note)
+    ]
     if len(counted) != 1:
         return note
     if counted[0] == float(scores["points"]):
@@ -395,7 +458,9 @@ def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
     if item is None or item.parameter not in result.used:
         return True
     try:
-        moved = _recalculated(entry, entities, item, [float(rounded["value"]), rounded["unit"]])
+        moved = _recalculated(
+            entry, entities, item, [float(rounded["value"]), rounded["unit"]]
+        )
     except CalculatorInputError:
         return True
     if isinstance(moved, float) and isinstance(result.answer, float):
@@ -410,7 +475,11 @@ def _recalculated(
 
     The row may have the input under any of its names.
     """
-    others = {name: raw for name, raw in entities.items() if entry.input_named(name) is not item}
+    others = {
+        name: raw
+        for name, raw in entities.items()
+        if entry.input_named(name) is not item
+    }
     return entry.calculate({**others, item.name: value}).answer
 
 
@@ -463,7 +532,10 @@ def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str
         return []
     entry = find(result.calculator_id)
     most = _recalculated(
-        entry, entities, next(i for i in entry.inputs if i.name == "Solid tumor"), "Metastatic"
+        entry,
+        entities,
+        next(i for i in entry.inputs if i.name == "Solid tumor"),
+        "Metastatic",
     )
     judged = "agrees with that" if label_agrees(row, most) else "is wrong then too"
     return [

@@ -34,7 +34,11 @@ def run(arguments: Meta) -> int:
         raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
     table, tasks = _table(arguments)
     options = _options(arguments, table)
-    preferences = None if arguments.preferences is None else read_preferences(arguments.preferences)
+    preferences = (
+        None
+        if arguments.preferences is None
+        else read_preferences(arguments.preferences)
+    )
     read = dict(table.sources)
     if preferences is not None:
         read[preferences.path] = preferences.sha256
@@ -132,7 +136,9 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
     for text in where:
         label, equals, value = text.partition("=")
         if not equals or not label:
-            raise UsageError(f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam.")
+            raise UsageError(
+                f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam."
+            )
         there = sorted({name for row in rows for name in row.labels})
         if label not in there:
             raise UsageError(
@@ -141,7 +147,9 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
             )
         rows = tuple(row for row in rows if row.labels.get(label) == value)
         if not rows:
-            raise UsageError(f"--where {text!r}: no output has the label {label!r} with this text.")
+            raise UsageError(
+                f"--where {text!r}: no output has the label {label!r} with this text."
+            )
     return rows
 
 
@@ -159,7 +167,8 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
         "--human": human,
         "--metrics": metrics,
         "--against": () if arguments.against is None else (arguments.against,),
-        "--less-is-better": column_names("--less-is-better", arguments.less_is_better) or (),
+        "--less-is-better": column_names("--less-is-better", arguments.less_is_better)
+        or (),
     }
     for option, names in asked.items():
         _check_columns(option, names, table)
@@ -183,11 +192,15 @@ def _check_columns(option: str, names: Sequence[str], table: OutputTable) -> Non
         )
 
 
-def _check_comparable(arguments: Meta, metrics: Sequence[str], human: Sequence[str]) -> None:
+def _check_comparable(
+    arguments: Meta, metrics: Sequence[str], human: Sequence[str]
+) -> None:
     """Refuses columns that are two things at once, too many, or nothing to compare."""
     both = next((name for name in metrics if name in human), None)
     if both is not None:
-        raise UsageError(f"{both!r} is named as a metric and as a human score. It is one of them.")
+        raise UsageError(
+            f"{both!r} is named as a metric and as a human score. It is one of them."
+        )
     if arguments.against is not None and arguments.against not in metrics:
         raise UsageError(
             f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}."

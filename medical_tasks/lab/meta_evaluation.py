@@ -2,9 +2,9 @@
 
 The figures of `medical-tasks meta`.
 
-DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side with where two
-prefer different outputs of an item. Kendall's tau-b between metrics is over outputs, not over
-systems (section 4.4, figure 8).
+DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side
+with where two prefer different outputs of an item. Kendall's tau-b between metrics is
+over outputs, not over systems (section 4.4, figure 8).
 """
 
 from __future__ import annotations
@@ -234,16 +234,22 @@ def meta_figures(
         preferences: Which of two outputs people prefer, where they were asked.
 
     Returns:
-        `kendall` between every two metrics; `comparisons` of two metrics, with what people say
-        where the two disagree; `alone`, each metric against people; `annotators`, people among
-        each other; and all the counts.
+        `kendall` between every two metrics; `comparisons` of two metrics, with what
+        people say where the two disagree; `alone`, each metric against people;
+        `annotators`, people among each other; and all the counts.
     """
     pairs = pairwise.output_pairs([row.item for row in table.rows])
-    votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
+    votes, elsewhere = (
+        (None, 0) if preferences is None else votes_of(preferences, table, pairs)
+    )
     outputs = _outputs(table, options, pairs, votes)
     every = list(combinations(options.metrics, 2))
     against = options.against
-    chosen = [(against, name) for name in options.metrics if name != against] if against else every
+    chosen = (
+        [(against, name) for name in options.metrics if name != against]
+        if against
+        else every
+    )
     figures: MetaFigures = {
         "items": len({row.item for row in table.rows}),
         "systems": len({row.system for row in table.rows}),
@@ -298,7 +304,8 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
         found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
     else:
         first, second = (
-            pairwise.preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y)
+            pairwise.preference_signs(column, outputs.pairs, epsilon=0.0)
+            for column in (x, y)
         )
         found = correlation.mean_tau_within(
             first, second, items=outputs.pair_items, clusters=outputs.pair_clusters
@@ -339,7 +346,8 @@ def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
             "other": _people(outputs, other, differ),
         }
     if outputs.human:
-        # An output counts once, in however many pairs the two metrics disagree about it.
+        # An output counts once, in however many pairs the two metrics disagree about
+        # it.
         among = np.zeros(len(outputs.mean), dtype=np.bool_)
         among[outputs.pairs.first[differ]] = among[outputs.pairs.second[differ]] = True
         compared["scores"] = {
@@ -351,7 +359,9 @@ def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
 
 
 def _alone(outputs: _Outputs, name: str) -> MetricAlone:
-    pairs, rows = (np.ones(n, dtype=np.bool_) for n in (len(outputs.pairs), len(outputs.mean)))
+    pairs, rows = (
+        np.ones(n, dtype=np.bool_) for n in (len(outputs.pairs), len(outputs.mean))
+    )
     return {
         "metric": name,
         "preferences": None if outputs.votes is None else _people(outputs, name, pairs),
@@ -380,7 +390,9 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> PeopleCounts:
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> Correlations:
     column = np.where(among, outputs.columns[name], np.nan)
-    return _both(correlation.clustered_correlation(column, outputs.mean, **outputs.draws))
+    return _both(
+        correlation.clustered_correlation(column, outputs.mean, **outputs.draws)
+    )
 
 
 def _annotators(outputs: _Outputs, among: _Marks) -> Correlations | None:
@@ -458,7 +470,10 @@ def _kendall_lines(meta: Meta) -> list[str]:
     )
     lines = [f"Kendall's tau-b between metrics, {over}:"]
     names = meta["metrics"]
-    found = {frozenset((each["one"], each["other"])): each["value"] for each in meta["kendall"]}
+    found = {
+        frozenset((each["one"], each["other"])): each["value"]
+        for each in meta["kendall"]
+    }
     if 2 < len(names) <= _MOST_COLUMNS:
         rows = [
             (
@@ -493,7 +508,13 @@ def _pairs(comparisons: Sequence[MetricComparison]) -> list[str]:
 
 def _sides(comparisons: Sequence[MetricComparison]) -> list[str]:
     rows = [
-        (each[one], f"not {each[other]}", "", *_share(found["share"]), *_undecided(found))
+        (
+            each[one],
+            f"not {each[other]}",
+            "",
+            *_share(found["share"]),
+            *_undecided(found),
+        )
         for each in comparisons
         for one, other in _BOTH
         if each["preferences"] is not None
@@ -541,7 +562,11 @@ def _alone_lines(metrics: Sequence[MetricAlone]) -> list[str]:
 
 
 def _undecided(found: PeopleCounts) -> list[str]:
-    return [str(found["human_tied"]), str(found["no_majority"]), str(found["not_annotated"])]
+    return [
+        str(found["human_tied"]),
+        str(found["no_majority"]),
+        str(found["not_annotated"]),
+    ]
 
 
 def _scores(comparisons: Sequence[MetricComparison]) -> list[str]:
@@ -550,7 +575,10 @@ def _scores(comparisons: Sequence[MetricComparison]) -> list[str]:
         scores = each["scores"]
         if scores is None:
             continue
-        rows += [(each[one], f"where {each[other]} disagrees", scores[one]) for one, other in _BOTH]
+        rows += [
+            (each[one], f"where {each[other]} disagrees", scores[one])
+            for one, other in _BOTH
+        ]
         rows.append((_OTHERS, "on the same outputs", scores["annotators"]))
     return _score_lines(rows)
 
@@ -574,7 +602,9 @@ def _notes(meta: Meta) -> list[str]:
         f"coefficients: bootstrap, {settings['resamples']:,} draws, seed {settings['seed']}.",
     ]
     if meta["less_is_better"]:
-        lines.append(f"Less is better, so turned round: {', '.join(meta['less_is_better'])}.")
+        lines.append(
+            f"Less is better, so turned round: {', '.join(meta['less_is_better'])}."
+        )
     if meta["human"]:
         lines.append(f"Human scores: {', '.join(meta['human'])}.")
     if _too_few(meta):
@@ -602,6 +632,8 @@ def _too_few(figures: object) -> bool:
     """Whether any estimate in the figures has no value because of too few outputs."""
     if isinstance(figures, Mapping):
         if {"value", "ci_low", "n"} <= set(figures):
-            return figures["value"] is None and 0 < figures["n"] < correlation.FEWEST_ROWS
+            return (
+                figures["value"] is None and 0 < figures["n"] < correlation.FEWEST_ROWS
+            )
         return any(map(_too_few, figures.values()))
     return isinstance(figures, list) and any(map(_too_few, figures))

@@ -71,7 +71,10 @@ class OutputTable:
     def column(self, name: str) -> list[float]:
         """One number an output, `nan` where there is none; larger is better."""
         sign = -1.0 if name in self.less_is_better else 1.0
-        return [sign * row.scores[name] if name in row.scores else math.nan for row in self.rows]
+        return [
+            sign * row.scores[name] if name in row.scores else math.nan
+            for row in self.rows
+        ]
 
 
 def told(text: str) -> str:
@@ -84,7 +87,9 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
     table = read_cells(path, form=_FORM, needed=NAMES)
     others = [name for name in table.columns if name not in (*NAMES, _CLUSTER)]
     numeric = {
-        name for name in others if any(_NUMBER.fullmatch(row.cells[name]) for row in table.rows)
+        name
+        for name in others
+        if any(_NUMBER.fullmatch(row.cells[name]) for row in table.rows)
     }
     places: dict[tuple[str, str], str] = {}
     found = []
@@ -97,7 +102,11 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
                 f"{system!r}. Put all its scores into one row."
             )
         places[item, system] = row.at
-        scores = ((name, _score(cells[name], name, where)) for name in others if name in numeric)
+        scores = (
+            (name, _score(cells[name], name, where))
+            for name in others
+            if name in numeric
+        )
         found.append(
             OutputRow(
                 item=item,
@@ -122,7 +131,8 @@ def join_outputs(
     Args:
         sources: The outputs of each, with their numbers.
         digests: Path to SHA-256 of what was read.
-        less_is_better: Columns that are turned round, so that more is better in all of them.
+        less_is_better: Columns that are turned round, so that more is better in all of
+            them.
 
     Raises:
         UsageError: When two sources give one output different numbers in a column.
@@ -137,17 +147,23 @@ def join_outputs(
             raise UsageError(
                 f"{row.where}: item {row.item!r} is in another cluster than in a row before it."
             )
-    whole = tuple(replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values())
+    whole = tuple(
+        replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values()
+    )
     columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
     return OutputTable(
-        rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better
+        rows=whole,
+        columns=columns,
+        sources=dict(digests),
+        less_is_better=less_is_better,
     )
 
 
 def check_size(table: OutputTable) -> None:
     """Refuses what would take hours.
 
-    Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters.
+    Kendall's tau looks at all pairs of outputs, and its interval at all pairs of
+    clusters.
     """
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
@@ -168,7 +184,9 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
                 "decides differs only where the outputs do."
             )
     scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
-    return replace(one, cluster=one.cluster or other.cluster, scores=scores, labels=labels)
+    return replace(
+        one, cluster=one.cluster or other.cluster, scores=scores, labels=labels
+    )
 
 
 def _name(text: str, column: str, where: str) -> str:
@@ -237,7 +255,9 @@ def run_name(text: str) -> RunName | None:
         return None
     system, at, label = named.partition("@")
     if not system or (at and not label):
-        raise UsageError(f"{text}: a name is missing. Write SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER.")
+        raise UsageError(
+            f"{text}: a name is missing. Write SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER."
+        )
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UsageError(
@@ -269,7 +289,10 @@ def read_runs(
                 "on the same."
             )
         known = known or (str(name.folder), data)
-        if versions.setdefault(chosen, recipe["task_version"]) != recipe["task_version"]:
+        if (
+            versions.setdefault(chosen, recipe["task_version"])
+            != recipe["task_version"]
+        ):
             raise UsageError(
                 f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another "
                 f"run's {versions[chosen]}. Their numbers cannot be compared; run both with one "
@@ -278,11 +301,15 @@ def read_runs(
         columns = _columns(name, tasks[chosen])
         rows.append(tuple(_rows(name, chosen, columns)))
         less |= {
-            columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better
+            columns[metric.name]
+            for metric in tasks[chosen].metrics
+            if not metric.higher_is_better
         }
         digests[str(name.folder)] = str(results["items_sha256"])
         used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
-    return RunOutputs(rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used)
+    return RunOutputs(
+        rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used
+    )
 
 
 def _check_names(names: Sequence[RunName]) -> None:
@@ -300,14 +327,19 @@ def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
     """A column a metric; of judged ones the label says which judge."""
     label = f"@{name.label}" if name.label and task.judge else ""
     return {
-        metric.name: f"{metric.name}{label if metric.judged else ''}" for metric in task.metrics
+        metric.name: f"{metric.name}{label if metric.judged else ''}"
+        for metric in task.metrics
     }
 
 
-def _task(name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]) -> str:
+def _task(
+    name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]
+) -> str:
     there = list(results["tasks"])
     if task is not None and task not in there:
-        raise UsageError(f"{name.folder}: has no task {task!r}; it has {', '.join(there)}.")
+        raise UsageError(
+            f"{name.folder}: has no task {task!r}; it has {', '.join(there)}."
+        )
     if task is None and len(there) != 1:
         raise UsageError(
             f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME"
@@ -396,11 +428,12 @@ def read_preferences(path: Path) -> PreferenceTable:
         path: A table with a row an answer.
 
     Returns:
-        The answers, and how many rows are blank. An annotator may stand once on one pair: two
-        answers of one person would count as two people.
+        The answers, and how many rows are blank. An annotator may stand once on one
+        pair: two answers of one person would count as two people.
 
     Raises:
-        UsageError: By row and column, where a cell is not one of those that are understood.
+        UsageError: By row and column, where a cell is not one of those that are
+            understood.
     """
     table = read_cells(path, form=_PREFERENCE_FORM, needed=_COLUMNS)
     places: dict[tuple[str, frozenset[str], str], str] = {}
@@ -436,7 +469,12 @@ def read_preferences(path: Path) -> PreferenceTable:
                 f"blank for no answer; got {told(preferred)}."
             )
         stated.append(
-            Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred)
+            Stated(
+                item=item,
+                systems=(first, second),
+                annotator=annotator,
+                preferred=preferred,
+            )
         )
     if not stated:
         raise UsageError(
@@ -463,14 +501,20 @@ def votes_of(
     votes: list[list[Vote]] = [[] for _ in range(len(pairs))]
     elsewhere = 0
     for each in preferences.stated:
-        outputs: Sequence[int | None] = [rows.get((each.item, system)) for system in each.systems]
+        outputs: Sequence[int | None] = [
+            rows.get((each.item, system)) for system in each.systems
+        ]
         one, other = outputs
         if one is None or other is None:
             elsewhere += 1
             continue
         first = table.rows[min(one, other)].system
         vote: Vote = (
-            "tie" if each.preferred == TIE else "first" if each.preferred == first else "second"
+            "tie"
+            if each.preferred == TIE
+            else "first"
+            if each.preferred == first
+            else "second"
         )
         votes[places[min(one, other), max(one, other)]].append(vote)
     if elsewhere == len(preferences.stated):

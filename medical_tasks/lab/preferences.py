@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.agreement import majority
-from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_column, check_same_length
+from medical_tasks.scoring.estimates import (
+    Clusters,
+    Estimate,
+    Floats,
+    as_column,
+    check_same_length,
+)
 from medical_tasks.scoring.means import proportion_interval
 
 EPSILON: Final = 1e-9
@@ -70,7 +76,8 @@ class HumanAgreement:
     Attributes:
         same: Pairs on which the metric prefers what most people prefer.
         opposite: Pairs on which it prefers the other output.
-        metric_tied: Pairs that people decided and the metric did not: a tie, or no value.
+        metric_tied: Pairs that people decided and the metric did not: a tie, or no
+            value.
         human_tied: Pairs of which most people say that neither output is better.
         no_majority: Pairs on which people are evenly divided.
         not_annotated: Pairs that nobody was asked about.
@@ -121,7 +128,9 @@ def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(one * other == -1.0)
 
 
-def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> PreferenceAgreement:
+def compare_preferences(
+    one: Floats, other: Floats, *, clusters: Clusters
+) -> PreferenceAgreement:
     """Counts on how many pairs two metrics prefer the same output.
 
     `clusters` are those of each pair.
@@ -149,13 +158,16 @@ def human_agreement(
     No `votes` where nobody was asked.
     """
     check_same_length(signs=signs, votes=votes, clusters=clusters)
-    unknown = next((vote for said in votes for vote in said if vote not in _SIGNS), None)
+    unknown = next(
+        (vote for said in votes for vote in said if vote not in _SIGNS), None
+    )
     if unknown is not None:
         raise ValueError(f"votes must be {', '.join(_SIGNS)}; got {unknown!r}")
     chosen = [majority(said) for said in votes]
     asked = np.array([bool(said) for said in votes], dtype=np.bool_)
     people = np.array(
-        [math.nan if label is None else _SIGNS[label] for label in chosen], dtype=np.float64
+        [math.nan if label is None else _SIGNS[label] for label in chosen],
+        dtype=np.float64,
     )
     decided = np.abs(people) == 1.0
     product = np.where(decided, people, 0.0) * np.nan_to_num(signs)
@@ -174,4 +186,6 @@ def human_agreement(
 def _share(
     part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters
 ) -> Estimate:
-    return proportion_interval(np.where(whole, part.astype(np.float64), np.nan), clusters=clusters)
+    return proportion_interval(
+        np.where(whole, part.astype(np.float64), np.nan), clusters=clusters
+    )

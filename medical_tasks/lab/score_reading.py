@@ -1,8 +1,8 @@
 """Reads what a reply says of each criterion of a score: the finding or number, and its points.
 
-A threshold, a range or a rule's text is never the patient's number, and what could belong to two
-criteria belongs to none. A criterion is a step of our own calculator: its inputs and other points
-are found by changing one input after the other.
+A threshold, a range or a rule's text is never the patient's number, and what could
+belong to two criteria belongs to none. A criterion is a step of our own calculator: its
+inputs and other points are found by changing one input after the other.
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ _NOTHING_GIVEN = re.compile(
     r")\b"
     r"|\bkeeping the (?:current |running )?total"
 )
-_FOR = re.compile(r"(?i)(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b")
+_FOR = re.compile(
+    r"(?i)(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b"
+)
 _WHAT_FOR = re.compile(r"(?is).{0,4}\W*(?:each )?(?:for|to|because|due|on account)\b")
 """After points: what they are for follows ("1 point for hypertension")."""
 _EACH = re.compile(
@@ -221,12 +223,14 @@ _FACTORS: Final = (
     1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
 )  # fmt: skip
 
-# Further names of inputs, beside the dataset's own and what is left of those without "history",
-# "in the last month" and the like: parameters of one meaning, apart by blanks, to a pattern.
-# `systems` are names of what a score makes of a value.
+# Further names of inputs, beside the dataset's own and what is left of those without
+# "history", "in the last month" and the like: parameters of one meaning, apart by
+# blanks, to a pattern. `systems` are names of what a score makes of a value.
 _DATA: Final = packaged(__file__, "criteria_names.json")
 _NAME_OF: Final[Mapping[str, str]] = {
-    parameter: names for key, names in _DATA["names"].items() for parameter in key.split()
+    parameter: names
+    for key, names in _DATA["names"].items()
+    for parameter in key.split()
 }
 _SYSTEMS: Final[Mapping[str, str]] = _DATA["systems"]
 _ASIDE: Final = re.compile(
@@ -282,11 +286,14 @@ def _steps(calculator: AnyCalculator, used: Mapping[str, object]) -> Steps | Non
     return score_steps("\n".join(lines))
 
 
-def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> list[Criterion]:
+def criteria_of(
+    result: Result, accepted: Mapping[str, tuple[float, ...]]
+) -> list[Criterion]:
     """The criteria of a score, with the patient's points.
 
-    What a criterion depends on is found by trying: one input after the other is changed, and the
-    steps of the published rule are compared. So no list of criteria is kept beside the rules.
+    What a criterion depends on is found by trying: one input after the other is
+    changed, and the steps of the published rule are compared. So no list of criteria is
+    kept beside the rules.
 
     Args:
         result: What the calculator made of the patient's entities.
@@ -316,7 +323,11 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
 
 def _words(calculator: AnyCalculator) -> dict[str, Mapping[str, object]]:
     """Parameter of each choice of a calculator to the words for what can be chosen."""
-    return {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
+    return {
+        each.parameter: each.words
+        for each in calculator.inputs
+        if isinstance(each, Choice)
+    }
 
 
 def _criterion(
@@ -338,10 +349,14 @@ def _criterion(
         accepted: Parameter to the forms in which its number may be stated.
     """
     (label, points), words = step, _words(calculator)
-    inputs = {name for name, _ in effects} | _named_without_value(calculator, used, label)
+    inputs = {name for name, _ in effects} | _named_without_value(
+        calculator, used, label
+    )
     names = tuple(sorted(inputs))
     finding = label.removesuffix(" present").removesuffix(" absent")
-    is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
+    is_finding = finding != label and all(
+        isinstance(used[name], bool) for name in names
+    )
     numbers = [name for name in names if name not in words and _is_number(used[name])]
     forms = {name: accepted.get(name) or (float(used[name]),) for name in numbers}
     head = re.split(r"\s[-\d(]|: |, ", finding, maxsplit=1)[0]
@@ -375,12 +390,18 @@ def _effects(
 ) -> Iterator[tuple[int, str, float]]:
     """The criteria that change with an input, and their points then.
 
-    One input after the other is changed in the patient's case and in one without findings.
+    One input after the other is changed in the patient's case and in one without
+    findings.
     """
-    bare = {name: False if isinstance(value, bool) else value for name, value in used.items()}
+    bare = {
+        name: False if isinstance(value, bool) else value
+        for name, value in used.items()
+    }
     starts = ((bare, _steps(calculator, bare) or own), (used, own))
     for name, value in used.items():
-        for other, (start, before) in itertools.product(_others(value, words.get(name)), starts):
+        for other, (start, before) in itertools.product(
+            _others(value, words.get(name)), starts
+        ):
             changed = _steps(calculator, {**start, name: other}) or []
             if len(changed) != len(own):
                 continue
@@ -394,7 +415,10 @@ def _is_number(value: object) -> bool:
 
 
 def _points_at(
-    calculator: AnyCalculator, used: Mapping[str, object], place: int, change: Mapping[str, object]
+    calculator: AnyCalculator,
+    used: Mapping[str, object],
+    place: int,
+    change: Mapping[str, object],
 ) -> float | None:
     steps = _steps(calculator, {**used, **change})
     return steps[place][1] if steps and place < len(steps) else None
@@ -420,20 +444,31 @@ def _names(calculator: AnyCalculator, name: str, label: str) -> bool:
     forms = [_NAME_OF[name]] if name in _NAME_OF else []
     for item in calculator.inputs:
         if item.parameter == name:
-            forms += [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2]
+            forms += [
+                re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2
+            ]
     return re.search("|".join(forms), label, re.IGNORECASE) is not None
 
 
 @functools.cache
-def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re.Pattern[str], ...]:
+def _compiled(
+    calculator_id: int, names: tuple[str, ...], head: str
+) -> tuple[re.Pattern[str], ...]:
     """The names of a criterion: of its inputs, the common ones, and our label."""
     calculator = find(calculator_id)
     forms = [
         re.escape(head),
-        *(table[name] for table in (_NAME_OF, _SYSTEMS) for name in names if name in table),
+        *(
+            table[name]
+            for table in (_NAME_OF, _SYSTEMS)
+            for name in names
+            if name in table
+        ),
     ]
     items = [each for each in calculator.inputs if each.parameter in names]
-    own = [word for each in items for word in (each.name, *each.aliases) if len(word) > 1]
+    own = [
+        word for each in items for word in (each.name, *each.aliases) if len(word) > 1
+    ]
     forms += [re.escape(form) for word in own for form in (word, _ASIDE.sub("", word))]
     return tuple(
         re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE)
@@ -590,7 +625,8 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
         criteria: The score's criteria.
 
     Returns:
-        A reading for each criterion that is named, with all points that the reply gives it.
+        A reading for each criterion that is named, with all points that the reply gives
+        it.
     """
     found = ScoreReading(criteria)
     passages = [
@@ -603,7 +639,9 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     found.recites = recital > 0
     current: int | None = None
     depth: int | None = None
-    for _, group in itertools.groupby(passages[recital:], key=lambda each: id(each.piece)):
+    for _, group in itertools.groupby(
+        passages[recital:], key=lambda each: id(each.piece)
+    ):
         own = list(group)
         piece = own[0].piece
         found.totals += _totals(piece.text)
@@ -635,10 +673,12 @@ def _length_of_recital(passages: Sequence[Passage], criteria: int) -> int:
 
     Most criteria without the patient, and all of them again later.
 
-    In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no diabetes"
-    the first two do.
+    In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no
+    diabetes" the first two do.
     """
-    case = next((at for at, each in enumerate(passages) if _OF_A_CASE.search(each.text)), 0)
+    case = next(
+        (at for at, each in enumerate(passages) if _OF_A_CASE.search(each.text)), 0
+    )
     recited = _places(passages[:case])
     again = recited <= _places(passages[case:])
     return case if again and len(recited) >= _MOST_RECITED * criteria else 0
@@ -676,7 +716,9 @@ def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
     found.extras.append((piece.name, points))
 
 
-def _read_sentence(passage: Passage, found: ScoreReading, current: int | None) -> int | None:
+def _read_sentence(
+    passage: Passage, found: ScoreReading, current: int | None
+) -> int | None:
     """Reads a sentence; returns the criterion that the next one without a name goes on with."""
     sentence, mentions = passage.text, passage.mentions
     places = _places([passage])
@@ -688,7 +730,9 @@ def _read_sentence(passage: Passage, found: ScoreReading, current: int | None) -
     if len(places) == 1:
         own, perhaps, more = _points(sentence, mentions)
         found.attach(mentions[0].place, sentence, (own, perhaps))
-        found.extras += [(sentence, each) for each in more] or _for_no_criterion(passage)
+        found.extras += [(sentence, each) for each in more] or _for_no_criterion(
+            passage
+        )
         return mentions[0].place
     for place, text, points in _clauses(sentence, mentions, found.extras):
         found.attach(place, text, points)
@@ -703,11 +747,15 @@ def _for_no_criterion(passage: Passage) -> list[tuple[str, float]]:
     return [
         (match["what"], float(match["n"]))
         for match in _FOR_WHAT.finditer(passage.text)
-        if not any(match.start() <= each.start < match.end() for each in passage.mentions)
+        if not any(
+            match.start() <= each.start < match.end() for each in passage.mentions
+        )
     ]
 
 
-def _read_nameless(passage: Passage, found: ScoreReading, current: int | None) -> int | None:
+def _read_nameless(
+    passage: Passage, found: ScoreReading, current: int | None
+) -> int | None:
     sentence, listed = passage.text, passage.piece.depth is not None
     if _CLOSING.search(sentence) or _ONLY_A_SUM.search(sentence):
         found.extras += _for_no_criterion(passage)
@@ -720,7 +768,9 @@ def _read_nameless(passage: Passage, found: ScoreReading, current: int | None) -
     if current is not None and not (points[0] and found.readings[current].points):
         found.attach(current, sentence, points)
         return current
-    found.extras.extend((sentence, each) for each in points[0] or (points[1] if listed else ()))
+    found.extras.extend(
+        (sentence, each) for each in points[0] or (points[1] if listed else ())
+    )
     return current
 
 
@@ -777,7 +827,9 @@ def _without_awards(text: str) -> str:
     return text
 
 
-def _points(text: str, mentions: Sequence[Mention]) -> tuple[set[float], set[float], list[float]]:
+def _points(
+    text: str, mentions: Sequence[Mention]
+) -> tuple[set[float], set[float], list[float]]:
     """The points that a sentence about one criterion gives.
 
     Returns:
@@ -802,7 +854,11 @@ def _points(text: str, mentions: Sequence[Mention]) -> tuple[set[float], set[flo
         own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
     if weight and not own:
         own.add(0.0 if _NO.search(text, weight.end()) else float(weight["n"]))
-    return own, set() if own else {each.number for each in _awards(bare, _WEAK_AWARDS)}, more
+    return (
+        own,
+        set() if own else {each.number for each in _awards(bare, _WEAK_AWARDS)},
+        more,
+    )
 
 
 def _covered(text: str, start: int, end: int) -> str:
@@ -819,7 +875,8 @@ def _all_awards(text: str) -> list[Award]:
         each
         for each in awards
         if not any(
-            o.start <= each.start and each.end <= o.end and o[:2] != each[:2] for o in awards
+            o.start <= each.start and each.end <= o.end and o[:2] != each[:2]
+            for o in awards
         )
     ]
     nothing = _NOTHING_GIVEN.search(text)
@@ -840,8 +897,8 @@ def _clauses(
     """The parts of a sentence that names several criteria, with their criterion and its points.
 
     Points may stand before or behind what they are for: "1 point for hypertension", or
-    "hypertension (1 point)". A part without points takes those of its neighbour where these are
-    said to be for all, or are 0.
+    "hypertension (1 point)". A part without points takes those of its neighbour where
+    these are said to be for all, or are 0.
     """
     awards = _spans_of_awards(sentence)
     # "1 point for hypertension", not "hypertension (1 point)".
@@ -850,7 +907,11 @@ def _clauses(
         and awards[0][0] < mentions[0].start
         and _WHAT_FOR.match(_without_totals(sentence), awards[0][1] - 4) is not None
     )
-    named = [m for at, m in enumerate(mentions) if not at or mentions[at - 1].place != m.place]
+    named = [
+        m
+        for at, m in enumerate(mentions)
+        if not at or mentions[at - 1].place != m.place
+    ]
     cuts = [0, *_cuts(sentence, mentions, awards, first=first), len(sentence)]
     parts = []
     lead = ""
@@ -879,7 +940,10 @@ def _is_bare(text: str, mention: Mention) -> bool:
     """
     rest = text[: mention.start] + text[mention.end :]
     return (
-        re.search(r"\w", re.sub(r"(?i)\b(?:and|or|nor|history|of|the|any|a)\b", "", rest)) is None
+        re.search(
+            r"\w", re.sub(r"(?i)\b(?:and|or|nor|history|of|the|any|a)\b", "", rest)
+        )
+        is None
     )
 
 
@@ -903,12 +967,18 @@ def _cuts(
     `first` where points stand before names.
     """
     last = {mention.place: mention.end for mention in mentions}
-    named = [m for at, m in enumerate(mentions) if not at or mentions[at - 1].place != m.place]
+    named = [
+        m
+        for at, m in enumerate(mentions)
+        if not at or mentions[at - 1].place != m.place
+    ]
     for mention, following in itertools.pairwise(named):
         after = following.start
         # A second name of the same criterion goes on with it.
         before = (
-            max(mention.end, last[mention.place]) if last[mention.place] <= after else mention.end
+            max(mention.end, last[mention.place])
+            if last[mention.place] <= after
+            else mention.end
         )
         between = [span for span in awards if before <= span[0] and span[1] <= after]
         breaks = list(_CLAUSE_BREAK.finditer(sentence, before, after))
@@ -930,7 +1000,8 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     """Whether a reply states the patient's own data, and the points that the rule has for the rest.
 
     Returns:
-        None where it states none; the points that what it leaves open, or states instead, gives.
+        None where it states none; the points that what it leaves open, or states
+        instead, gives.
     """
     own = reading.criterion
     if own.present is not None or own.about_cough:
@@ -973,7 +1044,11 @@ def _told_findings(text: str, own: Criterion) -> Iterator[Told]:
     for name in findings:
         state = _state(text, own) if len(findings) == 1 else None
         differs = state is not None and state != own.own[name]
-        yield name, False if differs else None, [True, False] if state is None else [state]
+        yield (
+            name,
+            False if differs else None,
+            [True, False] if state is None else [state],
+        )
 
 
 def _all_same(told: Iterable[bool | None]) -> bool | None:
@@ -983,7 +1058,9 @@ def _all_same(told: Iterable[bool | None]) -> bool | None:
 
 def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
     own = reading.criterion
-    states = (_state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts))
+    states = (
+        _state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts)
+    )
     state = next((each for each in states if each is not None), None)
     truth = own.present if own.present is not None else own.label.startswith("No")
     if state is None:
@@ -995,7 +1072,9 @@ def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
 
 def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
     """Whether the patient's numbers are stated, and the one stated instead of the only one."""
-    numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(_bare(text, own))}
+    numbers = {
+        float(match[0].replace(",", "")) for match in NUMBER.finditer(_bare(text, own))
+    }
     mine, others = set(), set(numbers)
     for (name, forms), number in itertools.product(own.accepted.items(), numbers):
         if any(close(number, form) for form in forms):
@@ -1047,12 +1126,18 @@ def _state(text: str, own: Criterion) -> bool | None:
         bare = _ABSENCE_OF_COUGH.sub(" ", bare)
         return True if _NO.search(bare) else False if _YES.search(bare) else None
     if _NO.search(bare):
-        inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))
+        inside = any(
+            _NO.search(match[0])
+            for names in own.names
+            for match in names.finditer(bare)
+        )
         return None if inside else False
     return True if _YES.search(bare) else None
 
 
-def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -> object | None:
+def _choice(
+    text: str, name: str, words: Mapping[str, object], own: Criterion
+) -> object | None:
     """The one of the words of a choice that a text has; None where it has none, or several."""
     bare = _without_awards(_without_totals(text))
     if name.endswith("_response"):

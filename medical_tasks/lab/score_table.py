@@ -53,8 +53,8 @@ def read_scores(
 ) -> ScoreTable:
     """Reads files of scores and joins them by the names of their rows.
 
-    A row that a file lacks has no scores from it. A column without a single number holds text; the
-    first such names the rows, unless `names` does.
+    A row that a file lacks has no scores from it. A column without a single number
+    holds text; the first such names the rows, unless `names` does.
 
     Args:
         paths: CSV and XLSX files.
@@ -74,16 +74,22 @@ def read_scores(
         _check_joins(path, tables[number], paths[:number], tables[:number])
     rows = _unique(name for table in tables for name in table.names)
     return ScoreTable(
-        files={path: digest for table in tables for path, digest in table.files.items()},
+        files={
+            path: digest for table in tables for path, digest in table.files.items()
+        },
         names=rows,
         columns=columns,
         scores=_joined(tables, rows),
         texts=_unique(name for table in tables for name in table.texts),
-        partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
+        partial=tuple(
+            name for name in rows if not all(name in table.names for table in tables)
+        ),
     )
 
 
-def _joined(tables: Sequence[ScoreTable], rows: Sequence[str]) -> dict[str, tuple[float, ...]]:
+def _joined(
+    tables: Sequence[ScoreTable], rows: Sequence[str]
+) -> dict[str, tuple[float, ...]]:
     """The scores of all tables, one number a row; `nan` where a table does not have the row."""
     scores: dict[str, tuple[float, ...]] = {}
     for table in tables:
@@ -123,19 +129,27 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
 
 
-def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool) -> ScoreTable:
+def _read(
+    path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool
+) -> ScoreTable:
     table = read_cells(path, form=_FORM)
     _check_shape(path, table)
     header = table.columns
-    texts = [name for name in header if _is_text([row.cells[name] for row in table.rows])]
+    texts = [
+        name for name in header if _is_text([row.cells[name] for row in table.rows])
+    ]
     naming = _naming(path, header, list(names) or texts[:1], wanted)
     columns = [name for name in header if name not in naming]
-    chosen = [name for name in columns if name in wanted or (others and name not in texts)]
+    chosen = [
+        name for name in columns if name in wanted or (others and name not in texts)
+    ]
     return ScoreTable(
         files={str(path): table.content_sha256},
         names=_names(table.rows, naming),
         columns=tuple(columns),
-        scores={name: tuple(_number(row, name) for row in table.rows) for name in chosen},
+        scores={
+            name: tuple(_number(row, name) for row in table.rows) for name in chosen
+        },
         texts=tuple(name for name in columns if others and name not in chosen),
     )
 
@@ -195,7 +209,9 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
         missing=f"Give a table of scores, CSV or XLSX. {form}",
     )
     if "" in table.columns:
-        raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")
+        raise UsageError(
+            f"{path}: column 1 has no name in the header. Name it or take it out."
+        )
     for name in needed:
         if name not in table.columns:
             raise UsageError(
@@ -203,7 +219,10 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
                 f"{form}"
             )
     rows = [
-        replace(row, cells={name: str(cell or "").strip() for name, cell in row.cells.items()})
+        replace(
+            row,
+            cells={name: str(cell or "").strip() for name, cell in row.cells.items()},
+        )
         for row in table.rows
     ]
     return replace(table, rows=rows)
@@ -220,7 +239,9 @@ def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
         cells = [row.cells[column] for column in columns]
         name = " / ".join(cells)
         if not all(cells):
-            raise UsageError(f"{row.where}: the row has no name. Name it or take it out.")
+            raise UsageError(
+                f"{row.where}: the row has no name. Name it or take it out."
+            )
         if name in row_of:
             raise UsageError(
                 f"{row.path}: {row_of[name].at} and {row.at} are both named {shown(name)}. Take "

@@ -1,8 +1,10 @@
 """Reads the working of a reply.
 
-Lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
+Lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b =
+r`.
 
-What cannot be read whole is passed over: half an expression would look like a wrong one.
+What cannot be read whole is passed over: half an expression would look like a wrong
+one.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ MAX_EXPRESSION = 300
 ROUNDING = 0.02
 """Relative difference that numbers rounded on the way can make; a wrong result is further off."""
 
-NUMBER = re.compile(r"(?<![A-Za-z_\d.])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+")
+NUMBER = re.compile(
+    r"(?<![A-Za-z_\d.])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+"
+)
 _SMALL = 10
 _LATEX_DEPTH = 4
 
@@ -47,7 +51,13 @@ _LATEX_ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _LATEX_WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}")
 _LATEX_POWER = re.compile(r"\^\s*\{([^{}]*)\}")
 
-_SPELLINGS = (("\\left", ""), ("\\right", ""), ("\\ln", "ln"), ("\\exp", "exp"), ("ˆ", "^"))
+_SPELLINGS = (
+    ("\\left", ""),
+    ("\\right", ""),
+    ("\\ln", "ln"),
+    ("\\exp", "exp"),
+    ("ˆ", "^"),
+)
 """Commands and signs with what they mean; the raised circumflex is a power."""
 
 # ---- Powers and bold type ----
@@ -76,7 +86,9 @@ _PROGRAM_SUBTRACTS = re.compile(rf"{_COUNTER} -= (\d+(?:\.\d+)?)")
 _FUNCTION = r"(?:sqrt|ln|exp|min|max)"
 _TIMES = re.compile(rf"(?<=[\d)])\s{{0,2}}[xX]\s{{0,2}}(?=[\d(.√]|{_FUNCTION})")
 """The letter x between two numbers."""
-_EXPRESSION_AT_END = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
+_EXPRESSION_AT_END = re.compile(
+    rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$"
+)
 _EXPRESSION_AT_START = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
 _EQUALS = re.compile(
     r"\s{0,9}(?:≈|=|→|\bequals\b|\b(?:which )?(?:results in|gives us|gives"
@@ -84,7 +96,9 @@ _EQUALS = re.compile(
     r"(?:\s*(?:approximately|about|roughly)\b)?\s*"
 )
 _OPERATION = re.compile(rf"[-+*/^×÷√]|{_FUNCTION}")
-_CLAUSE_END = re.compile(r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z\d(])|[;,]\s+|:\s+(?=[\d(])")
+_CLAUSE_END = re.compile(
+    r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z\d(])|[;,]\s+|:\s+(?=[\d(])"
+)
 _TWO_ARGUMENTS = re.compile(r"(\b(?:min|max)\s?\([^(),\n]{1,80},)\s+")
 """`min(a, b)`, whose comma ends no clause."""
 _UNIT = re.compile(
@@ -118,7 +132,9 @@ _COUNTER_KEY = re.compile(r"(?i)(?:step|no|nr|number|id|index|#)\.?")
 # Heads of columns: of those about points, the one with the patient's own is wanted,
 # not the one with the most that can be given.
 _POINTS_HEAD = re.compile(r"(?i)\b(?:points?|pts|score[ds]?|subscore)\b")
-_PATIENTS_HEAD = re.compile(r"(?i)assign|award|given|patient|earned|actual|scored|applied")
+_PATIENTS_HEAD = re.compile(
+    r"(?i)assign|award|given|patient|earned|actual|scored|applied"
+)
 _POSSIBLE_HEAD = re.compile(r"(?i)max|possib|available|if present|potential|range")
 _TOTAL_HEAD = re.compile(r"(?i)\btotal|\bsum\b|overall|final|_score$")
 
@@ -132,8 +148,8 @@ class Equation:
         value: What the left side gives.
         stated: What the reply says it gives; None where the right side is no number.
         numbers: Numbers of the left side.
-        right: Whether the stated result is the value, up to rounding; True where nothing is
-            stated.
+        right: Whether the stated result is the value, up to rounding; True where
+            nothing is stated.
     """
 
     text: str
@@ -201,15 +217,22 @@ def close(a: float, b: float, tolerance: float = 0.005) -> bool:
 def chains(equations: Sequence[Equation]) -> list[Chain]:
     """The calculations of a working, the last first, each put right and with those that lead to it.
 
-    Of `2.1 * 3 = 7.5` and `7.5 + 1 = 8.5` the second gives 7.3: the first should have been 6.3.
+    Of `2.1 * 3 = 7.5` and `7.5 + 1 = 8.5` the second gives 7.3: the first should have
+    been 6.3.
     """
     right_for: dict[float, float] = {}
     found: list[Chain] = []
     for equation in equations[-MAX_CHAINS:]:
-        value = _value(NUMBER.sub(lambda match: _put_right(match[0], right_for), equation.text))
+        value = _value(
+            NUMBER.sub(lambda match: _put_right(match[0], right_for), equation.text)
+        )
         value = equation.value if value is None else value
         stated = equation.stated
-        if stated is not None and _telling(stated) and not close(stated, value, ROUNDING):
+        if (
+            stated is not None
+            and _telling(stated)
+            and not close(stated, value, ROUNDING)
+        ):
             # Numbers are read without their sign.
             right_for[abs(stated)] = value if stated > 0 else -value
         numbers = set(equation.numbers)
@@ -244,7 +267,9 @@ def read_working(response: str) -> Working:
         text="\n".join(piece.text for piece in pieces),
         pieces=pieces,
         numbers=tuple(
-            _float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)
+            _float(match[0])
+            for piece in pieces
+            for match in NUMBER.finditer(piece.text)
         ),
         equations=tuple(
             found
@@ -294,7 +319,9 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
         yield Piece(_plain(_spoken(name, value)), depth=0)
 
 
-def _object_members(value: Mapping[str, object], name: str, depth: int) -> Iterator[Piece]:
+def _object_members(
+    value: Mapping[str, object], name: str, depth: int
+) -> Iterator[Piece]:
     """One piece of an object with a member for its points, else the pieces of its members."""
     keys = [key for key in value if not _is_passed_over(key, depth)]
     column = _column([key.replace("_", " ") for key in keys]) if depth else None
@@ -313,7 +340,9 @@ def _object_members(value: Mapping[str, object], name: str, depth: int) -> Itera
 
 def _is_passed_over(key: str, depth: int) -> bool:
     """Whether a member counts rows, or is the answer of the whole reply."""
-    return bool(_COUNTER_KEY.fullmatch(key) or (depth == 0 and _ANSWER_KEY.fullmatch(key)))
+    return bool(
+        _COUNTER_KEY.fullmatch(key) or (depth == 0 and _ANSWER_KEY.fullmatch(key))
+    )
 
 
 def _spoken(key: str, value: object) -> str:
@@ -335,7 +364,9 @@ def _column(heads: list[str]) -> int | None:
 
 
 def _cell(text: str) -> float | None:
-    match = re.fullmatch(r"\W*?([+-]?\s?\d+(?:\.\d+)?)\s*(?:points?|pts?)?\W*", plain(text))
+    match = re.fullmatch(
+        r"\W*?([+-]?\s?\d+(?:\.\d+)?)\s*(?:points?|pts?)?\W*", plain(text)
+    )
     return float(match[1].replace(" ", "")) if match else None
 
 
@@ -343,8 +374,8 @@ def _lines(text: str) -> Iterator[Piece]:
     """The lines of a text; rows of a Markdown table are read with its head.
 
     Example:
-        Under the head "| criterion | points |", the row "| age 70 | 1 |" is a piece of the text
-        "age 70" with 1 point.
+        Under the head "| criterion | points |", the row "| age 70 | 1 |" is a piece of
+        the text "age 70" with 1 point.
     """
     column, heads = None, False
     for raw in text.split("\n"):
@@ -369,15 +400,21 @@ def _lines(text: str) -> Iterator[Piece]:
 
 
 def _row(cells: list[str], column: int | None) -> Piece:
-    points = _cell(cells[column]) if column is not None and column < len(cells) else None
+    points = (
+        _cell(cells[column]) if column is not None and column < len(cells) else None
+    )
     rest = [
-        cell for place, cell in enumerate(cells) if cell and (points is None or place != column)
+        cell
+        for place, cell in enumerate(cells)
+        if cell and (points is None or place != column)
     ]
     if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
         rest = rest[1:]  # the row's number
     named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
     joined = ": ".join(rest) if points is None else " ; ".join(rest)
-    return Piece(joined, named[0] if named and points is not None else "", points, depth=0)
+    return Piece(
+        joined, named[0] if named and points is not None else "", points, depth=0
+    )
 
 
 def _plain(text: str) -> str:
@@ -404,7 +441,9 @@ def _without_bold(text: str) -> str:
     written, bold = first, False
     for place, part in enumerate(rest):
         base = _BASE.search(written[-2:])
-        exponent = _EXPONENT.match(part) or (None if bold else _NAMED_EXPONENT.match(part))
+        exponent = _EXPONENT.match(part) or (
+            None if bold else _NAMED_EXPONENT.match(part)
+        )
         power = base is not None and exponent is not None and base[1] == exponent[1]
         closes_bold = bold and place == len(rest) - 1
         if power and not closes_bold:
@@ -456,7 +495,9 @@ def _equations(line: str) -> list[Equation]:
         if pressure and (stated is None or not close(stated, value, 0.1)):
             continue  # 120/80 is no quotient, 60/90 = 0.67 is one
         right = runs_on or stated is None or _agrees(value, stated, digits, expression)
-        found.append(Equation(expression, value, None if runs_on else stated, numbers, right))
+        found.append(
+            Equation(expression, value, None if runs_on else stated, numbers, right)
+        )
     return found
 
 
@@ -476,7 +517,11 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     if glued or _OPEN_BEFORE.search(before):
         return None
     text = match[0].strip(" ,.")
-    if not text or len(text) > MAX_EXPRESSION or not _OPERATION.search(text.lstrip("-+")):
+    if (
+        not text
+        or len(text) > MAX_EXPRESSION
+        or not _OPERATION.search(text.lstrip("-+"))
+    ):
         return None
     if first and text[0] == "-" and before:
         return None  # a dash between words and an expression
@@ -487,7 +532,9 @@ def _computes_nothing(text: str) -> bool:
     """Whether it is a part of something longer, a range, a date or a blood pressure."""
     open_ended = text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-"
     unbalanced = text.count("(") != text.count(")")
-    return bool(open_ended or unbalanced or _RANGE.fullmatch(text) or _DATE.search(text))
+    return bool(
+        open_ended or unbalanced or _RANGE.fullmatch(text) or _DATE.search(text)
+    )
 
 
 def _value(expression: str) -> float | None:
@@ -508,7 +555,8 @@ def _result(side: str, value: float) -> tuple[float | None, int, bool]:
         return (
             computed,
             3,
-            close(_float(first[0]), value, ROUNDING) and not close(computed, value, ROUNDING),
+            close(_float(first[0]), value, ROUNDING)
+            and not close(computed, value, ROUNDING),
         )
     match = re.match(r"[(\s$]*(-\s?)?(?=[\d.])", side)
     number = NUMBER.match(side, match.end()) if match else None

@@ -1,6 +1,7 @@
 """The leaderboard.
 
-Submissions and their states in a store, what they add up to, and the pages that show it.
+Submissions and their states in a store, what they add up to, and the pages that show
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart
-gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result
-stands and its own is not verified.
+Whoever was accepted first under a name keeps it: a later submission whose name cannot
+be told apart gets places only when a maintainer says so (`Event.replaces`), and never
+one where a verified result stands and its own is not verified.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.ranking import group_of
-from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
+from medical_tasks.leaderboard.records import (
+    TRANSITIONS,
+    EntryState,
+    Event,
+    Submission,
+    check_line,
+)
 from medical_tasks.leaderboard.storage import AlreadyStoredError
-from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
+from medical_tasks.leaderboard.submission_package.contents import (
+    MIB,
+    Package,
+    Submitter,
+)
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.tables import reported_said
@@ -36,7 +46,8 @@ LEAST_IMPORTED: Final = 100
 """Items that must be scored of published answers which cover a part of a split."""
 
 _CONFIDENCE: Final = 0.95
-# Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
+# Not of a dataset that everybody has: the demo, one's own questions, and generated
+# ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
 BASELINE: Final = "baseline/"
 """What the name of a model begins with that is a baseline of the suite."""
@@ -140,7 +151,11 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
     imported = bool(mapping(recipe.get("imported")))
-    if imported and entry["coverage"]["scored"] < LEAST_IMPORTED and _share(entry) < LEAST_COVERAGE:
+    if (
+        imported
+        and entry["coverage"]["scored"] < LEAST_IMPORTED
+        and _share(entry) < LEAST_COVERAGE
+    ):
         yield (
             f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score; of "
             f"published answers at least {LEAST_IMPORTED} items or {100 * LEAST_COVERAGE:.0f} % "
@@ -198,7 +213,10 @@ DEFAULT_QUEUE: Final = QueueLimits()
 
 
 def check_room(
-    submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits
+    submitter: Submitter,
+    size: int,
+    waiting: Sequence[tuple[Submitter, int]],
+    limits: QueueLimits,
 ) -> None:
     """Raises `QueueFullError` where one more package of this size may not wait."""
     later = "Nothing of this package was kept: submit it again when a maintainer has decided some."
@@ -242,7 +260,9 @@ class AlreadySubmittedError(AlreadyStoredError):
         self.submission = submission
 
 
-def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
+def check_decision(
+    submission: Submission, wanted: Event, same_name: Sequence[Submission]
+) -> Event:
     """Makes the event of a decision as it is stored.
 
     `same_name` are the accepted submissions of its name, the first in front.
@@ -277,7 +297,9 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
             "the same setting it takes that one's place. Otherwise reject it, and ask for another "
             "name."
         )
-    if wanted.replaces and wanted.replaces not in [accepted.id for accepted in same_name]:
+    if wanted.replaces and wanted.replaces not in [
+        accepted.id for accepted in same_name
+    ]:
         choices = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
             f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
@@ -309,10 +331,15 @@ def rows_of(submission: Submission, results: Json) -> list[Row]:
 def state_of(submission: Submission, task: str) -> EntryState:
     """What is shown of a task.
 
-    Verified only where nothing of it rests on the submitter's word for what a judge said.
+    Verified only where nothing of it rests on the submitter's word for what a judge
+    said.
     """
     verified = submission.history[-1].verified
-    return "unverified" if verified is None or task in verified.get("on_trust", ()) else "verified"
+    return (
+        "unverified"
+        if verified is None or task in verified.get("on_trust", ())
+        else "verified"
+    )
 
 
 def places(
@@ -341,7 +368,11 @@ def holders(submission: Submission, others: Iterable[Submission]) -> list[Submis
     """Those accepted under a name that cannot be told apart from this one's, the first in front."""
     key = key_of(submission)
     return sorted(
-        (other for other in others if _is_other(other, submission) and key_of(other) == key),
+        (
+            other
+            for other in others
+            if _is_other(other, submission) and key_of(other) == key
+        ),
         key=_order_accepted,
     )
 
@@ -354,7 +385,9 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
     taken = holders(submission, others)
     if submission.state == "pending":
         if taken:
-            return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
+            return [
+                f"its name is taken: it cannot be told apart from {named(taken[0])}"
+            ]
         name = name_key(submission.submitter.model)
         same = [
             other
@@ -363,7 +396,9 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
         ]
         listed = ", ".join(map(named, same))
         return (
-            [f"under this model's name another organisation has results: {listed}"] if same else []
+            [f"under this model's name another organisation has results: {listed}"]
+            if same
+            else []
         )
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
     if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):

@@ -1,8 +1,8 @@
 """The board: submissions in a store, the history of their decisions, and the entries shown.
 
-`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an
-event. A package without an event was left by a killed process or a full store: it is pending, and
-gets its event when it is seen.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it,
+one file an event. A package without an event was left by a killed process or a full
+store: it is pending, and gets its event when it is seen.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Board:
     ) -> None:
         self.storage = storage
         self._clock, self._limits, self._queue = clock, limits, queue
-        # One at a time from here, so that the queue's limits hold: only other processes can come
-        # between.
+        # One at a time from here, so that the queue's limits hold: only other processes
+        # can come between.
         self._submitting = threading.Lock()
         self._unsaved: dict[str, str] = {}
         self._events: dict[str, _Read] = {}
@@ -87,7 +87,8 @@ class Board:
     def submit(self, content: bytes) -> Submission:
         """Takes a package.
 
-        Whatever it raises for the submitter, nothing of it was kept, and submitting again is safe.
+        Whatever it raises for the submitter, nothing of it was kept, and submitting
+        again is safe.
         """
         package = self.read_new(content)
         name = package.manifest.id
@@ -96,7 +97,9 @@ class Board:
                 (pending.submitter, self._size(pending.id))
                 for pending in self.submissions("pending")
             ]
-            admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
+            admission.check_room(
+                package.manifest.submitter, len(content), waiting, self._queue
+            )
             try:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
@@ -122,8 +125,8 @@ class Board:
         `damaged` says what is wrong with the others that were read.
         """
         packages, events = self._listed()
-        # What waits has one event at most: of the others none is read where only those are asked
-        # for.
+        # What waits has one event at most: of the others none is read where only those
+        # are asked for.
         wanted = [
             name
             for name in sorted(packages | set(events))
@@ -135,16 +138,21 @@ class Board:
         for name in wanted:
             try:
                 submissions.append(
-                    self._submission(name, events.get(name, []), has_package=name in packages)
+                    self._submission(
+                        name, events.get(name, []), has_package=name in packages
+                    )
                 )
             except DamagedError as error:
                 damaged[name] = str(error)
         self.damaged = damaged
         submissions.sort(
-            key=lambda submission: (submission.history[0].at, submission.id), reverse=True
+            key=lambda submission: (submission.history[0].at, submission.id),
+            reverse=True,
         )
         return [
-            submission for submission in submissions if state is None or submission.state == state
+            submission
+            for submission in submissions
+            if state is None or submission.state == state
         ]
 
     def submission(self, name: str) -> Submission:
@@ -172,7 +180,9 @@ class Board:
     def results(self, name: str) -> Json:
         """Reads a submission's `results.json`; only of submissions that were listed before."""
         content = self.storage.read(package_name(name))
-        return records.read_stored_results(package_name(name), content, self.submitted(name))
+        return records.read_stored_results(
+            package_name(name), content, self.submitted(name)
+        )
 
     def decide(
         self,
@@ -190,14 +200,22 @@ class Board:
         """
         at = records.timestamp(self._clock())
         wanted = Event(
-            state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces
+            state=state,
+            at=at,
+            by=by,
+            reason=reason,
+            verified=verified,
+            replaces=replaces,
         )
         submission, event = self.check(name, wanted)
         if replaces:
-            self._check_verified(replace(submission, history=(*submission.history, event)))
+            self._check_verified(
+                replace(submission, history=(*submission.history, event))
+            )
         try:
             self.storage.create(
-                event_name(name, len(submission.history) + 1), records.event_bytes(event)
+                event_name(name, len(submission.history) + 1),
+                records.event_bytes(event),
             )
         except AlreadyStoredError:
             now = self.submission(name)
@@ -267,13 +285,17 @@ class Board:
             else self.submitted(name).package_bytes
         )
 
-    def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
+    def _submission(
+        self, name: str, events: list[str], *, has_package: bool
+    ) -> Submission:
         if not (has_package and _is_whole(name, events)):
             events, has_package = self._look(
                 name
             )  # others may have written while all of the store was listed
         if not has_package:
-            raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
+            raise DamagedError(
+                f"{package_name(name)}: is not there, but events of it are."
+            )
         if not events:
             return self._record(name, *self.orphan(name))
         self._unsaved.pop(name, None)  # another process could write it
@@ -286,13 +308,18 @@ class Board:
         records.check_history(name, history)
         submitted = self.submitted(name)
         return Submission(
-            id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history)
+            id=name,
+            submitter=submitted.submitter,
+            tasks=submitted.tasks,
+            history=tuple(history),
         )
 
     def _look(self, name: str) -> tuple[list[str], bool]:
         # Events first: where there is one, the package was there before it.
         events = [
-            event for event in self.storage.names(f"events/{name}/") if EVENT.fullmatch(event)
+            event
+            for event in self.storage.names(f"events/{name}/")
+            if EVENT.fullmatch(event)
         ]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
@@ -311,7 +338,9 @@ class Board:
             )
         return package, content
 
-    def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
+    def _record(
+        self, name: str, package: contents.Package, content: bytes
+    ) -> Submission:
         """Stores the first event of a package that is in the store."""
         submitted = Submitted(
             submitter=package.manifest.submitter,
@@ -321,19 +350,24 @@ class Board:
         )
         event = Event(state="pending", at=records.timestamp(self._clock()))
         try:
-            self.storage.create(event_name(name, 1), records.event_bytes(event, submitted))
+            self.storage.create(
+                event_name(name, 1), records.event_bytes(event, submitted)
+            )
         except AlreadyStoredError:
             # Somebody who listed the store saw the package first and gave it its event.
             self._unsaved.pop(name, None)
             return self.submission(name)
         except MissingError as error:
-            # The package is safe, and a store that is full or may only be read must still be shown:
-            # the event comes later.
+            # The package is safe, and a store that is full or may only be read must
+            # still be shown: the event comes later.
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
         return Submission(
-            id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=(event,)
+            id=name,
+            submitter=submitted.submitter,
+            tasks=submitted.tasks,
+            history=(event,),
         )
 
     def submitted(self, name: str) -> Submitted:
@@ -346,12 +380,16 @@ class Board:
     def _event(self, name: str) -> _Read:
         if name not in self._events:
             first = name.endswith("/0001.json")
-            self._events[name] = records.read_event(name, self.storage.read(name), first=first)
+            self._events[name] = records.read_event(
+                name, self.storage.read(name), first=first
+            )
         return self._events[name]
 
     def _prefetch(self, names: list[str]) -> None:
         def read(name: str) -> None:
-            with contextlib.suppress(DamagedError):  # read again, and told, with its submission
+            with contextlib.suppress(
+                DamagedError
+            ):  # read again, and told, with its submission
                 self._event(name)
 
         unread = [name for name in names if name not in self._events]
@@ -361,7 +399,9 @@ class Board:
 
 
 def _is_whole(name: str, events: list[str]) -> bool:
-    return sorted(events) == [event_name(name, number) for number in range(1, len(events) + 1)]
+    return sorted(events) == [
+        event_name(name, number) for number in range(1, len(events) + 1)
+    ]
 
 
 def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
@@ -375,7 +415,9 @@ def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
             read.append((submission, board.results(submission.id)))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
-    return sorted_entries([*submitted_entries(read), *(published_entries() if published else ())])
+    return sorted_entries(
+        [*submitted_entries(read), *(published_entries() if published else ())]
+    )
 
 
 def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
@@ -386,7 +428,10 @@ def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
     """Makes the entries that accepted submissions have, given with their results."""
-    rows = [(submission, admission.rows_of(submission, results)) for submission, results in read]
+    rows = [
+        (submission, admission.rows_of(submission, results))
+        for submission, results in read
+    ]
     held = admission.places(rows)
     return [
         _submitted_entry(submission, row, results)
@@ -430,7 +475,9 @@ def published_entries() -> list[Entry]:
             organisation=result.source,
             task=result.task,
             benchmark=specs[result.task].benchmark.title,
-            metrics=_published_metrics(specs[result.task], result.metrics, result.n_items),
+            metrics=_published_metrics(
+                specs[result.task], result.metrics, result.n_items
+            ),
             breakdown={
                 by: {
                     group: _published_metrics(specs[result.task], values, None)
@@ -458,8 +505,11 @@ def published_entries() -> list[Entry]:
 def _published_metrics(
     task: TaskSpec, values: Mapping[str, float], n: int | None
 ) -> dict[str, JsonDict]:
-    units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
+    units = {
+        metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit
+    }
     usual = {"ci_low": None, "ci_high": None, "n": n}
     return {
-        name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()
+        name: {"value": value, **usual, **units.get(name, {})}
+        for name, value in values.items()
     }

@@ -2,8 +2,8 @@
 
 None fills memory or disk, or shuts others out.
 
-None is refused for the number of others: where an address, or all together, would have too many at
-once, the slowest ends.
+None is refused for the number of others: where an address, or all together, would have
+too many at once, the slowest ends.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class _Arriving:
 class Door:
     """Passes requests on, within the limits; `proxied`: a proxy in front names the visitor."""
 
-    def __init__(self, app: App, *, proxied: bool = False, limits: Limits | None = None) -> None:
+    def __init__(
+        self, app: App, *, proxied: bool = False, limits: Limits | None = None
+    ) -> None:
         self._app, self._proxied, self._limits = app, proxied, limits or Limits()
         self._arriving: list[_Arriving] = []
 
@@ -89,7 +91,8 @@ class Door:
             await send(message)
 
         if (
-            len(scope["query_string"]) + sum(map(len, chain.from_iterable(scope["headers"])))
+            len(scope["query_string"])
+            + sum(map(len, chain.from_iterable(scope["headers"])))
             > LONGEST_HEAD
         ):
             await say(
@@ -104,7 +107,10 @@ class Door:
 
     async def _bounded(self, scope: Message, receive: Receive, send: Send) -> None:
         limits, now = self._limits, asyncio.get_running_loop().time
-        too_long = 413, f"A package may have {limits.bytes >> 20} MiB here, and this has more."
+        too_long = (
+            413,
+            f"A package may have {limits.bytes >> 20} MiB here, and this has more.",
+        )
         if any(
             name == b"content-length" and int(value) > limits.bytes
             for name, value in scope["headers"]
@@ -143,7 +149,11 @@ class Door:
                 late = f"A package is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
                 await say(
                     send,
-                    *(arriving.refusal if arriving.refusal[0] else (408, f"{late} Send it again.")),
+                    *(
+                        arriving.refusal
+                        if arriving.refusal[0]
+                        else (408, f"{late} Send it again.")
+                    ),
                 )
 
     @contextlib.contextmanager
@@ -158,7 +168,11 @@ class Door:
         elif len(self._arriving) >= self._limits.uploads:
             counts = Counter(other.address for other in self._arriving)
             self._end_slowest(
-                [other for other in self._arriving if counts[other.address] == max(counts.values())]
+                [
+                    other
+                    for other in self._arriving
+                    if counts[other.address] == max(counts.values())
+                ]
             )
         self._arriving.append(arriving)
         try:
@@ -174,8 +188,8 @@ class Door:
         now = asyncio.get_running_loop().time()
 
         def order(arriving: _Arriving) -> tuple[float, float]:
-            # What does not get on ends first, and the oldest of that: who has just begun may still
-            # show how fast it is.
+            # What does not get on ends first, and the oldest of that: who has just
+            # begun may still show how fast it is.
             return max(
                 arriving.count / max(now - arriving.began, 1.0), self._limits.slow
             ), arriving.began
@@ -191,8 +205,8 @@ class Door:
     def _address(self, scope: Message) -> str:
         """Whose request it is.
 
-        The last public address that the proxies name, as visitors can write what they like before
-        it.
+        The last public address that the proxies name, as visitors can write what they
+        like before it.
         """
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
@@ -206,10 +220,14 @@ class Door:
                 addresses.append(ipaddress.ip_address(text))
         if not addresses:
             return named[0]
-        address = next((text for text in reversed(addresses) if text.is_global), addresses[-1])
+        address = next(
+            (text for text in reversed(addresses) if text.is_global), addresses[-1]
+        )
         # One visitor has all of an IPv6 network.
         return str(
-            address if address.version == 4 else ipaddress.ip_network((address, 64), strict=False)
+            address
+            if address.version == 4
+            else ipaddress.ip_network((address, 64), strict=False)
         )
 
 

@@ -1,9 +1,9 @@
 """A finished run in the forms that other tools read; `export_formats` lists them.
 
-What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
-text. Paths and addresses of this machine are taken out. A field that the run does not know is left
-out, or empty where the form demands it, and named. Forms of fields are templates in
-`report/templates`.
+What a report may show is what is exported: of credentialed data ids, scores and hashes,
+and no text. Paths and addresses of this machine are taken out. A field that the run
+does not know is left out, or empty where the form demands it, and named. Forms of
+fields are templates in `report/templates`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,14 @@ from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes
 from medical_tasks.report.texts import DEFAULT_PLACES, TextPlaces
 from medical_tasks.runs.comparability import paper_lines
-from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
+from medical_tasks.runs.numbers import (
+    bounds,
+    explanation,
+    interval,
+    metric_label,
+    scored,
+    valued,
+)
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, Json, read_results
 from medical_tasks.spec import UNANSWERED, DatasetSpec, MetricSpec
@@ -73,7 +80,8 @@ class Run:
     def replies(self, task: ReportTask, item: ReportItem) -> list[str]:
         """The answer that was scored.
 
-        One that is not known is left open, for an empty one would be scored again as wrong.
+        One that is not known is left open, for an empty one would be scored again as
+        wrong.
         """
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
@@ -172,21 +180,34 @@ def export_run(
         force: write over files that say something else.
     """
     folder = folder.expanduser()
-    named = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
-    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(named)]):
+    named = [
+        tasks()[name].dataset
+        for name in read_results(folder)["tasks"]
+        if name in tasks()
+    ]
+    with policy.protect(
+        [policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(named)]
+    ):
         data = report_data(
             [folder],
             places,
             max_text_bytes=sys.maxsize,
             tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
-        clean = scrub({"tasks": {task.name: task.entry for task in data.tasks}})["tasks"]
-        written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
+        clean = scrub({"tasks": {task.name: task.entry for task in data.tasks}})[
+            "tasks"
+        ]
+        written = datetime.fromtimestamp(
+            int((folder / RESULTS_FILE).stat().st_mtime), UTC
+        )
         shown = [
-            replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
+            replace(task, entry=clean[task.name], items=_exported(task))
+            for task in data.tasks
         ]
         run = Run(tasks=shown, written=written, named=model_name)
-        files = write_files(export_format(form).files(run), out, force=force, whole=True)
+        files = write_files(
+            export_format(form).files(run), out, force=force, whole=True
+        )
     return Exported(files, run.left_open)
 
 
@@ -194,7 +215,10 @@ def _exported(task: ReportTask) -> Sequence[ReportItem]:
     """Its items, without the one answer that a report shows beside the mean of several."""
     if "repeats" not in task.entry["recipe"]:
         return task.items
-    return [replace(item, answer="", parsed="", why="", answer_sha256="") for item in task.items]
+    return [
+        replace(item, answer="", parsed="", why="", answer_sha256="")
+        for item in task.items
+    ]
 
 
 def write_files(
@@ -208,8 +232,14 @@ def write_files(
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
     there = {name: _content(folder / name) for name in files}
-    texts = {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()}
-    other = [str(folder / name) for name, text in texts.items() if there[name] not in (None, text)]
+    texts = {
+        name: text.encode("utf-8", "backslashreplace") for name, text in files.items()
+    }
+    other = [
+        str(folder / name)
+        for name, text in texts.items()
+        if there[name] not in (None, text)
+    ]
     if other and not force:
         raise UsageError(
             f"{', '.join(other)}: there already, with other content. Nothing was written. Remove "
@@ -219,7 +249,9 @@ def write_files(
         if there[name] != text:
             with WholeFile(folder / name) as file:
                 file.write_bytes(text)
-    return [folder / name for name, text in texts.items() if whole or there[name] != text]
+    return [
+        folder / name for name, text in texts.items() if whole or there[name] != text
+    ]
 
 
 def _content(path: Path) -> bytes | None:
@@ -235,7 +267,9 @@ def _portable(name: str) -> str:
 def _digest(run: Run, task: ReportTask) -> bytes:
     """Tells this result from every other, and is the same each time it is exported."""
     return hashlib.sha256(
-        json.dumps([run.model, task.name, task.entry], sort_keys=True, default=str).encode()
+        json.dumps(
+            [run.model, task.name, task.entry], sort_keys=True, default=str
+        ).encode()
     ).digest()
 
 
@@ -244,7 +278,9 @@ def _dataset(task: ReportTask) -> DatasetSpec | None:
 
 
 def _shots(task: ReportTask) -> int:
-    return int(tasks()[task.name].options.get("shots", "0")) if task.name in tasks() else 0
+    return (
+        int(tasks()[task.name].options.get("shots", "0")) if task.name in tasks() else 0
+    )
 
 
 def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
@@ -309,7 +345,11 @@ def _facts(task: ReportTask) -> dict[str, str]:
     data = mapping(recipe.get("data"))
     parts = [
         str(data.get("name")),
-        *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data),
+        *(
+            f"{key} {data[key]}"
+            for key in ("version", "config", "split")
+            if key in data
+        ),
     ]
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
@@ -323,14 +363,37 @@ def _facts(task: ReportTask) -> dict[str, str]:
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+    return (
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        if text
+        else ""
+    )
 
 
 _NAMES: Final[Json] = {
     each.__name__.lstrip("_"): each
     for each in (
-        *(bounds, entry_notes, explanation, interval, mapping, metric_label, paper_lines, valued),
-        *(_dataset, _decided, _facts, _named, _reported, _settings, _sha256, _shots, _strings),
+        *(
+            bounds,
+            entry_notes,
+            explanation,
+            interval,
+            mapping,
+            metric_label,
+            paper_lines,
+            valued,
+        ),
+        *(
+            _dataset,
+            _decided,
+            _facts,
+            _named,
+            _reported,
+            _settings,
+            _sha256,
+            _shots,
+            _strings,
+        ),
     )
 }
 """What templates call."""
@@ -342,7 +405,9 @@ def _inert(value: object) -> Any:
 
 
 def _text(run: Run, *, name: str) -> dict[str, str]:
-    text = filled(name, finalize=_inert if name.endswith(".xml") else None, run=run, **_NAMES)
+    text = filled(
+        name, finalize=_inert if name.endswith(".xml") else None, run=run, **_NAMES
+    )
     return {name: _NOT_TEXT.sub("\ufffd", text)}
 
 
@@ -364,7 +429,10 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
         filled_in = _values(
-            "every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp()))
+            "every_eval_ever.json",
+            run,
+            task=task,
+            stamp=str(int(run.written.timestamp())),
         )
         if filled_in["items"]:
             lines = _lines(filled_in["items"])
@@ -383,7 +451,10 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
 def _lm_eval(run: Run) -> dict[str, str]:
     """A file of results, and one of samples a task."""
     filled_in = _values("lm_eval.json", run)
-    folder, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    folder, day = (
+        run.path.replace("/", "__"),
+        run.written.strftime("%Y-%m-%dT%H-%M-%S.%f"),
+    )
     samples = {
         f"{folder}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
         for name, rows in filled_in["samples"].items()
@@ -418,9 +489,13 @@ def _csv(run: Run) -> dict[str, str]:
     items: list[dict[str, object]] = []
     for task in run.tasks:
         entry = task.entry
-        facts, judge = _facts(task), mapping(task.entry["recipe"].get("judge")).get("name", "")
+        facts, judge = (
+            _facts(task),
+            mapping(task.entry["recipe"].get("judge")).get("name", ""),
+        )
         recipe = {
-            name: facts[name] for name in ("suite", "task_version", "data", "rows", "prompts")
+            name: facts[name]
+            for name in ("suite", "task_version", "data", "rows", "prompts")
         } | {"judge": judge}
         recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
         groups = [
@@ -437,10 +512,21 @@ def _csv(run: Run) -> dict[str, str]:
                     "by": by,
                     "group": group,
                 }
-                row |= {**{end: metric[end] for end in _ENDS}, "unit": metric.get("unit", "")}
-                counts = {"asked": entry["coverage"]["asked"], "scored": scored(entry, metric)}
+                row |= {
+                    **{end: metric[end] for end in _ENDS},
+                    "unit": metric.get("unit", ""),
+                }
+                counts = {
+                    "asked": entry["coverage"]["asked"],
+                    "scored": scored(entry, metric),
+                }
                 numbers.append(
-                    {**row, "comparable": metric.get("comparable", True), **counts, **recipe}
+                    {
+                        **row,
+                        "comparable": metric.get("comparable", True),
+                        **counts,
+                        **recipe,
+                    }
                 )
         for item in task.items:
             row = {
@@ -469,7 +555,10 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows(
-        [map(table_cell, columns), *(map(table_cell, map(row.get, columns)) for row in rows)]
+        [
+            map(table_cell, columns),
+            *(map(table_cell, map(row.get, columns)) for row in rows),
+        ]
     )
     return _NOT_TEXT.sub("\ufffd", text.getvalue())
 

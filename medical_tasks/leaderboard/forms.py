@@ -1,8 +1,9 @@
 """What strangers' files must be: the members of a submission package, and the events of a store.
 
-Every form is strict and closed: a field that is none of its own is refused. Sizes, depth and
-hidden characters of all settings are limited before (`json_reader`). What values have to do with
-one another, and what no package may reveal, is checked where a package is read.
+Every form is strict and closed: a field that is none of its own is refused. Sizes,
+depth and hidden characters of all settings are limited before (`json_reader`). What
+values have to do with one another, and what no package may reveal, is checked where a
+package is read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from medical_tasks.io.forms import (
 )
 from medical_tasks.io.untrusted import is_one_line
 from medical_tasks.leaderboard.submission_package.contents import NAN, not_sound
-from medical_tasks.leaderboard.submission_package.submitters import is_address, name_problem
+from medical_tasks.leaderboard.submission_package.submitters import (
+    is_address,
+    name_problem,
+)
 from medical_tasks.report import forms as results
 from medical_tasks.runs.results import SCHEMA_VERSION, JsonDict, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -178,7 +182,9 @@ class Truncation(OpenForm):
 class Imported(OpenForm):
     """Where answers come from that this suite did not ask for."""
 
-    address: Annotated[str, Field(max_length=_LONGEST_URL), AfterValidator(_address)] = ""
+    address: Annotated[
+        str, Field(max_length=_LONGEST_URL), AfterValidator(_address)
+    ] = ""
     licence: Annotated[Plain, Field(max_length=64)] = ""
     files: dict[str, Hash] = Field({})
     unknown: list[Plain] = Field([], max_length=20)
@@ -256,7 +262,9 @@ class EntryForm(Form):
     def _counts_agree(self) -> Self:
         cut = self.recipe.truncation.words_left_out
         if self.cut_at_length > self.coverage.answered or self.shortened != len(cut):
-            raise ValueError("cut_at_length or shortened is not of as many items as it can be")
+            raise ValueError(
+                "cut_at_length or shortened is not of as many items as it can be"
+            )
         return self
 
 
@@ -323,16 +331,33 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
         if metric.kind != "average":
             columns[metric.name] = _value_of(metric)
         if metric.kind == "ratio":
-            columns[weight_column(metric.name)] = Annotated[float, Field(ge=0, le=LARGEST)] | None
+            columns[weight_column(metric.name)] = (
+                Annotated[float, Field(ge=0, le=LARGEST)] | None
+            )
     columns |= dict.fromkeys(("parsed", "why"), Note)
-    columns |= {"unscored": Id | None, "answer_sha256": HashOrEmpty, "verdicts_sha256": HashOrEmpty}
+    columns |= {
+        "unscored": Id | None,
+        "answer_sha256": HashOrEmpty,
+        "verdicts_sha256": HashOrEmpty,
+    }
     columns |= {"response_sha256": HashOrEmpty} if private else {}
-    unclear = Annotated[Plain, Field(max_length=LONGEST_ID)] if task.reads else Literal[""]
+    unclear = (
+        Annotated[Plain, Field(max_length=LONGEST_ID)] if task.reads else Literal[""]
+    )
     # Of suites that never told unclear answers, and of runs that were asked for a part.
-    sometimes = {"unclear": unclear, "asked": Annotated[float, Field(ge=0, le=1e6)] | None}
-    # By other names of their own: a metric may be called as anything of pydantic's models.
-    fields = {f"f{n}": (kind, Field(alias=name)) for n, (name, kind) in enumerate(columns.items())}
-    fields |= {f"f_{name}": (kind, Field(None, alias=name)) for name, kind in sometimes.items()}
+    sometimes = {
+        "unclear": unclear,
+        "asked": Annotated[float, Field(ge=0, le=1e6)] | None,
+    }
+    # By other names of their own: a metric may be called as anything of pydantic's
+    # models.
+    fields = {
+        f"f{n}": (kind, Field(alias=name))
+        for n, (name, kind) in enumerate(columns.items())
+    }
+    fields |= {
+        f"f_{name}": (kind, Field(None, alias=name)) for name, kind in sometimes.items()
+    }
     name = f"Item of {task.name}"
     return create_model(name, __base__=Form, **fields)  # type: ignore[call-overload, no-any-return]
 
@@ -341,8 +366,12 @@ def _value_of(metric: MetricSpec) -> object:
     """A metric's value; null is not decided, and the text `nan` has no denominator."""
     low, high = metric.limits
     step = 1 if metric.kind == "proportion" else None
-    number = Annotated[float, Field(ge=max(low, -LARGEST), le=min(high, LARGEST), multiple_of=step)]
-    return Annotated[number | None, BeforeValidator(lambda value: None if value == NAN else value)]
+    number = Annotated[
+        float, Field(ge=max(low, -LARGEST), le=min(high, LARGEST), multiple_of=step)
+    ]
+    return Annotated[
+        number | None, BeforeValidator(lambda value: None if value == NAN else value)
+    ]
 
 
 # --- events of a store
@@ -361,7 +390,9 @@ def _moment(text: str) -> str:
 
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_one_line)]
 Moment = Annotated[
-    str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"), AfterValidator(_moment)
+    str,
+    Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"),
+    AfterValidator(_moment),
 ]
 
 

@@ -14,7 +14,13 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.policy import Attestation
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
-from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
+from medical_tasks.leaderboard.board import (
+    EVENT,
+    PACKAGE,
+    Board,
+    event_name,
+    package_name,
+)
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package, VerifyOptions
@@ -34,9 +40,7 @@ _ENTRY_HEADER: Final = (
     "rank",
     "group",
 )
-_REPORTED: Final = (
-    "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
-)
+_REPORTED: Final = "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
 
 Told = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
@@ -62,7 +66,8 @@ def verified_report(
             f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask "
             f"its submitter.\n{problems}"
         )
-    # Hashes of answers that the package itself holds prove nothing: they must have been scored.
+    # Hashes of answers that the package itself holds prove nothing: they must have been
+    # scored.
     if verification.unproven:
         raise UsageError(
             f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it "
@@ -89,7 +94,8 @@ def check_store(board: Board) -> StoreCheck:
     """Reads the whole store; changes nothing."""
     names = board.storage.names()
     packages, events = (
-        [match[1] for file in names if (match := form.fullmatch(file))] for form in (PACKAGE, EVENT)
+        [match[1] for file in names if (match := form.fullmatch(file))]
+        for form in (PACKAGE, EVENT)
     )
     waiting = tuple(sorted({*packages} - {*events}))
     problems = []
@@ -102,7 +108,10 @@ def check_store(board: Board) -> StoreCheck:
             submission, manifest = board.submission(name), board.package(name).manifest
             if manifest.id != name:
                 problems.append(f"{package_name(name)}: is the package {manifest.id}.")
-            if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
+            if (
+                manifest.submitter != submission.submitter
+                or manifest.tasks != submission.tasks
+            ):
                 problems.append(
                     f"{event_name(name, 1)}: names another submitter or other tasks than the "
                     "package."
@@ -114,13 +123,17 @@ def check_store(board: Board) -> StoreCheck:
         events=len(events),
         problems=tuple(problems),
         strangers=tuple(
-            file for file in names if not (PACKAGE.fullmatch(file) or EVENT.fullmatch(file))
+            file
+            for file in names
+            if not (PACKAGE.fullmatch(file) or EVENT.fullmatch(file))
         ),
         waiting=waiting,
     )
 
 
-def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission]) -> Told:
+def submission_lines(
+    submissions: Sequence[Submission], accepted: Sequence[Submission]
+) -> Told:
     """A line a submission, as a table with what is to be known of their names."""
     content = [
         {**_submission(submission), "notes": name_notes(submission, accepted)}
@@ -130,7 +143,10 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
         return ["no submissions"], content
     rows = []
     for submission in submissions:
-        who = (one_line(submission.submitter.model), one_line(submission.submitter.organisation))
+        who = (
+            one_line(submission.submitter.model),
+            one_line(submission.submitter.organisation),
+        )
         rows.append(
             (
                 submission.id,
@@ -170,10 +186,14 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
             replaced = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{replaced}{by}{why}")
-    return lines or ["no submissions"], [_submission(submission) for submission in submissions]
+    return lines or ["no submissions"], [
+        _submission(submission) for submission in submissions
+    ]
 
 
-def package_lines(submission: Submission, package: Package, accepted: Sequence[Submission]) -> Told:
+def package_lines(
+    submission: Submission, package: Package, accepted: Sequence[Submission]
+) -> Told:
     """What a submission is, what is to be known of its name, and its headline numbers."""
     notes = name_notes(submission, accepted)
     more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
@@ -197,7 +217,14 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
         for key, metric in entry["metrics"].items():
             counts = (str(metric["n"]), coverage(entry, metric))
             rows.append(
-                (name, metric_label(key, metric), config, valued(metric), interval(metric), *counts)
+                (
+                    name,
+                    metric_label(key, metric),
+                    config,
+                    valued(metric),
+                    interval(metric),
+                    *counts,
+                )
             )
     header = ("task", "metric", "data", "value", "95 % interval", "n", "scored")
     return [*lines, *align(header, rows)], {**_submission(submission), **more}
@@ -206,7 +233,9 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
 def entry_lines(entries: Sequence[Entry]) -> Told:
     """A line an entry, by its task's headline, with its places."""
     ranks = _ranks(entries)
-    content = [{**asdict(entry), "rank": rank and asdict(rank)} for entry, rank in ranks]
+    content = [
+        {**asdict(entry), "rank": rank and asdict(rank)} for entry, rank in ranks
+    ]
     if not entries:
         return ["no entries"], content
     rows = []
@@ -220,10 +249,16 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         if counted != headline:
             beside = f"{counted}: what a paper reports beside {headline}"
             notes[f"{beside}; the two do not count alike"] = None
-        figures = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
+        figures = (
+            ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
+        )
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
-        names = (one_line(entry.model, 40), one_line(entry.organisation, 40), entry.state)
+        names = (
+            one_line(entry.model, 40),
+            one_line(entry.organisation, 40),
+            entry.state,
+        )
         place = str(rank or "n/a")
         rows.append((entry.task, *names, counted, *figures, scored, place, entry.group))
     return [*align(_ENTRY_HEADER, rows), *(f"note: {note}" for note in notes)], content
@@ -234,7 +269,9 @@ def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
     ranks: dict[int, RankRange | None] = {}
     for name, task in tasks().items():
         of_task = [entry for entry in entries if entry.task == name]
-        ranks |= zip(map(id, of_task), rank_ranges(of_task, task.metrics[0]), strict=True)
+        ranks |= zip(
+            map(id, of_task), rank_ranges(of_task, task.metrics[0]), strict=True
+        )
     return [(entry, ranks[id(entry)]) for entry in entries]
 
 
@@ -246,14 +283,18 @@ def check_lines(check: StoreCheck) -> Told:
         for name in check.waiting
     ]
     lines += [
-        f"note: {name}: is no file of a leaderboard; nobody reads it" for name in check.strangers
+        f"note: {name}: is no file of a leaderboard; nobody reads it"
+        for name in check.strangers
     ]
     state = (
         "the store is whole"
         if not check.problems
         else f"the store is not whole: {len(check.problems)} problems"
     )
-    return [*lines, f"{check.packages} packages, {check.events} events: {state}."], asdict(check)
+    return [
+        *lines,
+        f"{check.packages} packages, {check.events} events: {state}.",
+    ], asdict(check)
 
 
 def _submission(submission: Submission) -> JsonDict:

@@ -28,9 +28,10 @@ class Submit(Options, usage="medical-tasks submit RUN --to TARGET [options]"):
         medical-tasks submit runs/my-run --to eval-results --out .eval_results
         medical-tasks submit runs/my-run --to archehr --out submission.json
 
-    space: a package for the leaderboard Space, which `medical-tasks verify` checks. eval-results:
-    the YAML files that the Hub shows on a model's page. archehr: the shared tasks of ArchEHR-QA.
-    Each has options of its own: medical-tasks submit --to TARGET --help.
+    space: a package for the leaderboard Space, which `medical-tasks verify` checks.
+    eval-results: the YAML files that the Hub shows on a model's page. archehr: the
+    shared tasks of ArchEHR-QA. Each has options of its own: medical-tasks submit --to
+    TARGET --help.
     """
 
     to: Annotated[str, Option("who takes it")]
@@ -42,11 +43,14 @@ class SubmitSpace(Submit):
 
     run: RunFolder
     model_name: Annotated[
-        str | None, Option("name of the model, as the leaderboard shows it", metavar="N")
+        str | None,
+        Option("name of the model, as the leaderboard shows it", metavar="N"),
     ] = None
     organisation: Annotated[str, Option("who submits it", metavar="O")] = ""
     url: Annotated[str, Option("https:// page of the model", metavar="U")] = ""
-    notes: Annotated[str, Option("one line about it, at most 280 characters", metavar="T")] = ""
+    notes: Annotated[
+        str, Option("one line about it, at most 280 characters", metavar="T")
+    ] = ""
     open_weights: Annotated[
         Literal["yes", "no"] | None, Option("whether anybody can have the weights")
     ] = None
@@ -57,27 +61,36 @@ class SubmitSpace(Submit):
         Path | None, Option("the package (default: submission.zip)", metavar="FILE.zip")
     ] = None
     licence: Annotated[str, Option("of the weights, as apache-2.0", metavar="L")] = ""
-    task: Annotated[tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")] = ()
+    task: Annotated[
+        tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")
+    ] = ()
     responses: Annotated[
-        Path | None, Option("the file that `score` scored, if RUN is of that", metavar="FILE")
+        Path | None,
+        Option("the file that `score` scored, if RUN is of that", metavar="FILE"),
     ] = None
     data: BuiltData = None
     source: Annotated[
         Path | None,
-        Option("what a dataset of your own is made of, in place of --data", metavar="FILE"),
+        Option(
+            "what a dataset of your own is made of, in place of --data", metavar="FILE"
+        ),
     ] = None
     upstream: Annotated[
         Path | None,
-        Option("the authors' checkout, if the run used --prompts official", metavar="DIR"),
+        Option(
+            "the authors' checkout, if the run used --prompts official", metavar="DIR"
+        ),
     ] = None
     allow_partial: Annotated[
         bool, Option("also of demo records, another split, or a part of the items")
     ] = False
     no_answers: Annotated[
-        bool, Option("of imported answers: only their hashes, and where they are published")
+        bool,
+        Option("of imported answers: only their hashes, and where they are published"),
     ] = False
     no_judge: Annotated[
-        bool, Option("without the figures that rest on a judge, and without its verdicts")
+        bool,
+        Option("without the figures that rest on a judge, and without its verdicts"),
     ] = False
 
 
@@ -91,32 +104,40 @@ class SubmitSharedTask(Submit):
     out: Annotated[
         Path | None,
         Option(
-            "the submission (default: submission.json, or submission.zip for 2026)", metavar="FILE"
+            "the submission (default: submission.json, or submission.zip for 2026)",
+            metavar="FILE",
         ),
     ] = None
     allow_problems: Annotated[bool, Option("write it with the problems it has")] = False
     task: Annotated[
-        str | None, Option("the task, where the run or the file leaves it open", metavar="NAME")
+        str | None,
+        Option("the task, where the run or the file leaves it open", metavar="NAME"),
     ] = None
     responses: Annotated[
-        Path | None, Option("the file that `score` scored, if RUN is of that", metavar="FILE")
+        Path | None,
+        Option("the file that `score` scored, if RUN is of that", metavar="FILE"),
     ] = None
     upstream: Annotated[
         Path | None,
-        Option("the authors' checkout, if the run used --prompts official", metavar="DIR"),
+        Option(
+            "the authors' checkout, if the run used --prompts official", metavar="DIR"
+        ),
     ] = None
     check: Annotated[
-        Path | None, Option("check this submission instead, write nothing", metavar="FILE")
+        Path | None,
+        Option("check this submission instead, write nothing", metavar="FILE"),
     ] = None
     data: BuiltData = None
     source: Annotated[
-        Path | None, Option("folder of the dataset's release, in place of --data", metavar="DIR")
+        Path | None,
+        Option("folder of the dataset's release, in place of --data", metavar="DIR"),
     ] = None
-    config: Annotated[str | None, Option("with --check: dataset configuration", metavar="NAME")] = (
-        None
-    )
+    config: Annotated[
+        str | None, Option("with --check: dataset configuration", metavar="NAME")
+    ] = None
     split: Annotated[
-        str | None, Option("with --check: split, instead of the task's own", metavar="NAME")
+        str | None,
+        Option("with --check: split, instead of the task's own", metavar="NAME"),
     ] = None
 
 
@@ -133,24 +154,31 @@ class SubmitEvalResults(Submit):
         ),
     ] = ()
     tasks: Annotated[
-        str | None, Option("those of the run's tasks to write (default: all)", metavar="NAMES")
+        str | None,
+        Option("those of the run's tasks to write (default: all)", metavar="NAMES"),
     ] = None
     out: Annotated[
-        Path | None, Option("where the files go (default: .eval_results)", metavar="DIR")
+        Path | None,
+        Option("where the files go (default: .eval_results)", metavar="DIR"),
     ] = None
     dataset_revision: Annotated[
         tuple[str, ...],
         Option(
-            "commit of that repository with the rows the run was on", metavar="[DATASET=]COMMIT"
+            "commit of that repository with the rows the run was on",
+            metavar="[DATASET=]COMMIT",
         ),
     ] = ()
     date: Annotated[
-        str | None, Option("when it was run (default: left to the commit)", metavar="ISO")
+        str | None,
+        Option("when it was run (default: left to the commit)", metavar="ISO"),
     ] = None
     source_url: Annotated[
-        str | None, Option("a page that says more, such as the run's report", metavar="URL")
+        str | None,
+        Option("a page that says more, such as the run's report", metavar="URL"),
     ] = None
-    source_name: Annotated[str | None, Option("how the page is called", metavar="TEXT")] = None
+    source_name: Annotated[
+        str | None, Option("how the page is called", metavar="TEXT")
+    ] = None
     source_user: Annotated[
         str | None, Option("user of the Hub whose page it is", metavar="NAME")
     ] = None
@@ -158,7 +186,8 @@ class SubmitEvalResults(Submit):
         str | None, Option("organisation of the Hub whose page it is", metavar="NAME")
     ] = None
     notes: Annotated[
-        str | None, Option("one line of your own, before what is always noted", metavar="TEXT")
+        str | None,
+        Option("one line of your own, before what is always noted", metavar="TEXT"),
     ] = None
     variant: Annotated[
         str | None,
@@ -167,9 +196,9 @@ class SubmitEvalResults(Submit):
             metavar="NAME",
         ),
     ] = None
-    allow_partial: Annotated[bool, Option("also where items have no score; the notes say so")] = (
-        False
-    )
+    allow_partial: Annotated[
+        bool, Option("also where items have no score; the notes say so")
+    ] = False
     force: Annotated[bool, Option("write over files that say something else")] = False
 
 
@@ -180,13 +209,14 @@ class Export(WithRunData, WithTables):
         medical-tasks export runs/my-run --to every-eval-ever --out eee
         medical-tasks export runs/my-run --to csv --out tables
 
-    every-eval-ever: records of its datastore. chai-card: a CHAI Applied Model Card (XML).
-    tripod-llm: the 19 items of the reporting guideline, answered as far as a run can. inspect-log,
-    lm-eval-json: what inspect and lm-evaluation-harness write. csv: two tables.
+    every-eval-ever: records of its datastore. chai-card: a CHAI Applied Model Card
+    (XML). tripod-llm: the 19 items of the reporting guideline, answered as far as a run
+    can. inspect-log, lm-eval-json: what inspect and lm-evaluation-harness write. csv:
+    two tables.
 
-    Of open data the texts go along; of credentialed data ids, scores and hashes alone. What a form
-    asks for and the run does not know is left open, and named in the output, for you to fill in.
-    See docs/eval_results.md.
+    Of open data the texts go along; of credentialed data ids, scores and hashes alone.
+    What a form asks for and the run does not know is left open, and named in the
+    output, for you to fill in. See docs/eval_results.md.
     """
 
     run: RunFolder
@@ -201,7 +231,10 @@ class Export(WithRunData, WithTables):
     out: Annotated[Path, Option("folder for the files", metavar="DIR")]
     model_name: Annotated[
         str,
-        Option("the model's name, where the run has a path or an address", metavar="OWNER/NAME"),
+        Option(
+            "the model's name, where the run has a path or an address",
+            metavar="OWNER/NAME",
+        ),
     ] = ""
     responses: Annotated[
         tuple[Path, ...],
@@ -223,29 +256,38 @@ class WithVerification(
     data: BuiltDatasets = None
     source: Annotated[
         Path | None,
-        Option("what a dataset of your own is made of, in place of --data", metavar="FILE"),
+        Option(
+            "what a dataset of your own is made of, in place of --data", metavar="FILE"
+        ),
     ] = None
     responses: Annotated[
         Path | None,
         Option(
-            "the answers to credentialed data: a file, or the folder of the run", metavar="FILE"
+            "the answers to credentialed data: a file, or the folder of the run",
+            metavar="FILE",
         ),
     ] = None
     adjudicated: Adjudicated = None
     upstream: Annotated[
         Path | None,
-        Option("the authors' checkout, for results with official prompts", metavar="DIR"),
+        Option(
+            "the authors' checkout, for results with official prompts", metavar="DIR"
+        ),
     ] = None
     task_args: Annotated[
-        Mapping[str, str], Option("folders and files that the run used, e.g. documents=FOLDER")
+        Mapping[str, str],
+        Option("folders and files that the run used, e.g. documents=FOLDER"),
     ] = field(default_factory=dict)
     judge: Annotated[
-        str | None, Option("ask the package's own judge again, about a sample", metavar="J")
+        str | None,
+        Option("ask the package's own judge again, about a sample", metavar="J"),
     ] = None
-    judge_args: Annotated[Mapping[str, str], Option("settings of the judge's backend")] = field(
-        default_factory=dict
-    )
-    sample: Annotated[int, Option("items to ask it about (default: 20)", metavar="N")] = 20
+    judge_args: Annotated[
+        Mapping[str, str], Option("settings of the judge's backend")
+    ] = field(default_factory=dict)
+    sample: Annotated[
+        int, Option("items to ask it about (default: 20)", metavar="N")
+    ] = 20
     seed: Annotated[int, Option("which ones (default: 0)", metavar="S")] = 0
 
 
@@ -258,20 +300,24 @@ class Verify(WithVerification, WithTables):
         medical-tasks verify my-model.zip --responses runs/my-run
         medical-tasks verify my-model.zip --judge openai-api/my-host/judge-model --sample 50
 
-    Checked are the content's hash, the data's revision, every item with its groups, the recipe
-    against this version, the answers' hashes, their scores item by item, the verdicts, and every
-    number of the results. Each is told as `match`, `mismatch` or `not checked`, with what was
-    compared or is missing. Data are those built here, or --source. A package on credentialed data
-    holds no answers: --responses gives them. The judge that compares words is asked again; what
-    another judge said is held against its texts, and --judge asks it about a sample.
+    Checked are the content's hash, the data's revision, every item with its groups, the
+    recipe against this version, the answers' hashes, their scores item by item, the
+    verdicts, and every number of the results. Each is told as `match`, `mismatch` or
+    `not checked`, with what was compared or is missing. Data are those built here, or
+    --source. A package on credentialed data holds no answers: --responses gives them.
+    The judge that compares words is asked again; what another judge said is held
+    against its texts, and --judge asks it about a sample.
 
-    Exit codes: 0 nothing differs, and the scores of every task were computed again; 5 nothing
-    differs, but of some task they could not be, so that nothing is proven; 6 something differs; 2
-    it is no package; 3 the judge that was named is not there.
+    Exit codes: 0 nothing differs, and the scores of every task were computed again; 5
+    nothing differs, but of some task they could not be, so that nothing is proven; 6
+    something differs; 2 it is no package; 3 the judge that was named is not there.
     """
 
     package: Annotated[
-        Path, Option("what `submit RUN --to space` wrote", metavar="PACKAGE", positional=True)
+        Path,
+        Option(
+            "what `submit RUN --to space` wrote", metavar="PACKAGE", positional=True
+        ),
     ]
 
 
@@ -290,13 +336,14 @@ class Leaderboard(WithVerification, WithTables):
         medical-tasks leaderboard site --store my-store --out site
         medical-tasks leaderboard serve --store my-store --port 7860
 
-    --store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN).
-    accept takes a pending submission, or a rejected one again; reject takes a pending one, or
-    withdraws an accepted one. accept scores the answers again first, and what does not match is
-    not accepted; --unverified accepts without that, and the entry says so. Whoever was accepted
-    first under a name keeps it: --replace ID says that a submission is of the same model and takes
-    that one's place. check exits with 5 when the store is not whole. site writes the pages as
-    files for any web server; serve makes and serves them, and takes packages.
+    --store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with
+    HF_TOKEN). accept takes a pending submission, or a rejected one again; reject takes
+    a pending one, or withdraws an accepted one. accept scores the answers again first,
+    and what does not match is not accepted; --unverified accepts without that, and the
+    entry says so. Whoever was accepted first under a name keeps it: --replace ID says
+    that a submission is of the same model and takes that one's place. check exits with
+    5 when the store is not whole. site writes the pages as files for any web server;
+    serve makes and serves them, and takes packages.
     """
 
     action: Annotated[
@@ -320,7 +367,9 @@ class Leaderboard(WithVerification, WithTables):
     ]
     what: Annotated[
         str | None,
-        Option("a submission's id; submit: the package", metavar="ID|FILE", positional=True),
+        Option(
+            "a submission's id; submit: the package", metavar="ID|FILE", positional=True
+        ),
     ] = None
     store: Annotated[str, Option("a folder, or hub:OWNER/NAME", metavar="PLACE")]
     state: Annotated[
@@ -328,10 +377,12 @@ class Leaderboard(WithVerification, WithTables):
     ] = None
     task: Annotated[str | None, Option("entries: of one task", metavar="NAME")] = None
     by: Annotated[
-        str | None, Option("accept, reject: who decides; stands in the history", metavar="NAME")
+        str | None,
+        Option("accept, reject: who decides; stands in the history", metavar="NAME"),
     ] = None
     reason: Annotated[
-        str | None, Option("accept, reject: why, one line; stands in the history", metavar="TEXT")
+        str | None,
+        Option("accept, reject: why, one line; stands in the history", metavar="TEXT"),
     ] = None
     replace: Annotated[
         str | None,
@@ -340,12 +391,20 @@ class Leaderboard(WithVerification, WithTables):
             metavar="ID",
         ),
     ] = None
-    out: Annotated[Path | None, Option("site: folder of the pages", metavar="DIR")] = None
-    uploads: Annotated[bool, Option("site: the server that has the pages takes packages")] = False
+    out: Annotated[Path | None, Option("site: folder of the pages", metavar="DIR")] = (
+        None
+    )
+    uploads: Annotated[
+        bool, Option("site: the server that has the pages takes packages")
+    ] = False
     host: Annotated[
-        str | None, Option("serve: where it listens (default 127.0.0.1)", metavar="ADDRESS")
+        str | None,
+        Option("serve: where it listens (default 127.0.0.1)", metavar="ADDRESS"),
     ] = None
     port: Annotated[
-        int | None, Option("serve: at which port (default 7860; 0 takes a free one)", metavar="N")
+        int | None,
+        Option("serve: at which port (default 7860; 0 takes a free one)", metavar="N"),
     ] = None
-    unverified: Annotated[bool, Option("accept without scoring the answers again")] = False
+    unverified: Annotated[bool, Option("accept without scoring the answers again")] = (
+        False
+    )

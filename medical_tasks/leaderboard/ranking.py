@@ -28,7 +28,9 @@ class RankRange:
     last: int
 
     def __str__(self) -> str:
-        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+        return (
+            str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+        )
 
 
 Limits = tuple[float, float]
@@ -42,15 +44,25 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
         stated = mapping(entry.metrics.get(metric.name))
-        limits = None if entry.state == "reported" or entry.differences else limits_of(stated)
+        limits = (
+            None
+            if entry.state == "reported" or entry.differences
+            else limits_of(stated)
+        )
         keyed.append(
-            limits and ((entry.task, entry.group, measure_of(metric, stated, entry.recipe)), limits)
+            limits
+            and (
+                (entry.task, entry.group, measure_of(metric, stated, entry.recipe)),
+                limits,
+            )
         )
     return places_of(keyed, higher_is_better=metric.higher_is_better)
 
 
 def places_of(
-    keyed: Sequence[tuple[tuple[str, ...], Limits] | None], *, higher_is_better: bool = True
+    keyed: Sequence[tuple[tuple[str, ...], Limits] | None],
+    *,
+    higher_is_better: bool = True,
 ) -> list[RankRange | None]:
     """Ranks intervals among those of the same key; None stays without a rank."""
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -67,13 +79,19 @@ def places_of(
     return places
 
 
-def ranges(intervals: Sequence[Limits], *, higher_is_better: bool = True) -> list[RankRange]:
+def ranges(
+    intervals: Sequence[Limits], *, higher_is_better: bool = True
+) -> list[RankRange]:
     """Ranks intervals (lower, upper), in their order; those that touch overlap."""
-    turned = intervals if higher_is_better else [(-high, -low) for low, high in intervals]
+    turned = (
+        intervals if higher_is_better else [(-high, -low) for low, high in intervals]
+    )
     lows, highs = sorted(low for low, _ in turned), sorted(high for _, high in turned)
     n = len(turned)
     return [
-        RankRange(first=1 + n - bisect_right(lows, high), last=n - bisect_left(highs, low))
+        RankRange(
+            first=1 + n - bisect_right(lows, high), last=n - bisect_left(highs, low)
+        )
         for low, high in turned
     ]
 
@@ -106,7 +124,8 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     decides = {
-        key: recipe.get(key) for key in ("metrics", "prompts", "protocol", "baseline", "judge")
+        key: recipe.get(key)
+        for key in ("metrics", "prompts", "protocol", "baseline", "judge")
     }
     # Answers that others published stand apart from those that were given to be scored.
     imported = {"imported": True} if recipe.get("imported") else {}
@@ -117,7 +136,9 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
             **decides,
             # What only some metrics need separates these alone: `measure_of`.
             "scoring": {
-                key: _setting(key, value) for key, value in scoring.items() if key not in needed
+                key: _setting(key, value)
+                for key, value in scoring.items()
+                if key not in needed
             },
         }
     )
@@ -148,10 +169,15 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
     """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
-        # Of other components, or of components by other checkpoints, it is another measure.
+        # Of other components, or of components by other checkpoints, it is another
+        # measure.
         settings = {key: _setting(key, value) for key, value in scoring.items()}
         return _digest({"scoring": settings, "of": entry.get("missing_components")})
-    return _digest(_setting(metric.needs, scoring.get(metric.needs))) if metric.needs else ""
+    return (
+        _digest(_setting(metric.needs, scoring.get(metric.needs)))
+        if metric.needs
+        else ""
+    )
 
 
 def group_label(recipe: Recipe) -> str:
@@ -160,14 +186,20 @@ def group_label(recipe: Recipe) -> str:
     Example: `v1.0 test (952aa5a194), prompts own, judge X, 5 votes`.
     """
     data = mapping(recipe.get("data"))
-    parts = [f"{data.get('config')} {data.get('split')} ({str(data.get('rows_sha256'))[:_DIGITS]})"]
+    parts = [
+        f"{data.get('config')} {data.get('split')} ({str(data.get('rows_sha256'))[:_DIGITS]})"
+    ]
     prompts = mapping(recipe.get("prompts"))
     if prompts:
-        parts.append(f"prompts {prompts.get('set')} ({str(prompts.get('sha256'))[:_DIGITS]})")
+        parts.append(
+            f"prompts {prompts.get('set')} ({str(prompts.get('sha256'))[:_DIGITS]})"
+        )
     judge = mapping(recipe.get("judge"))
     if judge:
         votes = judge.get("votes")
-        parts.append(f"judge {judge.get('name')}" + (f", {votes} votes" if votes != 1 else ""))
+        parts.append(
+            f"judge {judge.get('name')}" + (f", {votes} votes" if votes != 1 else "")
+        )
     return ", ".join(parts)
 
 
@@ -175,7 +207,9 @@ def group_words(recipe: Recipe) -> str:
     """The same without hashes, as people name it (`v1.0 test, own prompts, judged by X`)."""
     data, judge = mapping(recipe.get("data")), mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts")).get("set")
-    votes = f" ({judge.get('votes')} votes)" if judge.get("votes") not in (None, 1) else ""
+    votes = (
+        f" ({judge.get('votes')} votes)" if judge.get("votes") not in (None, 1) else ""
+    )
     parts = [
         f"{data.get('config')} {data.get('split')}",
         f"{prompts} prompts"
@@ -184,7 +218,9 @@ def group_words(recipe: Recipe) -> str:
         if recipe.get("imported")
         else "no prompts",
     ]
-    return ", ".join([*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])])
+    return ", ".join(
+        [*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])]
+    )
 
 
 def setting_of(task: TaskSpec, recipe: Recipe) -> str:
@@ -193,7 +229,9 @@ def setting_of(task: TaskSpec, recipe: Recipe) -> str:
     Its group, and the settings that belong to the model.
     """
     parts = [group_label(recipe)]
-    parts += [f"{key}={value}" for key, value in mapping(recipe.get("task_args")).items()]
+    parts += [
+        f"{key}={value}" for key, value in mapping(recipe.get("task_args")).items()
+    ]
     longest = mapping(recipe.get("generation")).get("max_new_tokens")
     if longest is not None and longest != task.generation_size:
         parts.append(f"answers of at most {longest} tokens")
@@ -207,7 +245,11 @@ def _setting(key: str, value: object) -> Any:
     if key == _OUTPUT_CLAIMS:
         return isinstance(value, Mapping)
     # A file is known by its hash, not by its name.
-    return {**value, "file": None} if isinstance(value, Mapping) and "sha256" in value else value
+    return (
+        {**value, "file": None}
+        if isinstance(value, Mapping) and "sha256" in value
+        else value
+    )
 
 
 def _digest(value: object) -> str:

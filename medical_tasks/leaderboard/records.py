@@ -2,8 +2,8 @@
 
 How events are written and read.
 
-The store is read without trust. A package was checked when it was submitted, and its first event
-holds its hash.
+The store is read without trust. A package was checked when it was submitted, and its
+first event holds its hash.
 """
 
 from __future__ import annotations
@@ -81,8 +81,10 @@ class Entry:
         submission: the id of the submission that it is of; "" for a published result.
         at: the day when it was submitted.
         url: a page of the model, or of the paper.
-        differences: why it has no rank, or how a paper's setting differs, a sentence each.
-        beside: of a published result, our metric for one of the authors' (`PublishedResult`).
+        differences: why it has no rank, or how a paper's setting differs, a sentence
+            each.
+        beside: of a published result, our metric for one of the authors'
+            (`PublishedResult`).
         usage: as in `results.json`; empty where it does not say.
     """
 
@@ -107,7 +109,9 @@ class Entry:
     def counted_by(self, headline: str) -> str:
         """The headline, or, of a paper that lacks it, the metric that its authors count by."""
         theirs = (name for name, ours in self.beside.items() if ours == headline)
-        known = (name for name in (headline, *theirs, *self.metrics) if name in self.metrics)
+        known = (
+            name for name in (headline, *theirs, *self.metrics) if name in self.metrics
+        )
         return next(known, headline)
 
 
@@ -158,7 +162,9 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
             f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter."
         )
     if not is_one_line(line):
-        raise UsageError(f"{name} must be one line without control characters, got {line[:60]!a}.")
+        raise UsageError(
+            f"{name} must be one line without control characters, got {line[:60]!a}."
+        )
     return line
 
 
@@ -167,12 +173,14 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
     content: JsonDict = {"format": _FORMAT, **asdict(event)}
     if submitted is not None:
         content["submission"] = asdict(submitted)
-    return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode(
-        "ascii"
-    )
+    return (
+        json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    ).encode("ascii")
 
 
-def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
+def read_event(
+    name: str, content: bytes, *, first: bool
+) -> tuple[Event, Submitted | None]:
     """Reads an event, a submission's `first` one or a later one.
 
     `DamagedError` where it is none.
@@ -183,7 +191,9 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
     try:
         event = json.loads(content, parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
-        raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
+        raise DamagedError(
+            f"{name}: not valid JSON ({type(error).__name__})."
+        ) from error
     stated = event.get("format") if isinstance(event, dict) else None
     if stated == _BEFORE:
         event = {"replaces": "", **event, "format": _FORMAT}
@@ -198,16 +208,22 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
         return read, None
     about = event["submission"]
     submitter = Submitter(**about["submitter"])
-    return read, Submitted(**{**about, "submitter": submitter, "tasks": tuple(about["tasks"])})
+    return read, Submitted(
+        **{**about, "submitter": submitter, "tasks": tuple(about["tasks"])}
+    )
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
     """Raises `DamagedError` unless these events can be one submission's, the oldest first."""
     if events[0].state != "pending":
-        raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
+        raise DamagedError(
+            f"{name}: its history begins with {events[0].state}, not with pending."
+        )
     for number, event in enumerate(events, start=1):
         if event.verified is not None and event.verified.get("package") != name:
-            raise DamagedError(f"{name}: event {number} has the verification of another package.")
+            raise DamagedError(
+                f"{name}: event {number} has the verification of another package."
+            )
     for number, (before, after) in enumerate(pairwise(events), start=2):
         if after.state not in TRANSITIONS[before.state]:
             raise DamagedError(
@@ -248,9 +264,15 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
         RuntimeError,
     ) as error:
         # Its first event was changed with it.
-        raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
+        raise DamagedError(
+            f"{name}: no package with results ({type(error).__name__})."
+        ) from error
     tasks = mapping(mapping(results).get("tasks"))
-    odd = [task for task in submitted.tasks if complaint(forms.StoredEntry, tasks.get(task))]
+    odd = [
+        task
+        for task in submitted.tasks
+        if complaint(forms.StoredEntry, tasks.get(task))
+    ]
     if odd:
         raise DamagedError(
             f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."

@@ -2,9 +2,9 @@
 
 POST the zip file to `/submit`.
 
-The pages are files (`site.py`); nothing is computed for a reader, and another process makes them.
-`/submit` checks a package and says what would be shown; with `?confirm=yes` it submits it. Nothing
-that is served asks another host for anything.
+The pages are files (`site.py`); nothing is computed for a reader, and another process
+makes them. `/submit` checks a package and says what would be shown; with `?confirm=yes`
+it submits it. Nothing that is served asks another host for anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.catalog import task_spec
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
+from medical_tasks.errors import (
+    MedicalTasksError,
+    MissingError,
+    UsageError,
+    install_command,
+)
 from medical_tasks.io.files import found_at, read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError
 from medical_tasks.leaderboard.board import Board
@@ -76,7 +81,9 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
             f"{DEFAULT_PORT}."
         )
     # A Space's proxy reaches the container from outside of it and asks for this port.
-    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(port))  # noqa: S104
+    if on_space:
+        return store, "0.0.0.0", DEFAULT_PORT  # noqa: S104
+    return store, "127.0.0.1", int(port)
 
 
 def main() -> int:
@@ -93,7 +100,10 @@ def serve(store: str, host: str, port: int) -> None:
     """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
-    if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("starlette") is None:
+    if (
+        importlib.util.find_spec("uvicorn") is None
+        or importlib.util.find_spec("starlette") is None
+    ):
         raise MissingError(
             f"serving the pages needs uvicorn and Starlette: {install_command('space')}"
         )
@@ -132,15 +142,24 @@ class Pages:
         names = tuple(self.board.storage.names())
         if names == self._names:
             return
-        # In a process of its own: readers do not wait for it, and what it took of memory goes with
-        # it.
-        command = [sys.executable, "-m", "medical_tasks", "leaderboard", "site", "--uploads"]
+        # In a process of its own: readers do not wait for it, and what it took of
+        # memory goes with it.
+        command = [
+            sys.executable,
+            "-m",
+            "medical_tasks",
+            "leaderboard",
+            "site",
+            "--uploads",
+        ]
         done = subprocess.run(
             [*command, "--store", self._place, "--out", str(self.folder)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            raise MissingError(f"the pages cannot be made: {done.stderr.strip()[-1000:]}")
+            raise MissingError(
+                f"the pages cannot be made: {done.stderr.strip()[-1000:]}"
+            )
         if done.stderr.strip():  # what is left out of the pages, and why
             _LOG.warning("the pages: %s", done.stderr.strip()[-1000:])
         self._names = names
@@ -220,7 +239,9 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
         return reply
 
     shown = Route("/{path:path}", Files(folder).__call__, methods=["GET"])
-    app = Starlette(routes=[Route("/submit", submit, methods=["POST"]), shown], lifespan=followed)
+    app = Starlette(
+        routes=[Route("/submit", submit, methods=["POST"]), shown], lifespan=followed
+    )
     return uvicorn.Server(
         uvicorn.Config(
             Door(app, proxied=any(map(os.environ.get, ("SPACE_ID", PROXY_VARIABLE)))),
@@ -256,17 +277,24 @@ class Files:
         if not there or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
                 return PlainTextResponse(
-                    "The leaderboard's store cannot be read now. Reload the page later.", 503
+                    "The leaderboard's store cannot be read now. Reload the page later.",
+                    503,
                 )
-            return PlainTextResponse("There is nothing here: the leaderboard is at /.", 404)
+            return PlainTextResponse(
+                "There is nothing here: the leaderboard is at /.", 404
+            )
         kind = _KINDS.get(path.suffix, "application/octet-stream")
-        headers = {"cache-control": "no-cache", "vary": "accept-encoding", "content-type": kind}
+        headers = {
+            "cache-control": "no-cache",
+            "vary": "accept-encoding",
+            "content-type": kind,
+        }
         packed = path.with_name(f"{path.name}.gz")
         if "gzip" in request.headers.get("accept-encoding", "") and packed.is_file():
             path, headers["content-encoding"] = packed, "gzip"
         about = path.stat()
-        # It may be kept, and is asked for again with its mark: what has not changed is not sent
-        # again.
+        # It may be kept, and is asked for again with its mark: what has not changed is
+        # not sent again.
         mark = headers["etag"] = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers=headers)
@@ -309,8 +337,12 @@ async def _submitted(request: Request, board: Board) -> Response:
             file.seek(0)
             content = file.read()
     except ClientDisconnect:
-        return JSONResponse({"state": "refused", "said": ["The package did not arrive."]}, 400)
-    work: Callable[..., Json] = _submit if request.query_params.get("confirm") == "yes" else _check
+        return JSONResponse(
+            {"state": "refused", "said": ["The package did not arrive."]}, 400
+        )
+    work: Callable[..., Json] = (
+        _submit if request.query_params.get("confirm") == "yes" else _check
+    )
     async with _CHECKED:
         return JSONResponse(await asyncio.to_thread(_answered, work, board, content))
 
@@ -356,7 +388,9 @@ def _shown(package: Package) -> Json:
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
         entry = package.results["tasks"][task]
-        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), entry)]
+        warnings += [
+            f"{task}: {line}" for line in comparability_lines(task_spec(task), entry)
+        ]
         for name, metric in entry["metrics"].items():
             rows.append(
                 [
@@ -392,7 +426,11 @@ class Sparing(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             frames = traceback.extract_tb(error.__traceback__)
-            where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+            where = (
+                f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+                if frames
+                else "?"
+            )
             text = f"{type(error).__name__} at {where}"
         elif record.name.startswith("medical_tasks."):
             text = record.getMessage()

@@ -2,11 +2,12 @@
 
 Any web server, or a static Space, serves them.
 
-`index.html` holds every view. It reads `data/board.json` (each result with its headline),
-`data/tasks/TASK.json` (every metric, and what papers report), `data/queue.json` (submissions and
-their history) and, for details, items and answers, `packages/ID.zip`: the package as it was
-accepted, or of credentialed data the scores alone. The whole table is in `leaderboard.csv`, `.json`
-and `.parquet`. A file that a browser would unpack has a twin that ends in `.gz`.
+`index.html` holds every view. It reads `data/board.json` (each result with its
+headline), `data/tasks/TASK.json` (every metric, and what papers report),
+`data/queue.json` (submissions and their history) and, for details, items and answers,
+`packages/ID.zip`: the package as it was accepted, or of credentialed data the scores
+alone. The whole table is in `leaderboard.csv`, `.json` and `.parquet`. A file that a
+browser would unpack has a twin that ends in `.gz`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ from medical_tasks.leaderboard.board import (
     sorted_entries,
     submitted_entries,
 )
-from medical_tasks.leaderboard.records import DamagedError, Entry, Submission, read_stored_results
+from medical_tasks.leaderboard.records import (
+    DamagedError,
+    Entry,
+    Submission,
+    read_stored_results,
+)
 from medical_tasks.leaderboard.submission_package.contents import (
     ANSWERS,
     DEFAULT_LIMITS,
@@ -68,7 +74,16 @@ _COLUMNS: Final = (
     "date", "open", "parameters", "licence", "tokens", "cost", "setting", "submission", "notes", "key", "alike",
     "source",
 )  # fmt: skip
-_METRIC: Final = ("value", "low", "high", "n", "first", "last", "bound_low", "bound_high")
+_METRIC: Final = (
+    "value",
+    "low",
+    "high",
+    "n",
+    "first",
+    "last",
+    "bound_low",
+    "bound_high",
+)
 _KEPT: Final = ("value", "ci_low", "ci_high", "n", "bound_low", "bound_high")
 _OF_ENTRY: Final = ("task", "group", "model", "organisation", "state")
 _DECIMALS: Final = 9
@@ -91,22 +106,33 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
 
     `out` is a folder that is new, empty or a site.
 
-    Each file is replaced as a whole, the tables after the packages that they name. `uploads`: the
-    server takes submissions.
+    Each file is replaced as a whole, the tables after the packages that they name.
+    `uploads`: the server takes submissions.
     """
     _check_folder(out)
     submissions = board.submissions()
     queue = out / "data" / "queue.json"
-    if not (submissions or board.damaged) and queue.is_file() and read_bytes(queue) != b"[]":
-        # A folder that is not there looks like an empty store, and submissions never go.
+    if (
+        not (submissions or board.damaged)
+        and queue.is_file()
+        and read_bytes(queue) != b"[]"
+    ):
+        # A folder that is not there looks like an empty store, and submissions never
+        # go.
         raise MissingError(
             f"{out}: these pages show submissions, and the store has none. See whether its folder "
             "is where --store says. To begin anew, choose another --out."
         )
-    accepted = [submission for submission in submissions if submission.state == "accepted"]
+    accepted = [
+        submission for submission in submissions if submission.state == "accepted"
+    ]
     results = _read_packages(board, accepted, out)
-    by_id = {submission.id: submission for submission in accepted if submission.id in results}
-    entries = submitted_entries([(submission, results[name]) for name, submission in by_id.items()])
+    by_id = {
+        submission.id: submission for submission in accepted if submission.id in results
+    }
+    entries = submitted_entries(
+        [(submission, results[name]) for name, submission in by_id.items()]
+    )
     entries.sort(key=lambda entry: (entry.at, entry.submission))
     entries = sorted_entries(entries)
     ranks = _ranks(entries)
@@ -134,7 +160,9 @@ def _check_folder(out: Path) -> None:
         )
 
 
-def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> dict[str, Json]:
+def _read_packages(
+    board: Board, accepted: Sequence[Submission], out: Path
+) -> dict[str, Json]:
     """Reads the results of packages that were not read before; puts these beside the pages.
 
     Returns results by submission, without breakdowns, which no page shows.
@@ -144,7 +172,9 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
     cached: dict[str, Json] = {}
     cache = out / CACHE
     # Where it is not there, or not what this version wrote, each package is read again.
-    with contextlib.suppress(MedicalTasksError, OSError, ValueError, LookupError, TypeError):
+    with contextlib.suppress(
+        MedicalTasksError, OSError, ValueError, LookupError, TypeError
+    ):
         stated, *lines = read_text(cache).splitlines()
         if stated == head:
             cached = {line["id"]: line for line in map(json.loads, lines)}
@@ -186,9 +216,11 @@ def _open(name: str) -> bool:
 def _public(content: bytes, names: Sequence[str]) -> bytes:
     """The package as everybody may have it.
 
-    With results on credentialed data it has the scores of items, and what breakdowns go by, alone.
+    With results on credentialed data it has the scores of items, and what breakdowns go
+    by, alone.
 
-    An item's hashes would let anybody who guesses an answer, such as a letter, find the right ones.
+    An item's hashes would let anybody who guesses an answer, such as a letter, find the
+    right ones.
     """
     if all(map(_open, names)):
         return content
@@ -211,7 +243,10 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
         whole = (
             row
             if _open(row["task"])
-            else {**shown, "cluster": places.setdefault(str(row["cluster"]), len(places))}
+            else {
+                **shown,
+                "cluster": places.setdefault(str(row["cluster"]), len(places)),
+            }
         )
         lines.append(json.dumps(whole) + "\n")
     return zip_bytes({**members, ITEMS: "".join(lines).encode()})
@@ -232,7 +267,9 @@ def _ranks(entries: Sequence[Entry]) -> _Ranks:
     return ranks
 
 
-def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _Ranks) -> _Found:
+def _submitted_row(
+    entry: Entry, submission: Submission, results: Json, ranks: _Ranks
+) -> _Found:
     """A result with its headline, by the names of the columns."""
     task, result = tasks()[entry.task], results["tasks"][entry.task]
     metrics: dict[str, _Found] = {}
@@ -260,7 +297,9 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
         "parameters": submission.submitter.parameters,
         "licence": submission.submitter.licence,
         "tokens": took and took[0],
-        "cost": 1000 * cost / coverage["answered"] if took and cost is not None else None,
+        "cost": 1000 * cost / coverage["answered"]
+        if took and cost is not None
+        else None,
         "setting": entry.setting.removeprefix(label).lstrip(", "),
         "submission": submission.id,
         "key": _key(admission.key_of(submission)),
@@ -285,7 +324,10 @@ def _paper_row(entry: Entry) -> _Found:
     metric = entry.counted_by(tasks()[entry.task].metrics[0].name)
     return {
         **dict.fromkeys((*_COLUMNS, "official", "words", "data")),
-        **{name: getattr(entry, name) for name in (*_OF_ENTRY, "setting", "metrics", "url")},
+        **{
+            name: getattr(entry, name)
+            for name in (*_OF_ENTRY, "setting", "metrics", "url")
+        },
         "metric": metric,
         **_written(entry.metrics.get(metric, {})),
         "notes": list(entry.differences),
@@ -314,14 +356,18 @@ def _written(metric: Metric) -> _Found:
 def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
     groups = _groups(rows)
     named = list(dict.fromkeys(row["task"] for row in rows))
-    number_of = {(group["task"], group["id"]): number for number, group in enumerate(groups)}
+    number_of = {
+        (group["task"], group["id"]): number for number, group in enumerate(groups)
+    }
     sentences: dict[str, int] = {}  # each stands once, and rows name it by its number
 
     def cells(row: _Found) -> list[object]:
         numbered = {
             "task": named.index(row["task"]),
             "group": number_of.get((row["task"], row["group"])),
-            "notes": [sentences.setdefault(note, len(sentences)) for note in row["notes"]],
+            "notes": [
+                sentences.setdefault(note, len(sentences)) for note in row["notes"]
+            ],
         }
         return [{**row, **numbered}[name] for name in _COLUMNS]
 
@@ -342,13 +388,18 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
         for row in rows:
             if row["task"] != name:
                 continue
-            figures = {metric: _written(stated) for metric, stated in row["metrics"].items()}
+            figures = {
+                metric: _written(stated) for metric, stated in row["metrics"].items()
+            }
             if row["state"] != "reported":
                 results[row["submission"]] = {
                     metric: list(stated.values()) for metric, stated in figures.items()
                 }
                 continue
-            about = {key: row[key] for key in ("model", "organisation", "setting", "url", "notes")}
+            about = {
+                key: row[key]
+                for key in ("model", "organisation", "setting", "url", "notes")
+            }
             values = {metric: stated["value"] for metric, stated in figures.items()}
             papers.append({**about, "metrics": values})
         content = {"columns": _METRIC, "results": results, "papers": papers}
@@ -358,7 +409,8 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
 def _groups(rows: Sequence[_Found]) -> list[_Found]:
     """The groups of results: official data before any other, then what most results are of.
 
-    Published answers, which have no rank, come last: they stand beside every group on their data.
+    Published answers, which have no rank, come last: they stand beside every group on
+    their data.
     """
     groups: dict[tuple[str, str], _Found] = {}
     for row in rows:
@@ -393,7 +445,8 @@ def _metric(metric: MetricSpec) -> _Found:
         "higher": metric.higher_is_better,
         "said": metric.description,
     }
-    # Of what is no mean over items two packages alone do not give the interval of the difference.
+    # Of what is no mean over items two packages alone do not give the interval of the
+    # difference.
     return {**about, "item_mean": metric.kind in ("proportion", "mean")}
 
 
@@ -402,9 +455,15 @@ def _queued(submission: Submission, accepted: Sequence[Submission]) -> _Found:
         [event.state, event.at, event.by, event.reason, event.verified is not None, event.replaces] for event in submission.history
     ]  # fmt: skip
     who = {
-        key: value for key, value in vars(submission.submitter).items() if value not in ("", None)
+        key: value
+        for key, value in vars(submission.submitter).items()
+        if value not in ("", None)
     }
-    notes = admission.name_notes(submission, accepted) if submission.state == "pending" else []
+    notes = (
+        admission.name_notes(submission, accepted)
+        if submission.state == "pending"
+        else []
+    )
     keys = {
         "key": _key(admission.key_of(submission)),
         "alike": _key(name_key(submission.submitter.model)),
@@ -471,13 +530,19 @@ def _write_page(out: Path) -> None:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        content, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     _write(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
     """Replaces a file, unless it says so already: a browser that has it need not load it again."""
-    if path.is_file() and path.stat().st_size == len(content) and read_bytes(path) == content:
+    if (
+        path.is_file()
+        and path.stat().st_size == len(content)
+        and read_bytes(path) == content
+    ):
         return
     if zipped:
         packed = gzip.compress(content, mtime=0)

@@ -1,11 +1,11 @@
 """Where a leaderboard keeps its files: a local folder, or a dataset repository of the Hub.
 
-Every file is written once. In a local folder it is written under a hidden name, synced and then
-linked to its own name, which fails where there is one: safe between processes without a lock that a
-killed one could leave behind. On the Hub each is a commit, refused where another came first; its
-title ends with a word of its own, by which a writer recognises it when the reply was lost. A
-package (`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a
-status that comes in time.
+Every file is written once. In a local folder it is written under a hidden name, synced
+and then linked to its own name, which fails where there is one: safe between processes
+without a lock that a killed one could leave behind. On the Hub each is a commit,
+refused where another came first; its title ends with a word of its own, by which a
+writer recognises it when the reply was lost. A package (`*.zip`) is uploaded by plain
+HTTP and not by Xet: a failure is then an answer with a status that comes in time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, system_reason
+from medical_tasks.errors import (
+    MedicalTasksError,
+    MissingError,
+    UsageError,
+    system_reason,
+)
 from medical_tasks.runs.results import JsonDict
 
 
@@ -75,9 +80,8 @@ def open_storage(store: str) -> Storage:
 
 
 _LONGEST_NAME: Final = 200
-# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case alone: two
-# names never differ in case only,
-# which some file systems take for one.
+# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case
+# alone: two names never differ in case only, which some file systems take for one.
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 
 
@@ -105,7 +109,9 @@ def _chosen(prefix: str, listed: Callable[[str], Iterable[str]]) -> list[str]:
     inside, slash, _ = prefix.rpartition("/")
     if slash and not is_name(inside):
         return []
-    return sorted(name for name in listed(inside) if name.startswith(prefix) and is_name(name))
+    return sorted(
+        name for name in listed(inside) if name.startswith(prefix) and is_name(name)
+    )
 
 
 _PARTS: Final = ".parts"
@@ -146,7 +152,9 @@ class LocalStorage:
         try:
             _sync_folder(path.parent)
         except OSError as error:
-            path.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
+            path.unlink(
+                missing_ok=True
+            )  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
@@ -154,7 +162,9 @@ class LocalStorage:
         path = self.folder / check_name(name)
         try:
             # A link in the store could lead to any file of this machine.
-            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            with os.fdopen(
+                os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"
+            ) as file:
                 return file.read()
         except OSError as error:
             raise MissingError(
@@ -215,9 +225,13 @@ def _make_folder(folder: Path, *, top: Path) -> None:
     # Above the store it is the user's own rule who may look in.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
-        folder.mkdir(mode=mode, exist_ok=True)  # another writer may have made it meanwhile
+        folder.mkdir(
+            mode=mode, exist_ok=True
+        )  # another writer may have made it meanwhile
     except FileExistsError as error:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
+        raise NotADirectoryError(
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)
+        ) from error
     _sync_folder(folder.parent)
 
 
@@ -287,7 +301,9 @@ class HubStorage:
         check_name(name)
         title = f"Add {name} {uuid.uuid4().hex}"
         with self._writing:
-            self._retried(lambda: self._create_once(name, content, title), f"store {name}")
+            self._retried(
+                lambda: self._create_once(name, content, title), f"store {name}"
+            )
 
     def read(self, name: str) -> bytes:
         """Reads a file."""
@@ -314,13 +330,18 @@ class HubStorage:
             return  # an earlier try whose reply was lost
         self._api.create_commit(
             # Of a buffer an LFS object goes over HTTP also where hf_xet is installed.
-            operations=[CommitOperationAdd(path_in_repo=name, path_or_fileobj=io.BytesIO(content))],
+            operations=[
+                CommitOperationAdd(
+                    path_in_repo=name, path_or_fileobj=io.BytesIO(content)
+                )
+            ],
             commit_message=title,
             parent_commit=head,
             revision=_BRANCH,
             **self._where,
         )
-        # Where the same bytes were there by now, huggingface_hub sends no commit and says nothing.
+        # Where the same bytes were there by now, huggingface_hub sends no commit and
+        # says nothing.
         if not self._is_stored(name, _BRANCH, title):
             raise Conflict
 
@@ -358,7 +379,9 @@ class HubStorage:
             filename=name, revision=_BRANCH, endpoint=self._api.endpoint, **self._where
         )
         headers = utils.build_hf_headers(token=self._api.token)
-        reply = utils.get_session().get(address, headers=headers, timeout=self._deadline_s)
+        reply = utils.get_session().get(
+            address, headers=headers, timeout=self._deadline_s
+        )
         utils.hf_raise_for_status(reply)
         return bytes(reply.content)
 
@@ -367,7 +390,10 @@ class HubStorage:
 
         try:
             tree = self._api.list_repo_tree(
-                path_in_repo=inside or None, recursive=True, revision=_BRANCH, **self._where
+                path_in_repo=inside or None,
+                recursive=True,
+                revision=_BRANCH,
+                **self._where,
             )
             return [entry.path for entry in tree if hasattr(entry, "size")]
         except EntryNotFoundError:
@@ -402,7 +428,9 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             outcome.set_result(work())
-        except BaseException as error:  # handed over to the calling thread, which raises it
+        except (
+            BaseException
+        ) as error:  # handed over to the calling thread, which raises it
             outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True, name="hub request").start()
@@ -427,9 +455,8 @@ def outside_errors() -> tuple[type[Exception], ...]:
     """What huggingface_hub raises when the Hub or the way to it is in trouble."""
     import httpx
 
-    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused uploads,
-    # ValueErrors; hf_xet's own are
-    # RuntimeErrors.
+    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused
+    # uploads, ValueErrors; hf_xet's own are RuntimeErrors.
     return (OSError, ValueError, RuntimeError, httpx.HTTPError, Conflict)
 
 
@@ -474,7 +501,9 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
     message = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**facts)}"
     if kind not in ("conflict", "busy", "unreached"):
         return message, math.inf
-    value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
+    value = str(
+        getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0")
+    )
     return message, float(value) if kind == "busy" and value.isdecimal() else 0.0
 
 

@@ -4,10 +4,10 @@
     medcalc_bench=OWNER/medcalc medical-tasks submit runs/my-run --to eval-results --tasks kqa
     --dataset-repo OWNER/kqa --out my-model/.eval_results
 
-The files go into the folder .eval_results of the model's repository, by its owner's commit or by
-anybody's pull request. Values are in percent; the notes have the interval, the coverage and what
-matters of the recipe. Nothing is sent anywhere. Refused are demo data, baselines, parts of a
-benchmark, and judges whose verdicts cannot be compared.
+The files go into the folder .eval_results of the model's repository, by its owner's
+commit or by anybody's pull request. Values are in percent; the notes have the interval,
+the coverage and what matters of the recipe. Nothing is sent anywhere. Refused are demo
+data, baselines, parts of a benchmark, and judges whose verdicts cannot be compared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.folders import check_entry
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
+from medical_tasks.runs.numbers import (
+    bounds,
+    coverage,
+    interval,
+    metric_label,
+    unclear_counts,
+)
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, damaged, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
@@ -61,7 +67,10 @@ def run(arguments: SubmitEvalResults) -> int:
     """Writes a run's headline number of each task, a file a task."""
     folder, out = arguments.run, arguments.out or DEFAULT_OUT
     source = _checked_source(arguments)
-    variant, notes = _checked_variant(arguments.variant), _checked_notes(arguments.notes)
+    variant, notes = (
+        _checked_variant(arguments.variant),
+        _checked_notes(arguments.notes),
+    )
     date = None if arguments.date is None else check_date(arguments.date)
     named = () if arguments.tasks is None else parse_task_names(arguments.tasks)
     entries: Mapping[str, Entry] = read_results(folder)["tasks"]
@@ -70,7 +79,9 @@ def run(arguments: SubmitEvalResults) -> int:
     datasets = list(dict.fromkeys(task.dataset for task in tasks))
     _check_publishable(folder, tasks, entries, allow_partial=arguments.allow_partial)
     repo_of = dataset_repos(arguments.dataset_repo, datasets)
-    revision_of = _by_dataset("--dataset-revision", arguments.dataset_revision, datasets, "COMMIT")
+    revision_of = _by_dataset(
+        "--dataset-revision", arguments.dataset_revision, datasets, "COMMIT"
+    )
     for revision in revision_of.values():
         if _COMMIT.fullmatch(revision) is None:
             raise UsageError(
@@ -104,7 +115,9 @@ def run(arguments: SubmitEvalResults) -> int:
     written = write_files(texts, out, force=arguments.force)
     for file, result in results.items():
         done = "written" if out.expanduser() / file in written else "says so already"
-        tell(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
+        tell(
+            f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}"
+        )
     tell(
         "Put the files into .eval_results of the model's repository on the Hub, by a commit or a "
         "pull request. Nothing was sent anywhere.",
@@ -114,7 +127,11 @@ def run(arguments: SubmitEvalResults) -> int:
 
 
 def _check_publishable(
-    folder: Path, tasks: Sequence[TaskSpec], entries: Mapping[str, Entry], *, allow_partial: bool
+    folder: Path,
+    tasks: Sequence[TaskSpec],
+    entries: Mapping[str, Entry],
+    *,
+    allow_partial: bool,
 ) -> None:
     from medical_tasks.leaderboard import forms
 
@@ -124,11 +141,17 @@ def _check_publishable(
         entry, path = entries[task.name], folder / RESULTS_FILE
         check_entry(path, task.name, entry, forms.PublishableEntry)
         _check_headline(path, task, entry)
-        reasons = refusals(task, dataset_spec(task.dataset), entry, allow_partial=allow_partial)
+        reasons = refusals(
+            task, dataset_spec(task.dataset), entry, allow_partial=allow_partial
+        )
         problems += [f"{task.name}: {reason}" for reason in reasons]
         sound += [] if reasons else [task.name]
     if problems:
-        others = f"\nThe others can be written with --tasks {','.join(sound)}" if sound else ""
+        others = (
+            f"\nThe others can be written with --tasks {','.join(sound)}"
+            if sound
+            else ""
+        )
         listed = "\n  ".join(problems)
         raise UsageError(
             f"{folder}: nothing was written, since a reader of the leaderboard would be misled:\n"
@@ -149,12 +172,20 @@ def _hub() -> Any:
     return huggingface_hub
 
 
-def result_notes(task: TaskSpec, entry: Entry, *, variant: str = "", more: str = "") -> str:
+def result_notes(
+    task: TaskSpec, entry: Entry, *, variant: str = "", more: str = ""
+) -> str:
     """Writes a result's notes, one line; `more` is the submitter's own words."""
     recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
-    name = metric_label(task.metrics[0].name, metric) + ("" if metric.get("unit") else " in %")
+    name = metric_label(task.metrics[0].name, metric) + (
+        "" if metric.get("unit") else " in %"
+    )
     scored = coverage(entry, metric)
-    parts = [variant, more, f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {scored}"]
+    parts = [
+        variant,
+        more,
+        f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {scored}",
+    ]
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
         parts.append(
             "PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in "
@@ -168,7 +199,9 @@ def result_notes(task: TaskSpec, entry: Entry, *, variant: str = "", more: str =
     parts.append(f"{recipe['suite']}, task {task.name} {recipe['task_version']}")
     prompts = recipe["prompts"]
     parts.append(
-        _prompts(prompts) if prompts else "answers made outside the suite, prompts unknown"
+        _prompts(prompts)
+        if prompts
+        else "answers made outside the suite, prompts unknown"
     )
     settings = sorted((recipe.get("task_args") or {}).items())
     if settings:
@@ -195,7 +228,11 @@ def _judge(judge: Recipe | None) -> str:
     votes = f", mode of {judge['votes']} votes" if judge["votes"] > 1 else ""
     prompts = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
     kind, _, name = str(judge["name"]).partition("/")
-    return f"judge {kind}/{_public(name)}{votes}{prompts}" if name else f"judge {kind}{prompts}"
+    return (
+        f"judge {kind}/{_public(name)}{votes}{prompts}"
+        if name
+        else f"judge {kind}{prompts}"
+    )
 
 
 def _public(value: str) -> str:
@@ -205,7 +242,9 @@ def _public(value: str) -> str:
     return f"[{path.name}]" if is_path else value
 
 
-def refusals(task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: bool) -> list[str]:
+def refusals(
+    task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: bool
+) -> list[str]:
     """Says why a number cannot be published as an eval result, a sentence each."""
     recipe, headline = entry["recipe"], entry["metrics"].get(task.metrics[0].name)
     name = str(recipe["model"]["name"])
@@ -224,7 +263,9 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: 
         )
     reasons += _other_data(task, spec, recipe)
     if headline is None or headline["value"] is None:
-        reasons.append(f"there is no value of {task.metrics[0].name}, its headline metric.")
+        reasons.append(
+            f"there is no value of {task.metrics[0].name}, its headline metric."
+        )
     elif not headline.get("comparable", True):
         reasons.append(
             f"its {task.metrics[0].name} stands for itself alone: a judge that compares words "
@@ -233,7 +274,9 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: 
     counts = entry["coverage"]
     missing = counts["asked"] - counts["scored"]
     if missing and not allow_partial:
-        why = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+        why = "; ".join(
+            f"{count} x {reason}" for reason, count in counts["unscored"].items()
+        )
         reasons.append(
             f"{missing} of its {counts['asked']} items have no score ({why}). Give the run's "
             "command again to get them, or --allow-partial to publish the number of the others, "
@@ -248,7 +291,9 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
     official = accepted_configs(task, spec)
     reasons: list[str] = []
     if spec.default_config == "own":
-        reasons.append("it is over texts of your own; there is no leaderboard of these.")
+        reasons.append(
+            "it is over texts of your own; there is no leaderboard of these."
+        )
     elif config == "demo":
         reasons.append(
             "it was run on demo data, which were written to try a task. Run it on the dataset."
@@ -291,7 +336,9 @@ def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, st
             )
     missing = [dataset for dataset in needed if dataset not in repos]
     if missing:
-        options = " ".join(f"--dataset-repo {dataset}=OWNER/NAME" for dataset in missing)
+        options = " ".join(
+            f"--dataset-repo {dataset}=OWNER/NAME" for dataset in missing
+        )
         raise UsageError(
             "--dataset-repo: which repository of the Hub is the benchmark of "
             f"{', '.join(missing)}? Give {options}"
@@ -348,7 +395,11 @@ def _checked_variant(variant: str | None) -> str:
 
 
 def _checked_notes(notes: str | None) -> str:
-    return "" if notes is None else check_line("--notes", notes, longest=_LONGEST, needed=True)
+    return (
+        ""
+        if notes is None
+        else check_line("--notes", notes, longest=_LONGEST, needed=True)
+    )
 
 
 def check_date(text: str) -> str:
@@ -360,7 +411,9 @@ def check_date(text: str) -> str:
         day = datetime.fromisoformat(text).date()
     except ValueError as error:
         raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
-    if day > (datetime.now(UTC) + timedelta(days=1)).date():  # somewhere it is tomorrow already
+    if (
+        day > (datetime.now(UTC) + timedelta(days=1)).date()
+    ):  # somewhere it is tomorrow already
         raise UsageError(
             f"--date {text!r}: lies in the future; it is the day of the run. {example}"
         )

@@ -6,15 +6,16 @@
     medical-tasks submit --check submission.zip --to archehr --task archehr_question --split dev
     --source RELEASE
 
-The file is a JSON list with a record a case, by itself or in a zip file, as the shared task takes
-it: an --out that ends in .json is the list itself. Answers are written in the official form, so
-that the official scorer reads what was scored here. Checked are: every case of the split once and
-no other, the words that count, known ids, the form of each record. A submission with problems is
-not written, and they are told case by case (exit code 5); --allow-problems writes it all the same.
---check tells those of a file that is there.
+The file is a JSON list with a record a case, by itself or in a zip file, as the shared
+task takes it: an --out that ends in .json is the list itself. Answers are written in
+the official form, so that the official scorer reads what was scored here. Checked are:
+every case of the split once and no other, the words that count, known ids, the form of
+each record. A submission with problems is not written, and they are told case by case
+(exit code 5); --allow-problems writes it all the same. --check tells those of a file
+that is there.
 
-The file may quote credentialed notes: only its owner can read it, and it may not lie in a run's
-folder or a git work tree.
+The file may quote credentialed notes: only its owner can read it, and it may not lie in
+a run's folder or a git work tree.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from typing import Final
 
 from medical_tasks.catalog import benchmarks, dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.shared_task import Problem, SharedTask
-from medical_tasks.data.task_data import TaskData, load_task_data, run_data, subset, with_source
+from medical_tasks.data.task_data import (
+    TaskData,
+    load_task_data,
+    run_data,
+    subset,
+    with_source,
+)
 from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place
@@ -61,7 +68,9 @@ def run(arguments: SubmitSharedTask) -> int:
             f"one of them. For example: medical-tasks submit runs/my-run --to {to}"
         )
     names, why = (
-        (_OF_CHECK, "the run says it") if checked is None else (_OF_RUN, "--check writes nothing")
+        (_OF_CHECK, "the run says it")
+        if checked is None
+        else (_OF_RUN, "--check writes nothing")
     )
     given = [name for name in names if getattr(arguments, name)]
     if given:
@@ -83,7 +92,9 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
     target, name = shared_tasks()[arguments.to], arguments.task
     records, found = target.read_records(path)
     problems = [*found]
-    named = [task.name for task in parse_task_names(name or target.recognised(path, records))]
+    named = [
+        task.name for task in parse_task_names(name or target.recognised(path, records))
+    ]
     if len(named) != 1 or named[0] not in target.TASKS:
         raise UsageError(f"--task {name}: give one of {', '.join(target.TASKS)}.")
     task = task_spec(named[0])
@@ -94,7 +105,11 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
             task, source=arguments.source, data=arguments.data, config=arguments.config
         ) as (built, chosen):
             there = load_task_data(
-                every, spec, data=built, config=chosen, split=arguments.split or task.split
+                every,
+                spec,
+                data=built,
+                config=chosen,
+                split=arguments.split or task.split,
             )
         cases = target.cases(task, there.items)
         problems += target.problems_of(task, cases, records)
@@ -123,16 +138,26 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
     private = not policy.text_allowed(spec)
     if private:
         check_place(out)
-    if responses is not None and out.expanduser().resolve() == responses.expanduser().resolve():
+    if (
+        responses is not None
+        and out.expanduser().resolve() == responses.expanduser().resolve()
+    ):
         raise UsageError(
             f"{out}: is the file that was scored, which the run needs. Choose another --out."
         )
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         # All cases of the split, and the run's answers to those that it was asked.
-        with run_data(task, spec, recipe, data=data, source=source, whole=True) as there:
+        with run_data(
+            task, spec, recipe, data=data, source=source, whole=True
+        ) as there:
             of_run = replace(there, items=subset(there.items, recipe["max_samples"]))
             answers = run_responses(
-                task, of_run, recipe, folder, responses=responses, upstream=arguments.upstream
+                task,
+                of_run,
+                recipe,
+                folder,
+                responses=responses,
+                upstream=arguments.upstream,
             )
         submission = target.make_submission(task, there.items, answers)
         if not submission.answered:
@@ -149,7 +174,15 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             )
             where = ["--source", source] if source else ["--data", data] if data else []
             where += [] if source else ["--config", recipe["data"]["config"]]
-            words = ["--to", to, "--task", task.name, "--split", recipe["data"]["split"], *where]
+            words = [
+                "--to",
+                to,
+                "--task",
+                task.name,
+                "--split",
+                recipe["data"]["split"],
+                *where,
+            ]
             raise IncompleteError(
                 f"{folder}: the submission is not written: {_counted(submission.problems)}\n"
                 f"{again} it all the same (--allow-problems), mend it by hand and check it: "
@@ -161,7 +194,10 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             file.write_bytes(zip_bytes({SUBMISSION: content}) if zipped else content)
     _tell(submission.notes)
     if submission.problems:
-        print(f"warning: {out}: written with {_counted(submission.problems)}", file=sys.stderr)
+        print(
+            f"warning: {out}: written with {_counted(submission.problems)}",
+            file=sys.stderr,
+        )
     tell(
         f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as "
         f"answered in {folder}",
@@ -177,7 +213,9 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             f"{listed(submission.rewritten, _SHOWN)}"
         )
     if private:
-        tell("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")
+        tell(
+            "It may quote credentialed notes: only you can read it. Nothing was sent anywhere."
+        )
 
 
 def _task(
@@ -190,7 +228,11 @@ def _task(
     if name is not None:
         wanted = [task.name for task in parse_task_names(name) if task.name in fitting]
     if len(wanted) != 1:
-        step = f"Say which with --task: {', '.join(fitting)}." if fitting else "Give another run."
+        step = (
+            f"Say which with --task: {', '.join(fitting)}."
+            if fitting
+            else "Give another run."
+        )
         raise UsageError(
             f"{folder}: has answers to {', '.join(entries)}; --to {to} takes those to one of "
             f"{', '.join(names)}. {step}"

@@ -5,10 +5,11 @@
     --url https://example.org/model
         --open-weights yes --parameters 7 --out my-model.zip
 
-The package holds the results with their recipe, a line an item with hashes of answer and verdicts,
-and for open data the answers themselves, so that anybody with the same data can check it:
-medical-tasks verify my-model.zip. For credentialed data it holds no text. Paths, addresses and file
-names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
+The package holds the results with their recipe, a line an item with hashes of answer
+and verdicts, and for open data the answers themselves, so that anybody with the same
+data can check it: medical-tasks verify my-model.zip. For credentialed data it holds no
+text. Paths, addresses and file names of this machine are taken out of the recipe. What
+is said of the submitter is shown as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.options import SubmitSpace
-from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    Submitter,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.results import read_results
 
@@ -40,7 +44,9 @@ def run(arguments: SubmitSpace) -> int:
         organisation=arguments.organisation,
         url=arguments.url,
         notes=arguments.notes,
-        open_weights=None if arguments.open_weights is None else arguments.open_weights == "yes",
+        open_weights=None
+        if arguments.open_weights is None
+        else arguments.open_weights == "yes",
         parameters=arguments.parameters,
         licence=arguments.licence,
     )
@@ -48,7 +54,10 @@ def run(arguments: SubmitSpace) -> int:
     out: Path = arguments.out or DEFAULT_OUT
     needed = [
         arguments.responses,
-        *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl")),
+        *(
+            folder / name
+            for name in ("results.json", "items.parquet", "verdicts.jsonl")
+        ),
     ]
     if any(
         each is not None and out.expanduser().resolve() == each.expanduser().resolve()
@@ -58,7 +67,10 @@ def run(arguments: SubmitSpace) -> int:
     names = [task.name for each in arguments.task for task in parse_task_names(each)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
     options = VerifyOptions(
-        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
+        **{
+            name: getattr(arguments, name)
+            for name in ("data", "source", "responses", "upstream")
+        }
     )
     with policy.protect(
         [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]
@@ -74,7 +86,10 @@ def run(arguments: SubmitSpace) -> int:
             judged=not arguments.no_judge,
         )
     for name, reasons in package.manifest.partial.items():
-        print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)
+        print(
+            f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.",
+            file=sys.stderr,
+        )
     counts = ", ".join(
         f"{name} ({package.results['tasks'][name]['n_items']} items)"
         for name in package.manifest.tasks

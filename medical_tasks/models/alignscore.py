@@ -1,8 +1,8 @@
 """AlignScore by the authors' checkpoint: how well a context supports a claim.
 
-Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation
-https://github.com/yuh-zha/AlignScore. The checkpoint is PyTorch Lightning's, read as tensors alone,
-which runs nothing; `mlm_head.*` is not used.
+Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference
+implementation https://github.com/yuh-zha/AlignScore. The checkpoint is PyTorch
+Lightning's, read as tensors alone, which runs nothing; `mlm_head.*` is not used.
 """
 
 from __future__ import annotations
@@ -25,8 +25,18 @@ from medical_tasks.models.checkpoint import (
     model_files,
     quiet_libraries,
 )
-from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
-from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
+from medical_tasks.scoring.content_overlap import (
+    CHUNK_WORDS,
+    best_and_mean,
+    chunk_context,
+)
+from medical_tasks.scoring.sentences import (
+    Punkt,
+    Rules,
+    read_punkt,
+    rules_name,
+    split_sentences,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,18 +49,24 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 
 def open_alignscore(
-    checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
+    checkpoint: str | Path,
+    *,
+    backbone: str | Path,
+    sentences: str | Path | Punkt = "medical",
 ) -> AlignScore:
     """Opens a checkpoint; `backbone`: folder with configuration and tokenizer of the model it was trained on.
 
-    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors'
-    code splits texts.
+    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as
+    the authors' code splits texts.
     """
     return AlignScore(_find(checkpoint, backbone, sentences))
 
 
 def alignscore_identity(
-    checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
+    checkpoint: str | Path,
+    *,
+    backbone: str | Path,
+    sentences: str | Path | Punkt = "medical",
 ) -> dict[str, str]:
     """Says what decides the numbers, for the recipe; reads the files and loads no weights."""
     return _find(checkpoint, backbone, sentences).identity()
@@ -68,7 +84,9 @@ class _Files:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         folder = self.backbone.folder  # whose weights are not used
         layout = [
-            path for path in model_files(folder) if path.suffix not in (".safetensors", ".bin")
+            path
+            for path in model_files(folder)
+            if path.suffix not in (".safetensors", ".bin")
         ]
         return {
             "kind": "alignscore",
@@ -97,7 +115,9 @@ class AlignScore(encoder.Measure):
         parts = {"backbone": backbone}
         for mode, (layer, outputs) in HEADS.items():
             width = int(backbone.config.hidden_size)
-            parts[mode] = encoder.linear_layer(state, layer, inputs=width, outputs=outputs)
+            parts[mode] = encoder.linear_layer(
+                state, layer, inputs=width, outputs=outputs
+            )
             if parts[mode] is None:
                 raise UsageError(
                     f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} "
@@ -128,7 +148,10 @@ class AlignScore(encoder.Measure):
                 asked.append(([context], [claim]))
         pairs = list(
             dict.fromkeys(
-                (chunk, part) for chunks, parts in asked for part in parts for chunk in chunks
+                (chunk, part)
+                for chunks, parts in asked
+                for part in parts
+                for chunk in chunks
             )
         )
         head = mode.removesuffix("_sp")
@@ -154,7 +177,10 @@ class AlignScore(encoder.Measure):
         if not pairs:
             return []
         made = self.tokenizer(
-            *([encoder.readable(text) for text in texts] for texts in zip(*pairs, strict=True)),
+            *(
+                [encoder.readable(text) for text in texts]
+                for texts in zip(*pairs, strict=True)
+            ),
             truncation=False,
             split_special_tokens=True,
             verbose=False,
@@ -165,7 +191,10 @@ class AlignScore(encoder.Measure):
             row = {name: made[name][number] for name in made}
             if len(row["input_ids"]) > self._files.longest:
                 places = cut_pair(made.sequence_ids(number), self._files.longest)
-                row = {name: [values[place] for place in places] for name, values in row.items()}
+                row = {
+                    name: [values[place] for place in places]
+                    for name, values in row.items()
+                }
                 self.truncated += 1
             rows.append(row)
         return rows
@@ -173,22 +202,31 @@ class AlignScore(encoder.Measure):
     def _outputs(self, rows: Sequence[encoder.Row], head: str) -> list[float]:
         """Reads some rows together.
 
-        `nli` and `bin` give the probability of being aligned, `reg` a number without bounds.
+        `nli` and `bin` give the probability of being aligned, `reg` a number without
+        bounds.
         """
         import torch
 
         network = self._loaded
-        columns = encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
+        columns = encoder.pad(
+            rows, padding=self.tokenizer.pad_token_id, device=self.device
+        )
         with torch.inference_mode():
             outputs = network[head](network["backbone"](**columns).pooler_output)
-            scores = outputs[:, 0] if head == "reg" else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
+            scores = (
+                outputs[:, 0]
+                if head == "reg"
+                else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
+            )
         found: list[float] = scores.tolist()
         return found
 
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
     for name, texts in (("contexts", contexts), ("claims", claims)):
-        strange: object = next((text for text in texts if not isinstance(text, str)), "")
+        strange: object = next(
+            (text for text in texts if not isinstance(text, str)), ""
+        )
         if isinstance(texts, str) or strange != "":
             raise ValueError(
                 f"{name} must be a list of texts; got "
@@ -200,7 +238,9 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
         )
 
 
-def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
+def _find(
+    checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt
+) -> _Files:
     encoder.check_packages("AlignScore")
     file = Path(checkpoint).expanduser()
     if not file.is_file():
@@ -238,7 +278,8 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
     """Tokens of each side that stay.
 
-    The context is cut, down to one, then the longer side until both are equal, then both.
+    The context is cut, down to one, then the longer side until both are equal, then
+    both.
     """
     if context + claim <= room:
         return context, claim
@@ -295,7 +336,10 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
     try:
         # Files of before torch 1.6 are no archives, and cannot be mapped.
         found = torch.load(
-            checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint)
+            checkpoint,
+            map_location="cpu",
+            weights_only=True,
+            mmap=zipfile.is_zipfile(checkpoint),
         )
     except refused as error:
         told = MESSAGES["alignscore_unsafe"].format(
@@ -308,13 +352,17 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
             "again."
         ) from error
     state = found.get("state_dict") if isinstance(found, dict) else None
-    if not isinstance(state, dict) or not any(str(key).startswith(_BACKBONE) for key in state):
+    if not isinstance(state, dict) or not any(
+        str(key).startswith(_BACKBONE) for key in state
+    ):
         raise UsageError(
             f"{checkpoint.name}: no state_dict with base_model.* in it. Give a checkpoint of "
             "AlignScore as its authors publish it."
         )
     settings = found.get("hyper_parameters")
-    return state, str(settings.get("model", "")) if isinstance(settings, Mapping) else ""
+    return state, str(settings.get("model", "")) if isinstance(
+        settings, Mapping
+    ) else ""
 
 
 def _load_network(

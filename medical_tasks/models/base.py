@@ -1,8 +1,8 @@
 """What every model under test offers: answers to chat requests, one by one as they finish.
 
 A result is an `Answer` or a `Failure`, never an empty text that stands for one. With
-`continuations` the answer's text is a `ChoiceScores`: `{"logprobs": [-1.25, -0.5, null], "tokens":
-[1, 1, 1], "below": -9.5}`.
+`continuations` the answer's text is a `ChoiceScores`: `{"logprobs": [-1.25, -0.5,
+null], "tokens": [1, 1, 1], "below": -9.5}`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from medical_tasks.spec import Message
 class Request:
     """One question to a model."""
 
-    key: (
-        str  # content address of the question for this model (`store.request_key`); unique in a run
-    )
+    key: str  # content address of the question for this model (`store.request_key`); unique in a run
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
-    # when there are any, nothing is generated: asked is how probable each of them is as the answer
+    # when there are any, nothing is generated: asked is how probable each of them is as
+    # the answer
     continuations: tuple[str, ...] = ()
-    repeat: int = 1  # how often it was asked with this; those of one `generate` are of one repeat
+    repeat: int = (
+        1  # how often it was asked with this; those of one `generate` are of one repeat
+    )
 
 
 def write_request(request: Request) -> str:
@@ -47,7 +48,8 @@ def read_request(text: str) -> Request:
     """Reads what `write_request` wrote."""
     parts: dict[str, Any] = json.loads(text)
     return Request(
-        **parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+        **parts
+        | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
     )
 
 
@@ -65,15 +67,17 @@ class Answer:
 
     Attributes:
         key: that of its request.
-        text: the answer, without the prompt and without reasoning that was told apart from it; may
-            truly be empty when the model said nothing. For a request with continuations
-            `ChoiceScores.to_text()`.
+        text: the answer, without the prompt and without reasoning that was told apart
+            from it; may truly be empty when the model said nothing. For a request with
+            continuations `ChoiceScores.to_text()`.
         prompt_tokens: tokens read; None where nobody says.
         output_tokens: tokens written, those of reasoning included; likewise.
         finish: why it ended: `stop`, `length`, or "".
         reasoning: what the model thought before it answered, where that is told apart.
-        reasoning_tokens: how many of the output tokens are reasoning; None where nobody says.
-        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
+        reasoning_tokens: how many of the output tokens are reasoning; None where nobody
+            says.
+        cached_tokens: how many of the prompt tokens the provider's cache held;
+            likewise.
         provider: who answered, where a router names the provider behind it.
         served_model: the model that the reply names, which may be dated.
         adapted: settings that the server refused, and what was sent instead.
@@ -128,16 +132,18 @@ class Model(Protocol):
     """
 
     name: str
-    # everything that makes its answers what they are (weights fingerprint, dtype, generation
-    # settings, served name);
-    # part of every request key and of the recipe. Never a secret
+    # everything that makes its answers what they are (weights fingerprint, dtype,
+    # generation settings, served name); part of every request key and of the recipe.
+    # Never a secret
     identity: Mapping[str, str]
-    # base URL the text is sent to, of replicas all with a space between, or None when the model
-    # runs in this process
+    # base URL the text is sent to, of replicas all with a space between, or None when
+    # the model runs in this process
     endpoint: str | None = None
-    # what it may still spend, None for no limit: what is not admitted is a Failure "budget spent"
+    # what it may still spend, None for no limit: what is not admitted is a Failure
+    # "budget spent"
     ceiling: Ceiling | None = None
-    # whether `lengths` asks nobody, so that it may be called where nothing is to be asked
+    # whether `lengths` asks nobody, so that it may be called where nothing is to be
+    # asked
     measures_alone: bool = False
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
@@ -195,9 +201,9 @@ _LARGEST_NUMBER = 2**53  # whole numbers of JSON can be too large for a float
 class ChoiceScores:
     """What a model says of the choices of one item."""
 
-    # natural logarithm of the probability of each choice's tokens after the prompt, summed; None
-    # where a server tells
-    # the most probable tokens only and the choice is not among them
+    # natural logarithm of the probability of each choice's tokens after the prompt,
+    # summed; None where a server tells the most probable tokens only and the choice is
+    # not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
     below: float | None = (
@@ -207,9 +213,15 @@ class ChoiceScores:
     def __post_init__(self) -> None:
         known = [value for value in self.logprobs if value is not None]
         if not self.logprobs or len(self.logprobs) != len(self.tokens):
-            raise ValueError("needs one log-probability and one number of tokens for each choice")
-        if any(not value <= 1e-6 for value in known) or any(count < 1 for count in self.tokens):
-            raise ValueError("a log-probability is at most 0 and a choice has at least one token")
+            raise ValueError(
+                "needs one log-probability and one number of tokens for each choice"
+            )
+        if any(not value <= 1e-6 for value in known) or any(
+            count < 1 for count in self.tokens
+        ):
+            raise ValueError(
+                "a log-probability is at most 0 and a choice has at least one token"
+            )
         if (len(known) < len(self.logprobs)) != (self.below is not None):
             raise ValueError(
                 "`below` is given where a log-probability is not known, and only there"
@@ -222,7 +234,9 @@ class ChoiceScores:
 
         An impossible choice (probability 0) as the string `-inf`.
         """
-        logprobs = [None if value is None else _written(value) for value in self.logprobs]
+        logprobs = [
+            None if value is None else _written(value) for value in self.logprobs
+        ]
         record: dict[str, object] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:
             record["below"] = _written(self.below)
@@ -235,7 +249,10 @@ class ChoiceScores:
             record = json.loads(text)
         except (ValueError, RecursionError):
             raise ValueError("not JSON") from None
-        if not isinstance(record, dict) or not {"logprobs", "tokens"} <= set(record) <= _SCORE_KEYS:
+        if (
+            not isinstance(record, dict)
+            or not {"logprobs", "tokens"} <= set(record) <= _SCORE_KEYS
+        ):
             raise ValueError("must be an object with logprobs and tokens (and below)")
         logprobs, tokens = record["logprobs"], record["tokens"]
         if not isinstance(logprobs, list) or not all(
@@ -245,12 +262,16 @@ class ChoiceScores:
         if not isinstance(tokens, list) or not all(
             type(count) is int and count < _LARGEST_NUMBER for count in tokens
         ):
-            raise ValueError("tokens must be a list of whole numbers that a model could have")
+            raise ValueError(
+                "tokens must be a list of whole numbers that a model could have"
+            )
         below = record.get("below")
         if below is not None and not _is_logprob(below):
             raise ValueError("below must be a number")
         return cls(
-            logprobs=tuple(None if value is None else float(value) for value in logprobs),
+            logprobs=tuple(
+                None if value is None else float(value) for value in logprobs
+            ),
             tokens=tuple(tokens),
             below=None if below is None else float(below),
         )

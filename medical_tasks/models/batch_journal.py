@@ -1,7 +1,7 @@
 """Which batches of a run are under way, and which have ended: ids and keys, no text.
 
-The journal is written before each step of a batch, so that a command that was killed is gone on
-with (`models.batches`).
+The journal is written before each step of a batch, so that a command that was killed is
+gone on with (`models.batches`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Entry:
     """A batch in the journal.
 
     Attributes:
-        id: made here before anything is sent; in the upload's name and the batch's metadata.
+        id: made here before anything is sent; in the upload's name and the batch's
+            metadata.
         address: the base URL.
         model: the model's name there.
         purpose: `model` or `judge`.
@@ -91,7 +92,9 @@ class Journal:
     def save(self) -> None:
         """Writes the file anew."""
         with WholeFile(self.path, private=True) as file:
-            file.write(json.dumps({"batches": [asdict(each) for each in self.entries]}) + "\n")
+            file.write(
+                json.dumps({"batches": [asdict(each) for each in self.entries]}) + "\n"
+            )
 
 
 def _read_entries(path: Path, text: str) -> list[Entry]:
@@ -114,7 +117,11 @@ def batches_of(answers: Path, purpose: str, kind: str) -> list[dict[str, str | i
     """
     journal = Journal(answers.with_name(JOURNAL))
     return [
-        {"id": each.batch, "requests": each.requests, "status": _status(each, answers, kind)}
+        {
+            "id": each.batch,
+            "requests": each.requests,
+            "status": _status(each, answers, kind),
+        }
         for each in journal.entries
         if each.batch and each.purpose == purpose
     ]
@@ -126,7 +133,9 @@ def _status(entry: Entry, answers: Path, kind: str) -> str:
         return entry.status or UNDER_WAY
     with Store(answers) as store:
         keys = entry.all_keys()
-        return "completed" if len(store.get_many(kind, keys)) == len(keys) else UNDER_WAY
+        return (
+            "completed" if len(store.get_many(kind, keys)) == len(keys) else UNDER_WAY
+        )
 
 
 def note_left(answers: Path, purpose: str, kind: str, *, option: str) -> None:

@@ -1,13 +1,21 @@
 """What a provider of batches does: takes a file, makes a batch of it, says how far it is, gives results.
 
-OpenAI's form (`POST /files`, `POST /batches`), by the openai library's own methods. Every request
-asks the guard and goes by the wire, as those of `chat_client` do; what fails is a `CallFailed`.
+OpenAI's form (`POST /files`, `POST /batches`), by the openai library's own methods.
+Every request asks the guard and goes by the wire, as those of `chat_client` do; what
+fails is a `CallFailed`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -20,7 +28,12 @@ from medical_tasks.models.chat_client import (
     Completion,
     completed,
 )
-from medical_tasks.models.chat_reply import AttemptError, read_error, read_reply, whole_number
+from medical_tasks.models.chat_reply import (
+    AttemptError,
+    read_error,
+    read_reply,
+    whole_number,
+)
 from medical_tasks.models.refusals import Adaptations
 
 if TYPE_CHECKING:
@@ -38,7 +51,11 @@ _NAME: Final = "medical_tasks"  # of the metadata by which a batch is found agai
 _CLOCKS_DIFFER_S: Final = 24 * 3600
 _UNCERTAIN: Final = ("connection", "timeout", "not json", "no batch", "http 408")
 _NOT_EXECUTED: Final = ("batch_expired", "batch_cancelled")
-_QUOTA: Final = ("token_limit_exceeded", "billing_hard_limit_reached", "insufficient_quota")
+_QUOTA: Final = (
+    "token_limit_exceeded",
+    "billing_hard_limit_reached",
+    "insufficient_quota",
+)
 
 Outcome = Completion | CallFailed
 """What came of one request of a batch."""
@@ -118,7 +135,9 @@ class Provider:
         content = b"".join(line.written(adaptations) for line in lines)
 
         async def ask(api: AsyncOpenAI) -> FileObject:
-            return await api.files.create(file=(entry.upload_name, content), purpose="batch")
+            return await api.files.create(
+                file=(entry.upload_name, content), purpose="batch"
+            )
 
         return _id_of(self._do(ask))
 
@@ -131,7 +150,8 @@ class Provider:
                 endpoint=OPERATION,
                 completion_window="24h",
                 metadata={_NAME: entry.id},
-                # Where a server knows the header, it makes one batch of any number of requests.
+                # Where a server knows the header, it makes one batch of any number of
+                # requests.
                 extra_headers={"Idempotency-Key": entry.id},
             )
 
@@ -190,14 +210,25 @@ class Provider:
                 if line is not None:
                     name, result = line
                     request = sent.get(name, _NOTHING)
-                    yield name, self._outcome(result, status.state, request, entry.adapted)
+                    yield (
+                        name,
+                        self._outcome(result, status.state, request, entry.adapted),
+                    )
 
     def _outcome(
-        self, result: Mapping[str, object], state: str, sent: Sent, adapted: Mapping[str, str]
+        self,
+        result: Mapping[str, object],
+        state: str,
+        sent: Sent,
+        adapted: Mapping[str, str],
     ) -> Outcome:
         """What a line of results says: a completion, or why there is none."""
         response, error = result.get("response"), result.get("error")
-        status = whole_number(response.get("status_code")) if isinstance(response, dict) else None
+        status = (
+            whole_number(response.get("status_code"))
+            if isinstance(response, dict)
+            else None
+        )
         if not isinstance(response, dict) or status is None:
             code = error.get("code") if isinstance(error, dict) else None
             reason = f"batch {state}" if code in _NOT_EXECUTED else "no response"
@@ -246,7 +277,9 @@ class Provider:
             except CallFailed as failed:
                 return failed  # what it means is not for the pool to say
 
-        run_calls(self._settings, [None], tried, lambda _, outcome: outcomes.append(outcome))
+        run_calls(
+            self._settings, [None], tried, lambda _, outcome: outcomes.append(outcome)
+        )
         (outcome,) = outcomes
         if isinstance(outcome, CallFailed):
             raise outcome
@@ -283,14 +316,18 @@ def _stated(made: object, name: str) -> object:
 def _id_of(made: Batch | FileObject) -> str:
     name = _stated(made, "id")
     if not isinstance(name, str) or not name:
-        raise CallFailed("no batch", "HTTP 200 with a body that names no id", attempts=1)
+        raise CallFailed(
+            "no batch", "HTTP 200 with a body that names no id", attempts=1
+        )
     return name
 
 
 def _read_status(batch: Batch) -> Status:
     state = _stated(batch, "status")
     if not isinstance(state, str):
-        raise CallFailed("no batch", "HTTP 200 with a body that is no batch", attempts=1)
+        raise CallFailed(
+            "no batch", "HTTP 200 with a body that is no batch", attempts=1
+        )
     errors = batch.errors
     counts = [_stated(batch.request_counts, name) for name in ("completed", "failed")]
     files = (batch.output_file_id, batch.error_file_id)

@@ -2,9 +2,9 @@
 
     upload -> create -> look now and then -> fetch the results
 
-What is under way stands in a journal (`batch_journal`), which is written before each step, and a
-batch bears the name that it has there: after a command that was killed anywhere, the same command
-finds what was made, and nothing is paid twice.
+What is under way stands in a journal (`batch_journal`), which is written before each
+step, and a batch bears the name that it has there: after a command that was killed
+anywhere, the same command finds what was made, and nothing is paid twice.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class _Tally:
     def said(self, entry: Entry) -> str:
         """What is said of a batch that has ended, with the first failure's own words."""
         said = f"{entry.status}, {self.answered:,} of {entry.requests:,} answered"
-        reasons = ", ".join(f"{count:,} x {reason}" for reason, count in self.failed.items())
+        reasons = ", ".join(
+            f"{count:,} x {reason}" for reason, count in self.failed.items()
+        )
         return f"{said}; {reasons} ({self.first})" if reasons else said
 
 
@@ -122,7 +124,9 @@ class Batches:
         policy.require_no_batch(self._option)
         self._journal.read()  # a model and its judge share one
         waiting = [
-            _Watched(entry) for entry in self._under_way(wanted) if self._recovered(entry, wanted)
+            _Watched(entry)
+            for entry in self._under_way(wanted)
+            if self._recovered(entry, wanted)
         ]
         covered = {key for batch in waiting for key in batch.entry.all_keys()}
         rest = [key for key in wanted if key not in covered]
@@ -134,7 +138,10 @@ class Batches:
             for batch in waiting:
                 name = batch.entry.batch
                 cancel = f"{self._settings.base_url}/batches/{name}/cancel"
-                _say(batch.entry, f"goes on, and is paid for. To cancel it: POST {cancel}")
+                _say(
+                    batch.entry,
+                    f"goes on, and is paid for. To cancel it: POST {cancel}",
+                )
             raise
 
     def _after_the_first(
@@ -142,8 +149,8 @@ class Batches:
     ) -> Iterator[Line]:
         """Asks the first request of all by itself, and yields the others.
 
-        What the server refuses of each request is so told, or adapted, at once: a batch of them
-        would come back without an answer after hours.
+        What the server refuses of each request is so told, or adapted, at once: a batch
+        of them would come back without an answer after hours.
         """
         for line in lines:
             if self._tried:
@@ -187,7 +194,10 @@ class Batches:
             self._journal.drop(entry)
             return False
         self._journal.save()
-        _say(entry, f"{entry.requests:,} requests of an earlier command; going on with it")
+        _say(
+            entry,
+            f"{entry.requests:,} requests of an earlier command; going on with it",
+        )
         return True
 
     def _made(self, entry: Entry) -> str:
@@ -226,7 +236,9 @@ class Batches:
             self._create(entry)
         except CallFailed as failed:
             if not entry.file or not is_uncertain(failed):
-                self._journal.drop(entry)  # there is no batch, and an upload alone costs nothing
+                self._journal.drop(
+                    entry
+                )  # there is no batch, and an upload alone costs nothing
             raise self._refused(failed) from failed
         self._journal.save()
         _say(entry, f"{entry.requests:,} requests sent")
@@ -273,7 +285,9 @@ class Batches:
                         raise self._not_accepted(batch.entry, status, wanted)
                     keys = [key for key in wanted if key in batch.entry.all_keys()]
                     held.append(batch.lines or list(lines(keys)))
-                    batch.tell("too much at once for this account; sent again after another batch")
+                    batch.tell(
+                        "too much at once for this account; sent again after another batch"
+                    )
                     continue
                 self._finish(batch.entry, status, wanted, deliver)
                 if held:
@@ -293,7 +307,9 @@ class Batches:
             if not is_uncertain(failed) or batch.failures >= _PATIENCE:
                 raise explained(self._settings, failed) from failed
             batch.failures += 1
-            batch.tell(f"not reached ({failed.detail}); it goes on, and is looked at again")
+            batch.tell(
+                f"not reached ({failed.detail}); it goes on, and is looked at again"
+            )
             return None
         batch.failures = 0
         if status.state not in ENDED:
@@ -313,16 +329,24 @@ class Batches:
         try:
             for name, outcome in self._provider.results(entry, status, wanted):
                 keys = left.pop(name, None)
-                if keys is not None:  # else of nobody's request, or a second result of one
+                if (
+                    keys is not None
+                ):  # else of nobody's request, or a second result of one
                     tally.count(outcome)
                     deliver(keys, outcome)
         except CallFailed as failed:
             if failed.reason in NO_BATCHES:
                 raise self._gone(entry, failed) from failed
             raise explained(self._settings, failed) from failed
-        reason = "not in the batch" if status.state == "completed" else f"batch {status.state}"
+        reason = (
+            "not in the batch"
+            if status.state == "completed"
+            else f"batch {status.state}"
+        )
         for keys in left.values():
-            missing = CallFailed(reason, f"{entry.batch} has no result of it", attempts=0)
+            missing = CallFailed(
+                reason, f"{entry.batch} has no result of it", attempts=0
+            )
             tally.count(missing)
             deliver(keys, missing)
         entry.status, entry.answered, entry.keys = status.state, tally.answered, []

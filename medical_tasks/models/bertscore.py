@@ -1,8 +1,8 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
 Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675; reference implementation
-https://github.com/Tiiiger/bert_score (0.3.13), without idf. A text without a token scores 0;
-rescaled, that 0 is below 0, as in the reference.
+https://github.com/Tiiiger/bert_score (0.3.13), without idf. A text without a token
+scores 0; rescaled, that 0 is below 0, as in the reference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    fingerprint,
+    quiet_libraries,
+)
 from medical_tasks.scoring.text_pairs import References, as_segments
 
 if TYPE_CHECKING:
@@ -47,7 +52,9 @@ class BertScore:
         return BertScore(*map(stretch, astuple(self), astuple(baseline)))
 
 
-DISTILBERT_LAYER_4: Final = BertScore(precision=0.6019937, recall=0.6019904, f1=0.6014007)
+DISTILBERT_LAYER_4: Final = BertScore(
+    precision=0.6019937, recall=0.6019904, f1=0.6014007
+)
 """Baseline of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
 
 _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
@@ -60,7 +67,9 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
     """
     checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
-        tokenizer = encoder.load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
+        tokenizer = encoder.load_tokenizer(
+            checkpoint.label, checkpoint.folder, fast=True
+        )
         model = encoder.load_model(checkpoint.label, checkpoint.folder, layers=layer)
     return BertScorer(model, tokenizer, identity)
 
@@ -93,15 +102,21 @@ class BertScorer(encoder.Measure):
         """
         segments = as_segments(predictions, references)
         pairs = list(
-            dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known)
+            dict.fromkeys(
+                (text.strip(), one.strip()) for text, known in segments for one in known
+            )
         )
         rows = self._rows(list(dict.fromkeys(text for pair in pairs for text in pair)))
-        order = sorted(pairs, key=lambda pair: -max(len(rows[text]["input_ids"]) for text in pair))
+        order = sorted(
+            pairs, key=lambda pair: -max(len(rows[text]["input_ids"]) for text in pair)
+        )
         found: dict[tuple[str, str], BertScore] = {}
         for start in range(0, len(order), _BLOCK):
             block = order[start : start + _BLOCK]
             texts = list(
-                dict.fromkeys(text for pair in block for text in pair if any(rows[text]["counts"]))
+                dict.fromkeys(
+                    text for pair in block for text in pair if any(rows[text]["counts"])
+                )
             )
             states = dict(
                 zip(
@@ -111,10 +126,12 @@ class BertScorer(encoder.Measure):
                 )
             )
             found.update(
-                (pair, self._compare(*(states.get(text) for text in pair))) for pair in block
+                (pair, self._compare(*(states.get(text) for text in pair)))
+                for pair in block
             )
         scores = (
-            [astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments
+            [astuple(found[text.strip(), one.strip()]) for one in known]
+            for text, known in segments
         )
         return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
@@ -142,7 +159,10 @@ class BertScorer(encoder.Measure):
         rows: dict[str, encoder.Row] = {}
         for number, text in enumerate(texts):
             row = {name: made[name][number] for name in made}
-            rows[text] = {**row, "counts": [int(not special) for special in masks[number]]}
+            rows[text] = {
+                **row,
+                "counts": [int(not special) for special in masks[number]],
+            }
         return rows
 
     def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Tensor, Tensor]]:
@@ -152,20 +172,26 @@ class BertScorer(encoder.Measure):
         """
         import torch
 
-        columns = encoder.pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
+        columns = encoder.pad(
+            rows, padding=self._tokenizer.pad_token_id, device=self.device
+        )
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
             states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
         encoder.require_finite(states.numpy(), self._named)
         return [
-            (states[place, : len(row["input_ids"])].clone(), counts[place, : len(row["input_ids"])])
+            (
+                states[place, : len(row["input_ids"])].clone(),
+                counts[place, : len(row["input_ids"])],
+            )
             for place, row in enumerate(rows)
         ]
 
     @staticmethod
     def _compare(
-        prediction: tuple[Tensor, Tensor] | None, reference: tuple[Tensor, Tensor] | None
+        prediction: tuple[Tensor, Tensor] | None,
+        reference: tuple[Tensor, Tensor] | None,
     ) -> BertScore:
         """Every token of the one text with the closest of the other.
 
@@ -179,7 +205,9 @@ class BertScorer(encoder.Measure):
         recall = min(1.0, float(cosines.max(dim=0).values[reference[1]].mean()))
         total = precision + recall
         return BertScore(
-            precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0
+            precision=precision,
+            recall=recall,
+            f1=2 * precision * recall / total if total else 0.0,
         )
 
 

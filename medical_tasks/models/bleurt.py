@@ -1,7 +1,8 @@
 """BLEURT by the user's checkpoint: a PyTorch conversion, or one of the authors', which their package runs with TensorFlow.
 
-Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for
-BLEURT-20; reference implementation https://github.com/google-research/bleurt.
+Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al.
+(2021) for BLEURT-20; reference implementation
+https://github.com/google-research/bleurt.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    fingerprint,
+    quiet_libraries,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,8 +54,12 @@ class BleurtScorer(ABC):
                 or len(pair) != 2
                 or not all(isinstance(text, str) for text in pair)
             ):
-                raise ValueError("pairs must be of two texts each, reference and candidate")
-        distinct = list(dict.fromkeys((reference, candidate) for reference, candidate in pairs))
+                raise ValueError(
+                    "pairs must be of two texts each, reference and candidate"
+                )
+        distinct = list(
+            dict.fromkeys((reference, candidate) for reference, candidate in pairs)
+        )
         found = self._score(distinct)
         encoder.require_finite(found, self.identity["model"])
         scores = dict(zip(distinct, found, strict=True))
@@ -74,7 +84,9 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
     return Conversion(found, longest=_longest(found, max_length))
 
 
-def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
+def bleurt_identity(
+    folder: str | Path, *, max_length: int | None = None
+) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe.
 
     Reads the files and loads no weights.
@@ -106,7 +118,8 @@ class Conversion(encoder.Measure, BleurtScorer):
                 "numbers)."
             )
         super().__init__(
-            torch.nn.ModuleDict({"encoder": network, "head": head}), _identity(checkpoint, longest)
+            torch.nn.ModuleDict({"encoder": network, "head": head}),
+            _identity(checkpoint, longest),
         )
         self._longest = longest
 
@@ -116,11 +129,17 @@ class Conversion(encoder.Measure, BleurtScorer):
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         cut = dict(zip(texts, self.tokens.cut(texts), strict=True)) if texts else {}
         rows = []
-        for one, two in ((cut[reference], cut[candidate]) for reference, candidate in pairs):
+        for one, two in (
+            (cut[reference], cut[candidate]) for reference, candidate in pairs
+        ):
             self.truncated += len(one) + len(two) + SPECIAL_TOKENS > self._longest
             rows.append(
                 make_row(
-                    one, two, self._longest, first=self.tokens.first, between=self.tokens.between
+                    one,
+                    two,
+                    self._longest,
+                    first=self.tokens.first,
+                    between=self.tokens.between,
                 )
             )
         return self._read(rows, self.outputs)
@@ -132,9 +151,9 @@ class Conversion(encoder.Measure, BleurtScorer):
         network = self._loaded
         columns = encoder.pad(rows, padding=self.tokens.padding, device=self.device)
         with torch.inference_mode():
-            found: list[float] = network["head"](network["encoder"](**columns).pooler_output)[
-                :, 0
-            ].tolist()
+            found: list[float] = network["head"](
+                network["encoder"](**columns).pooler_output
+            )[:, 0].tolist()
         return found
 
 
@@ -148,9 +167,9 @@ class _Authors(BleurtScorer):
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(
-                    str(folder)
-                )
+                self._scorer: Any = importlib.import_module(
+                    "bleurt.score"
+                ).BleurtScorer(str(folder))
         except ImportError as error:
             step = MESSAGES["bleurt_authors"].format(folder=folder.name)
             raise MissingError(
@@ -166,7 +185,12 @@ class _Authors(BleurtScorer):
             [encoder.readable(pair[side]) for pair in pairs] for side in (0, 1)
         )
         return (
-            [*map(float, self._scorer.score(references=references, candidates=candidates))]
+            [
+                *map(
+                    float,
+                    self._scorer.score(references=references, candidates=candidates),
+                )
+            ]
             if pairs
             else []
         )
@@ -249,7 +273,12 @@ def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
 
 
 def make_row(
-    reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int
+    reference: Sequence[int],
+    candidate: Sequence[int],
+    longest: int,
+    *,
+    first: int,
+    between: int,
 ) -> encoder.Row:
     """Makes `[CLS] reference [SEP] candidate [SEP]` of a pair."""
     one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
@@ -304,7 +333,9 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
         raise UsageError(
             f"{name}: {path.name} does not load ({encoder.first_line(error)}). Download it again."
         ) from error
-    ids = {token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")}
+    ids = {
+        token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")
+    }
     lost = [token for token, number in ids.items() if number == pieces.unk_id()]
     if lost:
         raise UsageError(
@@ -312,7 +343,9 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
         )
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
-        return [list(pieces.encode(encoder.readable(text), out_type=int)) for text in texts]
+        return [
+            list(pieces.encode(encoder.readable(text), out_type=int)) for text in texts
+        ]
 
     return Tokens(cut, first=ids["[CLS]"], between=ids["[SEP]"], padding=ids["[PAD]"])
 
@@ -321,7 +354,8 @@ def _word_pieces(name: str, folder: Path) -> Tokens:
     import transformers
 
     with encoder.loading(f"{name}: its tokenizer"):
-        # Not AutoTokenizer: conversions name classes of a package that is not needed here.
+        # Not AutoTokenizer: conversions name classes of a package that is not needed
+        # here.
         tokenizer = transformers.BertTokenizerFast.from_pretrained(
             str(folder), local_files_only=True
         )
@@ -401,7 +435,9 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     return state
 
 
-def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]) -> PreTrainedModel:
+def _encoder(
+    checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]
+) -> PreTrainedModel:
     prefix = f"{layout}."
     weights = {
         key.removeprefix(prefix).replace(*_PROJECTIONS): value.float()
@@ -409,7 +445,9 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]) -
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
     with encoder.loading(checkpoint.label):
-        model, missing, strange = encoder.fill_network(_config(checkpoint, layout), weights)
+        model, missing, strange = encoder.fill_network(
+            _config(checkpoint, layout), weights
+        )
     if missing or strange:
         lost = f"{len(missing)} of its weights are missing and {len(strange)} have no place"
         some = ", ".join([*missing, *strange][:3])
@@ -423,7 +461,9 @@ def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
     import transformers
 
     if layout != "bleurt":
-        return transformers.AutoConfig.from_pretrained(str(checkpoint.folder), **encoder.LOCAL)
+        return transformers.AutoConfig.from_pretrained(
+            str(checkpoint.folder), **encoder.LOCAL
+        )
     said = checkpoint.read("config.json")
     settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
     narrow = said.get("embedding_size")

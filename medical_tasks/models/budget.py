@@ -1,7 +1,8 @@
 """What a run may spend on a model or a judge, counted before it is spent.
 
-A request is admitted with an upper estimate of what it takes, and settled with what it really took.
-Requests in flight count with their estimate, so that a ceiling is met within one request.
+A request is admitted with an upper estimate of what it takes, and settled with what it
+really took. Requests in flight count with their estimate, so that a ceiling is met
+within one request.
 """
 
 from __future__ import annotations
@@ -40,12 +41,16 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_chat(messages: Sequence[Message]) -> int:
     """Estimates the tokens of a chat: its texts, and what a chat template puts around each."""
-    return sum(estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages)
+    return sum(
+        estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages
+    )
 
 
 def count_said(count: int) -> str:
     """Writes a number of tokens."""
-    return f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"
+    return (
+        f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"
+    )
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,9 @@ class Amount:
 
     def at(self, prices: Prices | None) -> Amount:
         """The same tokens with their cost, which is 0 where the prices are not known."""
-        cost = cost_usd(self.prompt_tokens, self.output_tokens, prices, self.cached_tokens)
+        cost = cost_usd(
+            self.prompt_tokens, self.output_tokens, prices, self.cached_tokens
+        )
         return replace(self, cost=cost or 0.0)
 
     @property
@@ -71,8 +78,9 @@ class Amount:
 class RunBudget:
     """The ceilings of a run, and what was spent of them. Thread-safe.
 
-    Example: with `max_tokens=100` two requests of at most 60 tokens are not in flight together. When
-    the first has ended and took 30, the second is admitted: 30 + 60 is within the ceiling.
+    Example: with `max_tokens=100` two requests of at most 60 tokens are not in flight
+    together. When the first has ended and took 30, the second is admitted: 30 + 60 is
+    within the ceiling.
     """
 
     def __init__(
@@ -249,7 +257,9 @@ class CallSpending:
         if reply is None or reply.prompt_tokens is None or reply.output_tokens is None:
             return None
         taken = Amount(
-            reply.prompt_tokens, reply.output_tokens, cached_tokens=reply.cached_tokens or 0
+            reply.prompt_tokens,
+            reply.output_tokens,
+            cached_tokens=reply.cached_tokens or 0,
         )
         return taken.at(self.till.prices)
 
@@ -292,8 +302,8 @@ def admitted(
 ) -> Iterator[list[Job]]:
     """Yields jobs in groups that the budget admits together, to be settled before the next group.
 
-    For what answers in batches. What was refused is tried again after each group; what is left
-    when none is admitted, is refused.
+    For what answers in batches. What was refused is tried again after each group; what
+    is left when none is admitted, is refused.
 
     Args:
         jobs: in the order in which they are tried.

@@ -1,7 +1,8 @@
 """Thousands of calls to one endpoint from synchronous code, in an event loop on another thread.
 
-The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is free again
-when its result was taken, not when it came: no more than `concurrency` results are ever lost.
+The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is
+free again when its result was taken, not when it came: no more than `concurrency`
+results are ever lost.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.models.chat_client import SETTING_REFUSED, CallFailed, ChatClient, ChatSettings
+from medical_tasks.models.chat_client import (
+    SETTING_REFUSED,
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+)
 from medical_tasks.models.chat_reply import REDIRECT
 
 GIVE_UP_AFTER = 8
@@ -107,13 +113,16 @@ class Callee(Generic[Client]):
     where: str  # it in messages
     base_url: str
     concurrency: int
-    client: Callable[[], AbstractAsyncContextManager[Client]]  # one, inside the event loop
+    client: Callable[
+        [], AbstractAsyncContextManager[Client]
+    ]  # one, inside the event loop
     key_name: str = ""  # environment variable its key was read from
     purpose: str = "model"  # or `judge`
     addresses: str = ""  # all that it has
     timeout: float = 600.0  # seconds for an attempt
     answered: Callable[[], bool] = lambda: False  # whether it has said anything at all
-    # the loop of clients that all have to live in one; None for a loop of these calls alone
+    # the loop of clients that all have to live in one; None for a loop of these calls
+    # alone
     loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -146,8 +155,8 @@ def run_jobs(
 ) -> None:
     """Runs one call for each job, at most `concurrency` at once, and delivers each outcome, in order of completion.
 
-    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with what was under
-    way delivered or cancelled.
+    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with
+    what was under way delivered or cancelled.
     """
     if not jobs:
         return
@@ -207,9 +216,9 @@ class _Pool(Generic[Client, Job, Result]):
         jobs: Sequence[Job],
         call: Callable[[Client, Job], Awaitable[Result]],
     ) -> None:
-        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed, asyncio.Event] | None] = (
-            queue.SimpleQueue()
-        )
+        self.finished: queue.SimpleQueue[
+            tuple[Job, Result | CallFailed, asyncio.Event] | None
+        ] = queue.SimpleQueue()
         self.error: BaseException | None = None
         self._callee = callee
         self._jobs = jobs
@@ -265,7 +274,9 @@ class _Pool(Generic[Client, Job, Result]):
             await self._work()
         except asyncio.CancelledError:
             pass  # asked for by `cancel`, whose caller knows why
-        except BaseException as error:  # handed over to the calling thread, which raises it
+        except (
+            BaseException
+        ) as error:  # handed over to the calling thread, which raises it
             self.error = error
         finally:
             self.finished.put(None)
@@ -276,8 +287,8 @@ class _Pool(Generic[Client, Job, Result]):
         slow = asyncio.create_task(self._say_slow())
         try:
             async with self._callee.client() as client, asyncio.TaskGroup() as workers:
-                # One worker a slot, not one task a job: memory does not grow with the number of
-                # jobs.
+                # One worker a slot, not one task a job: memory does not grow with the
+                # number of jobs.
                 for _ in range(min(self._callee.concurrency, len(self._jobs))):
                     workers.create_task(self._worker(client, waiting))
         except CallFailed as failed:  # nobody is there
@@ -350,7 +361,9 @@ def explained(settings: Asked, failed: CallFailed) -> MedicalTasksError:
     kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
     if what == _KEY_REFUSED and not key:
         step = "Name the key's variable: api_key_env=NAME. "
-    if failed.reason == "http 404" and "://" not in base:  # a provider that shows no address
+    if (
+        failed.reason == "http 404" and "://" not in base
+    ):  # a provider that shows no address
         step = "Check the model's name. "
     where = what.format(settings.where)
     option = "--judge-args" if settings.purpose == "judge" else "--model-args"

@@ -1,8 +1,8 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
-The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects are
-followed, and requests to this machine never take a proxy. While credentialed text is held
-(`guard.protect`), every request asks the guard by the address connected to.
+The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects
+are followed, and requests to this machine never take a proxy. While credentialed text
+is held (`guard.protect`), every request asks the guard by the address connected to.
 """
 
 from __future__ import annotations
@@ -46,10 +46,14 @@ class ChatSettings:
     known: dict[str, Replica] = field(
         default_factory=dict, repr=False, compare=False
     )  # by base URL, for all clients
-    api_key: str = field(default="none", repr=False)  # never printed, never part of an identity
+    api_key: str = field(
+        default="none", repr=False
+    )  # never printed, never part of an identity
     key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16  # requests in flight, at all replicas together
-    timeout: float = 600.0  # of a single attempt, from first byte sent to last byte received
+    timeout: float = (
+        600.0  # of a single attempt, from first byte sent to last byte received
+    )
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
@@ -57,20 +61,28 @@ class ChatSettings:
         default_factory=Adaptations, repr=False, compare=False
     )  # what the server refused so far, for all clients
     purpose: str = "model"  # or `judge`: told to the data guard
-    batch_poll: float = 5.0  # until a batch is first looked at again; longer and longer after that
+    batch_poll: float = (
+        5.0  # until a batch is first looked at again; longer and longer after that
+    )
     batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
         for place, url in enumerate(self.addresses):
             check_base_url(url)
             if url in self.addresses[:place]:
-                raise UsageError(f"the base URL {url} is given twice. Name each replica once.")
+                raise UsageError(
+                    f"the base URL {url} is given twice. Name each replica once."
+                )
         for name, least in (("concurrency", 1), ("max_retries", 0), ("batch_size", 1)):
             if getattr(self, name) < least:
-                raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+                raise UsageError(
+                    f"{name} must be at least {least}, got {getattr(self, name)}."
+                )
         for name in ("timeout", "total_time", "batch_poll"):
             if not getattr(self, name) > 0:
-                raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
+                raise UsageError(
+                    f"{name} must be above 0 seconds, got {getattr(self, name)}."
+                )
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -87,14 +99,17 @@ def check_base_url(url: str) -> None:
     """Refuses addresses that cannot work or that carry a secret."""
     try:
         parts = urlsplit(url)
-        host, secret = parts.hostname, parts.username is not None or parts.password is not None
+        host, secret = (
+            parts.hostname,
+            parts.username is not None or parts.password is not None,
+        )
         _ = parts.port  # read for its check: a port that is no number raises
     except ValueError as error:
         raise UsageError(
             f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1"
         ) from None
-    # The address is named in results and messages, so it must hold no secret; here it is not quoted
-    # for that reason.
+    # The address is named in results and messages, so it must hold no secret; here it
+    # is not quoted for that reason.
     if secret or parts.query or parts.fragment:
         raise UsageError(MESSAGES["url_secret"].format(host=host))
     if parts.scheme == UNIX_SCHEME:
@@ -121,7 +136,8 @@ class Completion(Reply):
 
     Attributes:
         attempts: requests sent for it.
-        adapted: settings that the server refused, and what was sent instead (`Adaptations`).
+        adapted: settings that the server refused, and what was sent instead
+            (`Adaptations`).
     """
 
     attempts: int
@@ -171,14 +187,16 @@ def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallF
     if name is None:
         return failed
     detail = f"it refuses {name}={settings[name]}: {failed.detail}"
-    return CallFailed(SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True)
+    return CallFailed(
+        SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True
+    )
 
 
 class ChatClient:
     """An async context manager, inside one event loop: calls to one endpoint, or to the replicas of one.
 
-    It does not count calls in flight: `call_pool.run_calls` makes no more at once than the settings
-    say.
+    It does not count calls in flight: `call_pool.run_calls` makes no more at once than
+    the settings say.
     """
 
     _api: AsyncOpenAI
@@ -190,9 +208,14 @@ class ChatClient:
     async def __aenter__(self) -> ChatClient:
         from openai import AsyncOpenAI, Omit, Timeout
 
-        from medical_tasks.models.wire import CONNECT_S, Ended, Wire  # late: it imports the library
+        from medical_tasks.models.wire import (
+            CONNECT_S,
+            Ended,
+            Wire,
+        )  # late: it imports the library
 
-        # Some versions of the library write whole request bodies to its logger at DEBUG.
+        # Some versions of the library write whole request bodies to its logger at
+        # DEBUG.
         library = logging.getLogger("openai")
         if library.getEffectiveLevel() < logging.INFO:
             library.setLevel(logging.INFO)
@@ -203,10 +226,14 @@ class ChatClient:
             api_key=self.settings.api_key,
             base_url="http://localhost",  # the wire knows the addresses
             max_retries=self.settings.max_retries,
-            timeout=Timeout(self.settings.timeout, connect=min(CONNECT_S, self.settings.timeout)),
-            # What the environment says about an OpenAI account is no business of another endpoint.
+            timeout=Timeout(
+                self.settings.timeout, connect=min(CONNECT_S, self.settings.timeout)
+            ),
+            # What the environment says about an OpenAI account is no business of
+            # another endpoint.
             default_headers=cast(
-                "Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+                "Mapping[str, str]",
+                {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},
             ),
             http_client=self._wire,
         )
@@ -220,7 +247,10 @@ class ChatClient:
                 raise error.reason from None
             failure = error.reason
             raise CallFailed(
-                failure.reason, failure.detail, attempts=0, every_call=failure.every_call
+                failure.reason,
+                failure.detail,
+                attempts=0,
+                every_call=failure.every_call,
             ) from None
         return self
 
@@ -240,14 +270,17 @@ class ChatClient:
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
-        A server that refuses one of the suite's own settings is asked without it (`Adaptations`).
+        A server that refuses one of the suite's own settings is asked without it
+        (`Adaptations`).
         """
         body = completion_body(
             self.settings, messages, max_tokens=max_tokens, stop=stop, n=n, extra=extra
         )
         if logprobs is not None:
             body = {"logprobs": True, "top_logprobs": logprobs, **body}
-        return await self.send(body, texts=texts_of(messages), stop=stop, spending=spending)
+        return await self.send(
+            body, texts=texts_of(messages), stop=stop, spending=spending
+        )
 
     async def send(
         self,
@@ -276,17 +309,25 @@ class ChatClient:
                 refused += failed.attempts
                 adaptations.tell(self.settings.where)
                 continue
-            adapted = {name: change for name, change in changes.items() if name in meant}
+            adapted = {
+                name: change for name, change in changes.items() if name in meant
+            }
             return completed(reply, attempts=refused + sent, adapted=adapted, stop=stop)
 
     async def fetch(
-        self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        texts: Sequence[str] = (),
     ) -> Any:
         """Asks at `path` below the base URL, or with `/../` beside its version.
 
         Guarded and repeated as `complete`.
         """
-        reply, _ = await self._ask(path, body, lambda text, _: chat_reply.read_json(text), texts)
+        reply, _ = await self._ask(
+            path, body, lambda text, _: chat_reply.read_json(text), texts
+        )
         return reply
 
     async def _ask(
@@ -342,7 +383,9 @@ class ChatClient:
             ending = f"; given up after {call.sent} attempts in total_time={self.settings.total_time:g} s"
         late = AttemptError("timeout", "no answer", retry=True)
         failure = call.failure or late
-        where = f"{call.replica.url}: " if self.settings.replicas and call.replica else ""
+        where = (
+            f"{call.replica.url}: " if self.settings.replicas and call.replica else ""
+        )
         failed = CallFailed(
             failure.reason,
             where + _detail(failure) + ending,
@@ -380,14 +423,17 @@ def completed(
 ) -> Completion:
     """What a call brought, ended here where the server refused the stop words."""
     if stop and "stop" in adapted:
-        reply = replace(reply, choices=tuple(cut_at(each, stop) for each in reply.choices))
+        reply = replace(
+            reply, choices=tuple(cut_at(each, stop) for each in reply.choices)
+        )
     return Completion(**vars(reply), attempts=attempts, adapted=adapted)
 
 
 def _detail(failure: AttemptError) -> str:
     """The failure's detail.
 
-    Without the server's words, however they may quote the question, when credentialed text is held.
+    Without the server's words, however they may quote the question, when credentialed
+    text is held.
     """
     from medical_tasks.models.wire import OWN_WORDS
 
@@ -399,7 +445,11 @@ def _detail(failure: AttemptError) -> str:
 def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
     """A choice that ends before the first stop word, as a server's that takes such words."""
     ends = [choice.text.index(word) for word in stop if word in choice.text]
-    return replace(choice, text=choice.text[: min(ends)], finish="stop") if ends else choice
+    return (
+        replace(choice, text=choice.text[: min(ends)], finish="stop")
+        if ends
+        else choice
+    )
 
 
 def texts_of(messages: Sequence[Message]) -> list[str]:
@@ -410,5 +460,6 @@ def texts_of(messages: Sequence[Message]) -> list[str]:
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
     return [
-        Message(role=message["role"], content=readable(message["content"])) for message in messages
+        Message(role=message["role"], content=readable(message["content"]))
+        for message in messages
     ]

@@ -1,8 +1,8 @@
 """Reading what a chat endpoint sent back: a completion, or a failure with its class and when to ask again.
 
-Nothing here sends. Servers echo requests in their error bodies, so a server's words enter a
-failure's detail only when they do not quote the question (`quoted_from`): details may be printed
-and stored where the questions must not be.
+Nothing here sends. Servers echo requests in their error bodies, so a server's words
+enter a failure's detail only when they do not quote the question (`quoted_from`):
+details may be printed and stored where the questions must not be.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from urllib.parse import urlsplit
 from medical_tasks.models.refusals import refused_names
 
 _SHOWN = 300  # characters of a server's message in a detail
-_KEY = 8  # characters of a key; anything shorter is a word that stands for none, as "none"
+_KEY = (
+    8  # characters of a key; anything shorter is a word that stands for none, as "none"
+)
 _RUN = 3  # consecutive words that count as a quotation
 
 # How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI,
@@ -31,7 +33,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(
-    r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE
+    r"content_filter|content management policy|ResponsibleAIPolicyViolation",
+    re.IGNORECASE,
 )
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 _A_NAME = re.compile(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
@@ -47,8 +50,8 @@ class Choice:
     text: str  # the answer; "" only when the model truly said nothing
     finish: str = ""
     reasoning: str = ""  # what the model thought before it, where the server tells
-    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there
-    # are none
+    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None
+    # when there are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
 
 
@@ -58,11 +61,14 @@ class Reply:
 
     Attributes:
         choices: at least one; fewer than asked for when the server ignores `n`.
-        prompt_tokens: tokens read, those of a cache included; None when the server does not say.
-        output_tokens: tokens generated over all choices, those of reasoning included; likewise.
+        prompt_tokens: tokens read, those of a cache included; None when the server does
+            not say.
+        output_tokens: tokens generated over all choices, those of reasoning included;
+            likewise.
         reasoning_tokens: how many of these are reasoning; likewise.
         cached_tokens: how many of the prompt's the provider's cache held; likewise.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; likewise.
+        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it;
+            likewise.
         provider: who answered, where a router names the provider behind it.
         served_model: the model that the reply names, which may be dated.
     """
@@ -80,7 +86,8 @@ class Reply:
 class NoAnswerError(Exception):
     """Why there is no answer.
 
-    `reason`, a short class such as `http 500`, and `detail`, which holds no text of the question.
+    `reason`, a short class such as `http 500`, and `detail`, which holds no text of the
+    question.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -106,7 +113,9 @@ class AttemptError(NoAnswerError):
         self.wait = wait  # how long the server asks to wait after a 429, None where it does not say
         self.response: Any = None  # of a server that answered with an error
         self.every_call = every_call
-        self.refused: tuple[str, ...] = ()  # what `refusals.refused_names` reads in the error
+        self.refused: tuple[
+            str, ...
+        ] = ()  # what `refusals.refused_names` reads in the error
 
 
 def read_json(text: str) -> Any:
@@ -139,10 +148,14 @@ def read_reply(
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
         told = _server_message(body, sent, secret)
-        raise AttemptError("empty choices", f"HTTP 200 without an answer{told}", retry=True)
+        raise AttemptError(
+            "empty choices", f"HTTP 200 without an answer{told}", retry=True
+        )
     spent = _read_usage(body.get("usage"))
     return Reply(
-        choices=tuple(_read_choice(choice, spent["output_tokens"]) for choice in choices),
+        choices=tuple(
+            _read_choice(choice, spent["output_tokens"]) for choice in choices
+        ),
         prompt_logprobs=_read_prompt_logprobs(body),
         provider=a_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
         served_model=a_name(body.get("model")),
@@ -162,8 +175,8 @@ class _Spent(TypedDict):
 def _read_usage(usage: object) -> _Spent:
     """Reads the usage of a reply.
 
-    Some servers (Gemini's, Grok's) count reasoning in the total alone: what a reply took beyond its
-    prompt was written.
+    Some servers (Gemini's, Grok's) count reasoning in the total alone: what a reply
+    took beyond its prompt was written.
     """
     usage = usage if isinstance(usage, dict) else {}
     prompt = whole_number(usage.get("prompt_tokens"))
@@ -174,7 +187,9 @@ def _read_usage(usage: object) -> _Spent:
     return _Spent(
         prompt_tokens=prompt,
         output_tokens=written,
-        reasoning_tokens=_detail_of(usage, "completion_tokens_details", "reasoning_tokens"),
+        reasoning_tokens=_detail_of(
+            usage, "completion_tokens_details", "reasoning_tokens"
+        ),
         cached_tokens=_detail_of(usage, "prompt_tokens_details", "cached_tokens"),
     )
 
@@ -198,17 +213,21 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
     """
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [
-        entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)
+        entry
+        for entry in (listed if isinstance(listed, list) else [])
+        if isinstance(entry, dict)
     ]
     return next(
-        (entry for entry in entries if entry.get("id") == model), entries[0] if entries else {}
+        (entry for entry in entries if entry.get("id") == model),
+        entries[0] if entries else {},
     )
 
 
 def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
     """Finds a field of vLLM's.
 
-    The reply's own for a chat, the choice's for a plain prompt, which some gateways imitate.
+    The reply's own for a chat, the choice's for a plain prompt, which some gateways
+    imitate.
     """
     for part in (body, body["choices"][0]):
         if isinstance(part.get("prompt_logprobs"), list):
@@ -228,7 +247,9 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
     text = _text_of(message)
     if finish == "content_filter" and not text:
         raise AttemptError(
-            "refused by filter", "the server's content filter withheld the answer", retry=False
+            "refused by filter",
+            "the server's content filter withheld the answer",
+            retry=False,
         )
     if text is None and message.get("tool_calls"):
         raise AttemptError(
@@ -236,10 +257,12 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         )
     if text is None and not output_tokens:
         raise AttemptError(
-            "empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True
+            "empty content",
+            f"HTTP 200 without text (finish reason {finish!r})",
+            retry=True,
         )
-    # Without a text, though tokens were written and paid for: the model kept all it thought to
-    # itself.
+    # Without a text, though tokens were written and paid for: the model kept all it
+    # thought to itself.
     return Choice(
         text=text or "",
         finish=finish,
@@ -257,7 +280,9 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, dict) and _is_text(part)]
+    texts = [
+        part.get("text") for part in parts if isinstance(part, dict) and _is_text(part)
+    ]
     if texts:
         return "".join(text for text in texts if isinstance(text, str))
     # The model's own words, declining: an answer like any other.
@@ -267,8 +292,8 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
 def _reasoning_of(message: Mapping[str, Any]) -> str:
     """What a message says of the model's reasoning; "" where nothing.
 
-    As `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning` (OpenRouter, vLLM), or as parts of
-    the content (Mistral, gateways to Anthropic).
+    As `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning` (OpenRouter, vLLM), or
+    as parts of the content (Mistral, gateways to Anthropic).
     """
     for name in ("reasoning_content", "reasoning"):
         if isinstance(message.get(name), str):
@@ -277,7 +302,9 @@ def _reasoning_of(message: Mapping[str, Any]) -> str:
     parts = content if isinstance(content, list) else []
     thoughts = [part for part in parts if isinstance(part, dict) and not _is_text(part)]
     return "".join(
-        text for part in thoughts for text in _texts_in(part.get("thinking") or part.get("text"))
+        text
+        for part in thoughts
+        for text in _texts_in(part.get("thinking") or part.get("text"))
     )
 
 
@@ -295,13 +322,20 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 def _read_logprobs(choice: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
     value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, dict) for entry in entries
+    ):
         return None
     return tuple(entries)
 
 
 def read_error(
-    status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
+    status: int,
+    headers: Mapping[str, str],
+    text: str,
+    *,
+    sent: Sequence[str],
+    secret: str = "",
 ) -> AttemptError:
     """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried."""
     try:
@@ -309,7 +343,9 @@ def read_error(
     except (ValueError, RecursionError):
         body = None
     if 300 <= status < 400:
-        detail = f"HTTP {status}, a redirect {_target(headers, sent)}, which is not followed"
+        detail = (
+            f"HTTP {status}, a redirect {_target(headers, sent)}, which is not followed"
+        )
         return AttemptError(REDIRECT, detail, retry=False, every_call=True)
     detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if status == 429:
@@ -318,14 +354,18 @@ def read_error(
             or _field(body, "type") == "insufficient_quota"
         ):
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
-        return AttemptError("rate limited", detail, retry=True, wait=requested_wait(headers))
+        return AttemptError(
+            "rate limited", detail, retry=True, wait=requested_wait(headers)
+        )
     if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
         return AttemptError(f"http {status}", detail, retry=True)
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
         return AttemptError("refused by filter", detail, retry=False)
-    failure = AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
+    failure = AttemptError(
+        f"http {status}", detail, retry=False, every_call=status in (401, 404)
+    )
     if status in (400, 422):
         failure.refused = refused_names(body)
     return failure
@@ -343,7 +383,11 @@ def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
         return "elsewhere"
     if location and not host:
         return "to another address of the same host"
-    return f"to {host}" if _HOST.fullmatch(host) and not quoted_from(host, sent) else "elsewhere"
+    return (
+        f"to {host}"
+        if _HOST.fullmatch(host) and not quoted_from(host, sent)
+        else "elsewhere"
+    )
 
 
 def _field(body: object, name: str) -> object:
@@ -382,7 +426,8 @@ def quoted_from(message: str, sent: Sequence[str]) -> bool:
         else set()
     )
     runs |= {
-        tuple(_words(part)) for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)
+        tuple(_words(part))
+        for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)
     } - {()}
     for text in sent:
         said = _words(text)
@@ -406,12 +451,16 @@ def whole_number(value: object, least: int = 0) -> int | None:
     """
     return (
         value
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
+        if isinstance(value, int)
+        and not isinstance(value, bool)
+        and least <= value < 1 << 31
         else None
     )
 
 
-def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+def requested_wait(
+    headers: Mapping[str, str], *, now: datetime | None = None
+) -> float | None:
     """Reads how long the server asks to wait.
 
     `retry-after-ms`, else `retry-after`, seconds or a date (RFC 9110, 10.2.3).

@@ -1,8 +1,8 @@
 """From chat messages to the one text a local model reads, by the tokenizer's own chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered here, with one
-beginning token (or none where the model has none), the system text where the template takes it, and
-`TEMPLATE_DAY` for today, so that a run can be repeated.
+lighteval knows one system prompt a model and no dialogues, so messages are rendered
+here, with one beginning token (or none where the model has none), the system text where
+the template takes it, and `TEMPLATE_DAY` for today, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
         if message["role"] == "system":
             continue
         if message["role"] == "user" and system:
-            folded.append({"role": "user", "content": "\n\n".join([*system, message["content"]])})
+            folded.append(
+                {"role": "user", "content": "\n\n".join([*system, message["content"]])}
+            )
             system = []
         else:
             folded.append(message)
@@ -62,8 +64,8 @@ def plain_chat(messages: Sequence[Message]) -> str:
 class ChatLayout:
     """How one model's prompts are written (`name`); `gap`: white space between a rendered text and an answer, mostly nothing.
 
-    `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the
-    template.
+    `enable_thinking`: the switch in the templates of some reasoning models; None leaves
+    it to the template.
     """
 
     def __init__(
@@ -74,12 +76,16 @@ class ChatLayout:
         enable_thinking: bool | None = None,
     ) -> None:
         self._tokenizer = tokenizer
-        self._switches = {} if enable_thinking is None else {"enable_thinking": enable_thinking}
+        self._switches = (
+            {} if enable_thinking is None else {"enable_thinking": enable_thinking}
+        )
         self._prefix = ""
         bos = tokenizer.bos_token
         own = tokenizer("a")["input_ids"]
         adds_bos = bos is not None and own[:1] == [tokenizer.bos_token_id]
-        adds_end = tokenizer.eos_token_id is not None and own[-1:] == [tokenizer.eos_token_id]
+        adds_end = tokenizer.eos_token_id is not None and own[-1:] == [
+            tokenizer.eos_token_id
+        ]
         self._templated = tokenizer.chat_template is not None
         self._template = ""
         writes_bos = False
@@ -104,11 +110,15 @@ class ChatLayout:
                     f"{model}: its chat template cannot render one user message: {error}"
                 ) from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
-            self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
-            answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
+            self._folds = _MARK not in self._tried(
+                {"role": "system", "content": _MARK}, _USER
+            )
+            answered = self._tried(
+                _USER, {"role": "assistant", "content": _MARK}, ready=False
+            )
             gap = answered.partition(_MARK)[0].removeprefix(probe)
-            # More than white space is another way to begin an answer (an empty chain of thought),
-            # and not the answer's.
+            # More than white space is another way to begin an answer (an empty chain of
+            # thought), and not the answer's.
             self.gap = gap if gap.isspace() else ""
             self.name = (
                 "chat template, system text in the first user message"
@@ -125,7 +135,8 @@ class ChatLayout:
                 )
             self.name = "plain"
             self.gap = " "
-            # A model that goes on with the dialogue by itself has ended its answer there.
+            # A model that goes on with the dialogue by itself has ended its answer
+            # there.
             self.stop = (f"\n\n{PLAIN_ROLES['user']}:",)
             self.add_special_tokens = True
         if adds_end and self.add_special_tokens:
@@ -139,7 +150,9 @@ class ChatLayout:
         Consecutive messages of the model are joined.
         """
         if not messages or messages[-1]["role"] == "system":
-            raise ValueError("a chat must end with a message of the user or of the model")
+            raise ValueError(
+                "a chat must end with a message of the user or of the model"
+            )
         if not self._templated:
             return self._prefix + plain_chat(messages)
         return self._prefix + self._apply(
@@ -150,9 +163,9 @@ class ChatLayout:
         """Token ids of a rendered text, as the model gets them."""
         # Not verbose: a text longer than the context is told by whoever measures it.
         return tuple(
-            self._tokenizer(text, add_special_tokens=self.add_special_tokens, verbose=False)[
-                "input_ids"
-            ]
+            self._tokenizer(
+                text, add_special_tokens=self.add_special_tokens, verbose=False
+            )["input_ids"]
         )
 
     def answer_tokens(
@@ -160,8 +173,8 @@ class ChatLayout:
     ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Token ids of a rendered text alone, and those that answers, `gap` before them, have after it.
 
-        Where the tokenizer joins the two: the ids behind a line break, if they read as the answer,
-        else none.
+        Where the tokenizer joins the two: the ids behind a line break, if they read as
+        the answer, else none.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer(
@@ -172,18 +185,28 @@ class ChatLayout:
         for answer, row in zip(answers, rows[1:], strict=True):
             begins = tuple(row[: len(asked)]) == asked
             found.append(
-                tuple(row[len(asked) :]) if begins else self._apart(asked, f"{self.gap}{answer}")
+                tuple(row[len(asked) :])
+                if begins
+                else self._apart(asked, f"{self.gap}{answer}")
             )
         return asked, found
 
     def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
-        line, whole = self._tokenizer(["\n", f"\n{answer}"], add_special_tokens=False)["input_ids"]
+        line, whole = self._tokenizer(["\n", f"\n{answer}"], add_special_tokens=False)[
+            "input_ids"
+        ]
         ids = whole[len(line) :]
         before, after = (self._decode(row) for row in (asked, [*asked, *ids]))
-        return tuple(ids) if whole[: len(line)] == line and after == before + answer else ()
+        return (
+            tuple(ids)
+            if whole[: len(line)] == line and after == before + answer
+            else ()
+        )
 
     def _decode(self, ids: Sequence[int]) -> str:
-        text: str = self._tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
+        text: str = self._tokenizer.decode(
+            list(ids), clean_up_tokenization_spaces=False
+        )
         return text
 
     def _apply(self, messages: Sequence[Message], *, ready: bool = True) -> str:

@@ -1,8 +1,8 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
-The fingerprint reads large files in part: of safetensors the header and the first bytes of every
-tensor, of others blocks spread over the length. object training changes it; it does not protect
-against forgery on purpose.
+The fingerprint reads large files in part: of safetensors the header and the first bytes
+of every tensor, of others blocks spread over the length. object training changes it; it
+does not protect against forgery on purpose.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _CONTEXT_NAMES = (
 )
 
 
-def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it again.") -> Any:
+def read_json(
+    path: Path, kind: type[Any] = dict, *, again: str = "Download it again."
+) -> Any:
     """Reads a file of a checkpoint: an object, or a list."""
     with readable(path, again=again):
         text = read_text(path)
@@ -79,7 +81,9 @@ class Checkpoint:
 
     def own_dtype(self) -> str:
         """The type its weights were saved for, `float32` when it does not say."""
-        return str(self.setting("dtype", "torch_dtype") or "float32").removeprefix("torch.")
+        return str(self.setting("dtype", "torch_dtype") or "float32").removeprefix(
+            "torch."
+        )
 
     def context(self) -> int | None:
         """Longest prompt and answer together, in tokens; None when it does not say."""
@@ -93,7 +97,9 @@ class Checkpoint:
             self.read("generation_config.json").get("eos_token_id"),
             self.setting("eos_token_id"),
         ):
-            ends.update(found if isinstance(found, list) else [] if found is None else [found])
+            ends.update(
+                found if isinstance(found, list) else [] if found is None else [found]
+            )
         return ends
 
 
@@ -106,8 +112,14 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
                 f"revision={revision}: {target} is a folder, and a folder has no revisions; leave "
                 "it out."
             )
-        found = Checkpoint(folder=path.resolve(), label=path.resolve().name, revision="")
-    elif path.is_absolute() or target.startswith((".", "~")) or not REPOSITORY.fullmatch(target):
+        found = Checkpoint(
+            folder=path.resolve(), label=path.resolve().name, revision=""
+        )
+    elif (
+        path.is_absolute()
+        or target.startswith((".", "~"))
+        or not REPOSITORY.fullmatch(target)
+    ):
         raise MissingError(
             f"{target}: no such folder. Give a folder with a model in it, or a repository "
             "(org/name)."
@@ -127,20 +139,28 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
 def check_config(folder: Path) -> None:
     """Refuses a configuration that makes transformers run code of another repository.
 
-    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by
-    CVE-2026-5241 (LightGlue).
+    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels),
+    below 5.5 by CVE-2026-5241 (LightGlue).
     """
-    parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
+    parts: list[Any] = [
+        Checkpoint(folder=folder, label="", revision="").read("config.json")
+    ]
     while parts:
         part = parts.pop()
         parts += (
-            part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+            part.values()
+            if isinstance(part, Mapping)
+            else part
+            if isinstance(part, list)
+            else ()
         )
         for name, value in part.items() if isinstance(part, Mapping) else ():
             kernel = name.strip("_").startswith(
                 ("attn_implementation", "experts_implementation")
             ) and "/" in str(value)
-            if kernel or (name == "keypoint_detector_config" and part.get("trust_remote_code")):
+            if kernel or (
+                name == "keypoint_detector_config" and part.get("trust_remote_code")
+            ):
                 place = folder / "config.json"
                 raise UsageError(
                     MESSAGES["code_outside"].format(path=place, name=name, value=value)
@@ -153,27 +173,42 @@ def _download(repository: str, revision: str) -> Path:
     Returns the snapshot's folder.
     """
     from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+    )
 
-    others = [pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))]
+    others = [
+        pattern
+        for pattern in PATTERNS
+        if not pattern.endswith((".safetensors", ".bin"))
+    ]
     try:
-        # Weights come in one format only; other formats and copies in subfolders stay where they
-        # are.
+        # Weights come in one format only; other formats and copies in subfolders stay
+        # where they are.
         for weights in ("*.safetensors", "pytorch_model*.bin"):
             found = snapshot_download(
                 repository,
                 revision=revision,
                 allow_patterns=[*others, weights, "*.index.json"],
                 ignore_patterns=["*/*", "consolidated*"],
-                # Without this, a commit that lies in the cache is looked up on the Hub all the
-                # same.
+                # Without this, a commit that lies in the cache is looked up on the Hub
+                # all the same.
                 local_files_only=bool(constants.HF_HUB_OFFLINE),
             )
             if any(Path(found).glob("*.safetensors")):
                 break
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+    except (
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OSError,
+    ) as error:
         reason = str(error).strip().splitlines()[0]
-        step = MESSAGES["hub"].format(repository=repository, revision=revision, reason=reason)
+        step = MESSAGES["hub"].format(
+            repository=repository, revision=revision, reason=reason
+        )
         raise MissingError(step) from error
     return Path(found)
 
@@ -204,7 +239,14 @@ _SAFETENSORS_HEADER_LIMIT = 100 * 1024 * 1024  # the format's own limit
 
 def model_files(folder: Path) -> list[Path]:
     """Lists the files of a model folder that decide its answers, by name."""
-    return sorted({path for pattern in PATTERNS for path in folder.glob(pattern) if path.is_file()})
+    return sorted(
+        {
+            path
+            for pattern in PATTERNS
+            for path in folder.glob(pattern)
+            if path.is_file()
+        }
+    )
 
 
 def fingerprint(folder: Path) -> str:
@@ -218,7 +260,9 @@ def fingerprint(folder: Path) -> str:
         with open_file(path) as stream:
             for piece in _pieces(path, stream, path.stat().st_size):
                 part.update(piece)
-        whole.update(f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode())
+        whole.update(
+            f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode()
+        )
     return whole.hexdigest()
 
 
@@ -260,7 +304,9 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
     header = stream.read(length)
     try:
         tensors = {
-            name: entry for name, entry in json.loads(header).items() if name != "__metadata__"
+            name: entry
+            for name, entry in json.loads(header).items()
+            if name != "__metadata__"
         }
         spans = [
             (int(start), int(end))
@@ -307,11 +353,13 @@ def quiet_libraries(level: int) -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[object]:
+def without_cache_and_bars(
+    module: ModuleType,
+) -> contextlib.AbstractContextManager[object]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
-    The cache has no switch: it writes into the model's folder and re-uses answers after a prompt
-    has changed.
+    The cache has no switch: it writes into the model's folder and re-uses answers after
+    a prompt has changed.
     """
     from unittest import mock
 

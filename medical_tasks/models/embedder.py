@@ -1,8 +1,9 @@
 """Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
-A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) says its
-pooling and layers; any other is a transformer alone, whose states are averaged over the tokens.
-Longer texts are cut at their end, and counted.
+A folder with `modules.json` (Reimers and Gurevych 2019,
+https://arxiv.org/abs/1908.10084) says its pooling and layers; any other is a
+transformer alone, whose states are averaged over the tokens. Longer texts are cut at
+their end, and counted.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ class Embedder(encoder.Measure):
         _ = self._loaded
         stripped = [text.strip() for text in texts]
         distinct = list(
-            dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text)
+            dict.fromkeys(
+                text.lower() if self._lower_case else text for text in stripped if text
+            )
         )
         place = {text: number for number, text in enumerate(distinct)}
         found = np.zeros(
@@ -116,14 +119,18 @@ class Embedder(encoder.Measure):
             return {}
         known = [encoder.readable(text) for text in texts]
         how = {"return_attention_mask": False, "verbose": False}
-        made = self._tokenizer(known, truncation=True, max_length=self.max_length, **how)
+        made = self._tokenizer(
+            known, truncation=True, max_length=self.max_length, **how
+        )
         full = [
-            number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length
+            number
+            for number, ids in enumerate(made["input_ids"])
+            if len(ids) >= self.max_length
         ]
         if full:
-            whole = self._tokenizer([known[number] for number in full], truncation=False, **how)[
-                "input_ids"
-            ]
+            whole = self._tokenizer(
+                [known[number] for number in full], truncation=False, **how
+            )["input_ids"]
             self._cut |= {
                 texts[number]
                 for number, ids in zip(full, whole, strict=True)
@@ -149,7 +156,11 @@ class Embedder(encoder.Measure):
             pooled = _pool(states, columns["attention_mask"], self._pooling)
             for layer in (*layers, torch.nn.Identity()):
                 divides = isinstance(layer, torch.nn.Identity)
-                pooled = torch.nn.functional.normalize(pooled, dim=1) if divides else layer(pooled)
+                pooled = (
+                    torch.nn.functional.normalize(pooled, dim=1)
+                    if divides
+                    else layer(pooled)
+                )
             return list(pooled.cpu().numpy())
 
 
@@ -174,7 +185,9 @@ def _cached(target: str, example: str) -> Path:
     named = REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
     if named:
         try:
-            return Path(snapshot_download(target, revision="main", local_files_only=True))
+            return Path(
+                snapshot_download(target, revision="main", local_files_only=True)
+            )
         except (HFValidationError, LocalEntryNotFoundError, OSError):
             pass  # told below, with what to do
     wanted = target if named and "/" in target else example
@@ -216,7 +229,15 @@ _AGAIN = "Download it again, with all of its folders."
 _KNOWN = "Known are Transformer, Pooling, Dense and Normalize. Choose a checkpoint made of these."
 _LENGTH_FILES = tuple(
     f"sentence_{kind}_config.json"
-    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+    for kind in (
+        "bert",
+        "roberta",
+        "distilbert",
+        "camembert",
+        "albert",
+        "xlm-roberta",
+        "xlnet",
+    )
 )
 
 
@@ -239,8 +260,8 @@ class Layout:
     pooling: Pooling = "mean"
     # what comes behind, in order; `normalize` divides by the length
     layers: tuple[Dense | Literal["normalize"], ...] = ()
-    # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer
-    # takes
+    # longest text the checkpoint asks for, in tokens with special ones; None: what the
+    # transformer takes
     max_length: int | None = None
     lower_case: bool = (
         False  # whether texts are put into small letters before the tokenizer sees them
@@ -252,9 +273,14 @@ def read_layout(folder: Path) -> Layout:
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
-    modules = [_module(listing, entry) for entry in read_json(listing, list, again=_AGAIN)]
+    modules = [
+        _module(listing, entry) for entry in read_json(listing, list, again=_AGAIN)
+    ]
     kinds = [kind for kind, _ in modules]
-    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {"Dense", "Normalize"}:
+    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {
+        "Dense",
+        "Normalize",
+    }:
         raise UsageError(
             f"{listing}: a Transformer, then Pooling, then any of Dense and Normalize are "
             f"expected, got {', '.join(kinds) or 'nothing'}. Choose another checkpoint."
@@ -278,7 +304,8 @@ def read_layout(folder: Path) -> Layout:
         transformer=transformer,
         pooling=_pooling(modules[1][1] / "config.json"),
         layers=tuple(
-            _read_dense(path) if kind == "Dense" else "normalize" for kind, path in modules[2:]
+            _read_dense(path) if kind == "Dense" else "normalize"
+            for kind, path in modules[2:]
         ),
         max_length=_read_count(transformer, settings, "max_seq_length")
         if settings.get("max_seq_length")
@@ -299,23 +326,34 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
         "Dense",
         "Normalize",
     ):
-        raise UsageError(f"{listing}: the module {entry['type']!r} is not known here. {_KNOWN}")
+        raise UsageError(
+            f"{listing}: the module {entry['type']!r} is not known here. {_KNOWN}"
+        )
     path = listing.parent / entry["path"]
     if not path.resolve().is_relative_to(listing.parent.resolve()):
-        raise UsageError(f"{listing}: the path {entry['path']!r} leads out of the folder. {_AGAIN}")
+        raise UsageError(
+            f"{listing}: the path {entry['path']!r} leads out of the folder. {_AGAIN}"
+        )
     return kind, path
 
 
 def _pooling(path: Path) -> Pooling:
     config = read_json(path, again=_AGAIN)
-    modes: dict[str, Pooling] = {"mean_tokens": "mean", "cls_token": "cls", "max_tokens": "max"}
+    modes: dict[str, Pooling] = {
+        "mean_tokens": "mean",
+        "cls_token": "cls",
+        "max_tokens": "max",
+    }
     chosen = [
         name.removeprefix("pooling_mode_")
         for name in config
         if name.startswith("pooling_mode_") and config[name] is True
     ]
     if "pooling_mode" in config:  # how it is written since version 5
-        chosen, modes = [str(config["pooling_mode"])], {mode: mode for mode in get_args(Pooling)}
+        chosen, modes = (
+            [str(config["pooling_mode"])],
+            {mode: mode for mode in get_args(Pooling)},
+        )
     if len(chosen) != 1 or chosen[0] not in modes:
         said = ", ".join(chosen) or "none"
         raise UsageError(
@@ -367,7 +405,9 @@ def _refuse_prompts(path: Path) -> None:
 def _read_count(path: Path, config: Mapping[str, object], name: str) -> int:
     value = config.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{path}: {name} must be a number of 1 or more, got {value!r}. {_AGAIN}")
+        raise UsageError(
+            f"{path}: {name} must be a number of 1 or more, got {value!r}. {_AGAIN}"
+        )
     return value
 
 
@@ -376,7 +416,9 @@ def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
     if pooling == "cls":
         return states[:, 0]
     if pooling == "max":
-        return states.masked_fill(mask[:, :, None] == 0, -float("inf")).max(dim=1).values
+        return (
+            states.masked_fill(mask[:, :, None] == 0, -float("inf")).max(dim=1).values
+        )
     weights = mask[:, :, None].to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 

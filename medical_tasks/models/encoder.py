@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
 
-LOCAL: Final[Mapping[str, bool]] = {"local_files_only": True, "trust_remote_code": False}
+LOCAL: Final[Mapping[str, bool]] = {
+    "local_files_only": True,
+    "trust_remote_code": False,
+}
 """How anything of a folder is loaded: nothing is downloaded, and code that it brings is never run."""
 
 LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
@@ -35,7 +38,15 @@ _Network = TypeVar("_Network")
 
 UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
 AFTER_PADDING = frozenset(
-    {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"}
+    {
+        "roberta",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "camembert",
+        "longformer",
+        "mpnet",
+        "ernie_m",
+    }
 )
 """Families that number positions from behind the padding's, so that the first ones are lost."""
 
@@ -47,9 +58,13 @@ _TOKENS_ELSEWHERE = 32768
 def check_packages(name: str, *packages: str) -> None:
     """Says how to get the packages, by default torch and transformers, when one is missing."""
     wanted = packages or ("torch", "transformers")
-    missing = [package for package in wanted if importlib.util.find_spec(package) is None]
+    missing = [
+        package for package in wanted if importlib.util.find_spec(package) is None
+    ]
     if missing:
-        raise MissingError(f"{name} needs {', '.join(missing)}: {install_command('local-judges')}")
+        raise MissingError(
+            f"{name} needs {', '.join(missing)}: {install_command('local-judges')}"
+        )
 
 
 def find_folder(folder: str | Path, missing: str) -> Checkpoint:
@@ -110,15 +125,17 @@ def open_tokenizer(name: str, folder: Path, hint: str = "") -> PreTrainedTokeniz
         return transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
 
 
-def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> PreTrainedTokenizerBase:
+def load_tokenizer(
+    name: str, folder: Path, *, fast: bool = False
+) -> PreTrainedTokenizerBase:
     """Loads the tokenizer of an encoder; `fast`.
 
     It must be one that says which text a token is of.
     """
     tokenizer = open_tokenizer(name, folder)
     if tokenizer.get_vocab().keys() <= {*tokenizer.all_special_tokens}:
-        # transformers makes an empty one where the files are not there, to which all words are the
-        # same.
+        # transformers makes an empty one where the files are not there, to which all
+        # words are the same.
         raise UsageError(
             f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in "
             "the folder. Download it again."
@@ -131,7 +148,9 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> PreTrained
     return tokenizer
 
 
-def load_model(name: str, folder: Path, *, layers: int | None = None) -> PreTrainedModel:
+def load_model(
+    name: str, folder: Path, *, layers: int | None = None
+) -> PreTrainedModel:
     """Loads an encoder in evaluation mode, on the CPU."""
     import torch
     import transformers
@@ -140,9 +159,13 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> PreTrai
         config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
     if layers is not None:
         if not 0 <= layers <= config.num_hidden_layers:
-            raise UsageError(f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}.")
+            raise UsageError(
+                f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}."
+            )
         config.num_hidden_layers = layers
-    model = load_network(transformers.AutoModel, name, folder, config=config, dtype=torch.float32)
+    model = load_network(
+        transformers.AutoModel, name, folder, config=config, dtype=torch.float32
+    )
     if model.config.is_encoder_decoder:
         raise UsageError(
             f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such "
@@ -152,7 +175,12 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> PreTrai
 
 
 def load_network(
-    auto: type[PreTrainedModel], name: str, folder: Path, *, again: str = "", **how: object
+    auto: type[PreTrainedModel],
+    name: str,
+    folder: Path,
+    *,
+    again: str = "",
+    **how: object,
 ) -> PreTrainedModel:
     """Loads a network by a class of transformers, in evaluation mode.
 
@@ -169,9 +197,11 @@ def load_network(
             raise UsageError(
                 MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))
             ) from error
-    # BERT's own pooling of the first token is often missing, and read by nothing that loads a model
-    # here.
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    # BERT's own pooling of the first token is often missing, and read by nothing that
+    # loads a model here.
+    missing = sorted(
+        key for key in report["missing_keys"] if not key.startswith("pooler.")
+    )
     if missing:
         some = ", ".join(missing[:3])
         raise UsageError(
@@ -200,7 +230,10 @@ def longest_text(
                 f"{positions or 'any number of'} tokens."
             )
         return wanted
-    bounds = (positions, asked or checkpoint.read("tokenizer_config.json").get("model_max_length"))
+    bounds = (
+        positions,
+        asked or checkpoint.read("tokenizer_config.json").get("model_max_length"),
+    )
     known = [int(bound) for bound in bounds if bound and bound < UNBOUNDED]
     if not known:
         raise UsageError(
@@ -209,20 +242,28 @@ def longest_text(
     return min(known)
 
 
-def pad(rows: Sequence[Row], *, padding: int | None, device: torch.device) -> dict[str, Tensor]:
+def pad(
+    rows: Sequence[Row], *, padding: int | None, device: torch.device
+) -> dict[str, Tensor]:
     """Pads rows on the right to the longest, as tensors with an `attention_mask`, which makes any padding token do."""
     import torch
 
     longest = max(len(row["input_ids"]) for row in rows)
     fill = {"input_ids": padding or 0}
     columns = {
-        name: [[*row[name], *[fill.get(name, 0)] * (longest - len(row[name]))] for row in rows]
+        name: [
+            [*row[name], *[fill.get(name, 0)] * (longest - len(row[name]))]
+            for row in rows
+        ]
         for name in rows[0]
     }
     columns["attention_mask"] = [
-        [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows
+        [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"]))
+        for row in rows
     ]
-    return {name: torch.tensor(column, device=device) for name, column in columns.items()}
+    return {
+        name: torch.tensor(column, device=device) for name, column in columns.items()
+    }
 
 
 def readable(text: str) -> str:
@@ -243,9 +284,18 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     try:
         safe = file.suffix == ".safetensors"
         found: dict[str, Tensor] = (
-            load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
+            load_file(file)
+            if safe
+            else torch.load(file, map_location="cpu", weights_only=True)
         )
-    except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
+    except (
+        *LOAD_ERRORS,
+        SafetensorError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        refused,
+    ) as error:
         raise ValueError(first_line(error)) from error
     return found
 
@@ -270,7 +320,11 @@ def linear_layer(
     import torch
 
     weight, bias = (state.get(f"{name}.{part}") for part in ("weight", "bias"))
-    if weight is None or bias is None or (*weight.shape, *bias.shape) != (outputs, inputs, outputs):
+    if (
+        weight is None
+        or bias is None
+        or (*weight.shape, *bias.shape) != (outputs, inputs, outputs)
+    ):
         return None
     layer = torch.nn.Linear(inputs, outputs)
     layer.load_state_dict({"weight": weight.float(), "bias": bias.float()})
@@ -323,18 +377,25 @@ def require_finite(numbers: object, name: str) -> None:
     import numpy as np
 
     if not np.isfinite(np.asarray(numbers)).all():
-        raise UsageError(f"{name} gives numbers that are not finite. Download it again.")
+        raise UsageError(
+            f"{name} gives numbers that are not finite. Download it again."
+        )
 
 
 class Batches:
     """Reads rows longest first, as many together as fit, and less where the device's memory is full.
 
-    `rows`: most rows together, instead of tokens. `full`: what to do where one row alone fills the
-    memory.
+    `rows`: most rows together, instead of tokens. `full`: what to do where one row
+    alone fills the memory.
     """
 
     def __init__(
-        self, name: str, device: torch.device, *, rows: int | None = None, full: str = ""
+        self,
+        name: str,
+        device: torch.device,
+        *,
+        rows: int | None = None,
+        full: str = "",
     ) -> None:
         self.tokens = _TOKENS.get(device.type, _TOKENS_ELSEWHERE)
         """Tokens read together, padding included; a row that is longer is read alone."""
@@ -343,7 +404,9 @@ class Batches:
             f"one text of {{tokens}} tokens with {name}. Show this process no device (CUDA_VISIBLE_DEVICES=), or another one."
         )
 
-    def read(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> list[_T]:
+    def read(
+        self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
+    ) -> list[_T]:
         """Reads all rows, and gives the results in their order."""
         found = dict(self.pieces(rows, score))
         return [found[number] for number in range(len(rows))]
@@ -355,7 +418,8 @@ class Batches:
         import torch
 
         order = sorted(
-            range(len(rows)), key=lambda number: (-len(rows[number]["input_ids"]), number)
+            range(len(rows)),
+            key=lambda number: (-len(rows[number]["input_ids"]), number),
         )
         while order:
             longest = len(rows[order[0]]["input_ids"])
@@ -368,7 +432,8 @@ class Batches:
                     raise UsageError(
                         f"the device's memory does not suffice for {advice}"
                     ) from error
-                # Later batches are of rows no longer than these, so that the limit holds for them.
+                # Later batches are of rows no longer than these, so that the limit
+                # holds for them.
                 if self._rows is not None:
                     self._rows = len(batch) // 2
                 else:

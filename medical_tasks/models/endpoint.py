@@ -1,8 +1,9 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of replicas) and
-`MY_HOST_API_KEY`. Questions are measured with a tokenizer in a folder or by the server
-(`/tokenize`, vLLM's); where neither tells, or no context is known, lengths are unknown.
+As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of
+replicas) and `MY_HOST_API_KEY`. Questions are measured with a tokenizer in a folder or
+by the server (`/tokenize`, vLLM's); where neither tells, or no context is known,
+lengths are unknown.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from medical_tasks.models.base import (
 )
 from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
-from medical_tasks.models.budget import SPENT, Amount, Ceiling, Reserved, RunBudget, Till
+from medical_tasks.models.budget import (
+    SPENT,
+    Amount,
+    Ceiling,
+    Reserved,
+    RunBudget,
+    Till,
+)
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -42,9 +50,18 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, quiet_libraries
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    check_config,
+    quiet_libraries,
+)
 from medical_tasks.models.encoder import open_tokenizer, readable
-from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
+from medical_tasks.models.endpoint_choices import (
+    ALTERNATIVES,
+    ChoiceAsker,
+    ChoiceSettings,
+)
 from medical_tasks.models.opener import (
     HOSTED,
     SENT_AS_GIVEN,
@@ -71,9 +88,9 @@ _Asker = Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
 class EndpointModel(Model):
     """A model under test that answers over HTTP.
 
-    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers
-    whose port changes. Replicas come, go and move, so that they are known by `served`, the model's
-    name by default.
+    `sampling`: body fields that decide the answer. `identity`: instead of the base URL,
+    for servers whose port changes. Replicas come, go and move, so that they are known
+    by `served`, the model's name by default.
     """
 
     def __init__(
@@ -106,7 +123,9 @@ class EndpointModel(Model):
         self._tokens = tokens
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
-        self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
+        self._known: dict[
+            str, int
+        ] = {}  # tokens of continuations, which many questions share
         self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -125,7 +144,9 @@ class EndpointModel(Model):
                     max_tokens=request.max_new_tokens,
                     stop=request.stop,
                     extra=self.fields(request.repeat - 1),
-                    spending=None if till is None else till.call(self._most(request, till)),
+                    spending=None
+                    if till is None
+                    else till.call(self._most(request, till)),
                 )
 
             return ask
@@ -139,9 +160,12 @@ class EndpointModel(Model):
         """The fields of a request's body that decide the answer.
 
         Args:
-            later: how many times the same question was asked before, each with a seed of its own.
+            later: how many times the same question was asked before, each with a seed
+                of its own.
         """
-        fields = {name: value for name, value in self.sampling.items() if name != "extra_body"}
+        fields = {
+            name: value for name, value in self.sampling.items() if name != "extra_body"
+        }
         if "seed" in fields:
             fields["seed"] += later
         return {**fields, **self.sampling.get("extra_body", {})}
@@ -207,7 +231,9 @@ class EndpointModel(Model):
         fields |= self.sampling.get("extra_body", {})
         self._run(
             requests,
-            lambda where, till: ChoiceAsker(where, self._choices, fields, till=till).ask,
+            lambda where, till: (
+                ChoiceAsker(where, self._choices, fields, till=till).ask
+            ),
             on_result,
         )
 
@@ -223,13 +249,17 @@ class EndpointModel(Model):
         with self.asking() as settings:
             ask = asker(settings, till)
 
-            async def within(client: ChatClient, request: Request) -> Completion | ChoiceScores:
+            async def within(
+                client: ChatClient, request: Request
+            ) -> Completion | ChoiceScores:
                 # Before the call is made, so that thousands of refusals take no time.
                 if till is not None and not await till.fits(self._most(request, till)):
                     raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
                 return await ask(client, request)
 
-            run_calls(settings, requests, within, lambda *asked: on_result(_result(*asked)))
+            run_calls(
+                settings, requests, within, lambda *asked: on_result(_result(*asked))
+            )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked.
@@ -253,11 +283,17 @@ class EndpointModel(Model):
         """Counts with the tokenizer's folder, where one is named."""
         if self._tokens is None:
             return None
-        behind = [max(self._tokens.counts(each.continuations), default=0) for each in requests]
-        chats = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        behind = [
+            max(self._tokens.counts(each.continuations), default=0) for each in requests
+        ]
+        chats = self._tokens.counts(
+            [tuple(encodable_chat(each.messages)) for each in requests]
+        )
         return [sum(counts) for counts in zip(chats, behind, strict=True)]
 
-    def _measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
+    def _measure(
+        self, settings: ChatSettings, requests: Sequence[Request]
+    ) -> list[Length | None]:
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unmeasured:
             return nothing
@@ -270,17 +306,26 @@ class EndpointModel(Model):
             return nothing
         chats = [encodable_chat(request.messages) for request in requests]
         counted = self._counts(settings, [tuple(chat) for chat in chats])
-        texts = dict.fromkeys(text for request in requests for text in request.continuations)
+        texts = dict.fromkeys(
+            text for request in requests for text in request.continuations
+        )
         new = [text for text in texts if text not in self._known]
         sizes = self._counts(settings, [readable(text) for text in new])
         self._known.update(
-            {text: size for text, size in zip(new, sizes, strict=True) if size is not None}
+            {
+                text: size
+                for text, size in zip(new, sizes, strict=True)
+                if size is not None
+            }
         )
         return [
-            self._length(request, count) for request, count in zip(requests, counted, strict=True)
+            self._length(request, count)
+            for request, count in zip(requests, counted, strict=True)
         ]
 
-    def _counts(self, settings: ChatSettings, texts: Sequence[_Text]) -> Sequence[int | None]:
+    def _counts(
+        self, settings: ChatSettings, texts: Sequence[_Text]
+    ) -> Sequence[int | None]:
         if self._unmeasured or not texts:
             return [None] * len(texts)
         if self._tokens is not None:
@@ -298,14 +343,16 @@ class EndpointModel(Model):
         known = [size for size in behind if size is not None]
         if count is None or self._context is None or len(known) < len(behind):
             return None
-        # A letter is the token that is generated; behind a text that is sent the server generates
-        # one more.
+        # A letter is the token that is generated; behind a text that is sent the server
+        # generates one more.
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
             if behind
             else self.longest(request)
         )
-        return Length(tokens=count + max(known, default=0), room=self._context - generated)
+        return Length(
+            tokens=count + max(known, default=0), room=self._context - generated
+        )
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
@@ -318,7 +365,9 @@ def _identified(value: object) -> str:
     return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
 
 
-def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:
+def _result(
+    request: Request, outcome: Completion | ChoiceScores | CallFailed
+) -> Answer | Failure:
     if isinstance(outcome, CallFailed):
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
     if isinstance(outcome, ChoiceScores):
@@ -346,7 +395,10 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
             f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}."
         )
     stem = alias.upper().replace("-", "_")
-    url_name, key_name = f"{stem}_BASE_URL", values.get("api_key_env", f"{stem}_API_KEY")
+    url_name, key_name = (
+        f"{stem}_BASE_URL",
+        values.get("api_key_env", f"{stem}_API_KEY"),
+    )
     urls = read_addresses(
         values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, "")
     )
@@ -357,10 +409,12 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
             f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its "
             "version"
         )
-    # With an address given outright and no variable named, a local server that checks no key needs
-    # no ceremony.
+    # With an address given outright and no variable named, a local server that checks
+    # no key needs no ceremony.
     if not key and ("api_key_env" in values or "base_url" not in values):
-        missing.append(f"export {key_name}=...   # its key; any word when the server checks none")
+        missing.append(
+            f"export {key_name}=...   # its key; any word when the server checks none"
+        )
     if missing:
         raise MissingError(
             f"the endpoint of openai-api/{alias}/{model} is not set up. Set in the environment:\n  "
@@ -409,7 +463,9 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
         name: values[name] for name in ("temperature", *SENT_AS_GIVEN) if name in values
     }
     return {
-        "sampling": {name: value for name, value in sampling.items() if value is not None},
+        "sampling": {
+            name: value for name, value in sampling.items() if value is not None
+        },
         "choices": ChoiceSettings(
             way=values.get("logprobs", "auto"),
             alternatives=values.get("top_logprobs", ALTERNATIVES),
@@ -443,7 +499,9 @@ class FolderTokens:
 
     def context(self) -> int | None:
         """The longest prompt and answer by the `config.json` beside it, None when it does not say."""
-        return Checkpoint(folder=self._folder, label=self._folder.name, revision="").context()
+        return Checkpoint(
+            folder=self._folder, label=self._folder.name, revision=""
+        ).context()
 
     def counts(self, texts: Sequence[_Text]) -> list[int]:
         """Counts tokens."""
@@ -461,7 +519,11 @@ class FolderTokens:
 
         def count(text: _Text) -> int:
             if isinstance(text, str):
-                return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+                return len(
+                    tokenizer(text, add_special_tokens=False, verbose=False)[
+                        "input_ids"
+                    ]
+                )
             return len(layout.tokens(layout.render(text)))
 
         return count
@@ -481,7 +543,12 @@ def _collect(
     def deliver(place: int, outcome: int | CallFailed | None) -> None:
         found[place] = whole_number(outcome, 1)
 
-    run_calls(settings, range(len(jobs)), lambda client, place: ask(client, jobs[place]), deliver)
+    run_calls(
+        settings,
+        range(len(jobs)),
+        lambda client, place: ask(client, jobs[place]),
+        deliver,
+    )
     return [found[place] for place in range(len(jobs))]
 
 
@@ -504,7 +571,9 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
         else:
             body = {"messages": list(text), "add_generation_prompt": True}
             said = [message["content"] for message in text]
-        reply = await _fetch(client, "/../tokenize", {"model": settings.model, **body}, texts=said)
+        reply = await _fetch(
+            client, "/../tokenize", {"model": settings.model, **body}, texts=said
+        )
         return whole_number(reply.get("count") if isinstance(reply, dict) else None, 1)
 
     return _collect(settings, texts, ask)
@@ -527,5 +596,8 @@ async def _fetch(
             body is None
         )  # before any text is sent; later on it may have been this call alone
         raise CallFailed(
-            failed.reason, failed.detail, attempts=failed.attempts, every_call=every_call
+            failed.reason,
+            failed.detail,
+            attempts=failed.attempts,
+            every_call=every_call,
         ) from failed

@@ -1,8 +1,8 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-`top`: the server names the most probable first tokens, for letters. `prompt`: the answer is sent as
-the assistant's, and the server (vLLM alone) says how probable each token is. Details of errors hold
-no token's text: it may be the question's.
+`top`: the server names the most probable first tokens, for letters. `prompt`: the
+answer is sent as the assistant's, and the server (vLLM alone) says how probable each
+token is. Details of errors hold no token's text: it may be the question's.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ALTERNATIVES: Final = 20
 
 _FEWER: Final = (10, 5)  # what servers that name fewer allow
 _REJECTED: Final = ("http 400", "http 403", "http 422")
-# A chat that holds nobody's text, asked when it is not clear whether a question or the server is at
-# fault.
+# A chat that holds nobody's text, asked when it is not clear whether a question or the
+# server is at fault.
 _PROBE: Final[tuple[Message, ...]] = (
     Message(role="user", content="Which letter comes first in the alphabet, A or B?"),
 )
@@ -46,7 +46,9 @@ class ChoiceSettings:
     """How probabilities are asked for."""
 
     way: str = "auto"  # `top`, `prompt`, or `auto`: `top` where every continuation is one letter, `prompt` otherwise
-    alternatives: int = ALTERNATIVES  # tokens named for the answer's first one, in the way `top`
+    alternatives: int = (
+        ALTERNATIVES  # tokens named for the answer's first one, in the way `top`
+    )
 
     @property
     def identity(self) -> dict[str, str]:
@@ -56,7 +58,9 @@ class ChoiceSettings:
         """
         named = {} if self.way == "auto" else {"logprobs": self.way}
         return named | (
-            {} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)}
+            {}
+            if self.alternatives == ALTERNATIVES
+            else {"top_logprobs": str(self.alternatives)}
         )
 
     def way_of(self, continuations: Sequence[str]) -> Way:
@@ -95,8 +99,8 @@ class Placed(Protocol):
 class ChoiceAsker:
     """Asks one endpoint about continuations, for `call_pool.run_calls`.
 
-    Where a failure may be the server's fault, a chat of our own is asked, once: if that fails as
-    well, the run ends.
+    Where a failure may be the server's fault, a chat of our own is asked, once: if that
+    fails as well, the run ends.
     """
 
     def __init__(
@@ -118,9 +122,14 @@ class ChoiceAsker:
         """Asks about one request; raises `CallFailed` when it gets no answer."""
         way = self._choices.way_of(request.continuations)
         try:
-            scores = await self._ask(client, way, request.messages, request.continuations)
+            scores = await self._ask(
+                client, way, request.messages, request.continuations
+            )
         except CallFailed as failed:
-            if isinstance(failed.__cause__, OddScoresError) or failed.reason in _REJECTED:
+            if (
+                isinstance(failed.__cause__, OddScoresError)
+                or failed.reason in _REJECTED
+            ):
                 await self._prove(client, way)
             raise
         self._proven.add(way)
@@ -135,14 +144,21 @@ class ChoiceAsker:
     ) -> ChoiceScores:
         if way == "prompt":
             return await self._prompt(client, messages, continuations)
-        reply = await self._complete(client, messages, logprobs=self._choices.alternatives)
+        reply = await self._complete(
+            client, messages, logprobs=self._choices.alternatives
+        )
         try:
             return read_first_token(reply.choices[0].logprobs, continuations)
         except OddScoresError as error:
-            raise CallFailed(error.reason, error.detail, attempts=reply.attempts) from error
+            raise CallFailed(
+                error.reason, error.detail, attempts=reply.attempts
+            ) from error
 
     async def _prompt(
-        self, client: Completes, messages: Sequence[Message], continuations: Sequence[str]
+        self,
+        client: Completes,
+        messages: Sequence[Message],
+        continuations: Sequence[str],
     ) -> ChoiceScores:
         attempts = 0
 
@@ -155,13 +171,17 @@ class ChoiceAsker:
         try:
             if not all(text.strip() for text in continuations):
                 raise CallFailed(
-                    "empty continuation", "an answer to be scored holds no text", attempts=0
+                    "empty continuation",
+                    "an answer to be scored holds no text",
+                    attempts=0,
                 )
             context = await prompt(messages)
             scores: dict[str, Score] = {}
             for text in dict.fromkeys(continuations):
                 chat = [*messages, Message(role="assistant", content=text)]
-                whole = await prompt(chat, add_generation_prompt=False, continue_final_message=True)
+                whole = await prompt(
+                    chat, add_generation_prompt=False, continue_final_message=True
+                )
                 scores[text] = read_continuation(context, whole, text)
         except OddScoresError as error:
             raise CallFailed(error.reason, error.detail, attempts=attempts) from error
@@ -200,7 +220,9 @@ class ChoiceAsker:
             else:
                 self._proven.add(way)
 
-    async def _explain(self, client: Completes, way: Way, failed: CallFailed) -> str | None:
+    async def _explain(
+        self, client: Completes, way: Way, failed: CallFailed
+    ) -> str | None:
         """Says what is wrong with the server, None when it is not about probabilities."""
         if isinstance(failed.__cause__, OddScoresError):
             how = "answers without" if failed.reason == MISSING else "gives no usable"
@@ -209,15 +231,15 @@ class ChoiceAsker:
             return None
         if way == "top":
             for fewer in _FEWER:
-                if fewer < self._choices.alternatives and await self._takes(client, logprobs=fewer):
+                if fewer < self._choices.alternatives and await self._takes(
+                    client, logprobs=fewer
+                ):
                     return (
                         f"{self._where} does not name {self._choices.alternatives} alternatives "
                         f"for a token, but takes {fewer}: give --model-args top_logprobs={fewer}. "
                         f"({failed.detail})"
                     )
-            return (
-                f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
-            )
+            return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
         return MESSAGES["prompts_rejected"].format(
             where=self._where, instead=_INSTEAD, detail=failed.detail
         )
@@ -241,7 +263,8 @@ Score = tuple[float, int]
 # Servers write this for a probability of 0 or next to it, since JSON has no infinity.
 _IMPOSSIBLE: Final = -9999.0
 _TOLERANCE: Final = 1e-4  # sums of probabilities are rounded where they were computed
-# White space, and how the tokenizers of some servers spell a space and a line break in a token.
+# White space, and how the tokenizers of some servers spell a space and a line break in
+# a token.
 _AROUND: Final = " \t\r\n\u2581\u0120\u010a"
 _NUMBER: Final = re.compile(r"token_id:\d+")
 _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
@@ -262,16 +285,19 @@ def read_first_token(
 ) -> ChoiceScores:
     """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
 
-    A letter's spellings, alone or with white space around it, are added up; `(A`, `A.` and the
-    other case do not count.
+    A letter's spellings, alone or with white space around it, are added up; `(A`, `A.`
+    and the other case do not count.
     """
     if not entries:
-        raise OddScoresError(MISSING, "the reply names no tokens and no log-probabilities")
+        raise OddScoresError(
+            MISSING, "the reply names no tokens and no log-probabilities"
+        )
     first = entries[0]
     listed = first.get("top_logprobs")
     if not isinstance(listed, list) or not listed:
         raise OddScoresError(
-            MISSING, "the reply names no alternatives for the answer's first token (top_logprobs)"
+            MISSING,
+            "the reply names no alternatives for the answer's first token (top_logprobs)",
         )
     alternatives = [_alternative(entry) for entry in listed]
     if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
@@ -282,22 +308,27 @@ def read_first_token(
     finite = [value for _, value in alternatives if value > -math.inf]
     if not finite:
         raise OddScoresError(
-            MALFORMED, "no alternative for the answer's first token has a probability above 0"
+            MALFORMED,
+            "no alternative for the answer's first token has a probability above 0",
         )
     if isinstance(first.get("token"), str) and "logprob" in first:
-        # What was chosen stands among the alternatives on most servers, and beside them on a few.
+        # What was chosen stands among the alternatives on most servers, and beside them
+        # on a few.
         token, value = _alternative(first)
         if not any(
-            token == other and abs(value - known) <= _TOLERANCE for other, known in alternatives
+            token == other and abs(value - known) <= _TOLERANCE
+            for other, known in alternatives
         ):
             alternatives.append((token, value))
     known = [(token.strip(_AROUND), value) for token, value in alternatives]
     found = [
-        _added([value for token, value in known if token == letter.strip()]) for letter in letters
+        _added([value for token, value in known if token == letter.strip()])
+        for letter in letters
     ]
     if any(value is not None and value > _TOLERANCE for value in found):
         raise OddScoresError(
-            MALFORMED, "the probabilities of one letter's spellings add up to more than 1"
+            MALFORMED,
+            "the probabilities of one letter's spellings add up to more than 1",
         )
     logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
     # A token that is not listed is less probable than every one that is.
@@ -307,7 +338,9 @@ def read_first_token(
 
 def _alternative(entry: object) -> tuple[str, float]:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
-        raise OddScoresError(MALFORMED, "an alternative for the answer's first token has no text")
+        raise OddScoresError(
+            MALFORMED, "an alternative for the answer's first token has no text"
+        )
     return entry["token"], _logprob(entry.get("logprob"))
 
 
@@ -317,17 +350,25 @@ def _added(logprobs: Sequence[float]) -> float | None:
     largest = max(logprobs)
     if largest == -math.inf:
         return largest
-    return largest + math.log(math.fsum(math.exp(value - largest) for value in logprobs))
+    return largest + math.log(
+        math.fsum(math.exp(value - largest) for value in logprobs)
+    )
 
 
 def _logprob(value: Any) -> float:
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
-        shown = repr(value)[:20] if type(value) in (int, float) else type(value).__name__
-        raise OddScoresError(MALFORMED, f"a log-probability must be a number up to 0, got {shown}")
+        shown = (
+            repr(value)[:20] if type(value) in (int, float) else type(value).__name__
+        )
+        raise OddScoresError(
+            MALFORMED, f"a log-probability must be a number up to 0, got {shown}"
+        )
     return -math.inf if value <= _IMPOSSIBLE else float(value)
 
 
-def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> list[Any]:
+def read_prompt(
+    entries: Sequence[Any] | None, *, prompt_tokens: int | None
+) -> list[Any]:
     """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`.
 
     Id and statement, None for the first.
@@ -346,28 +387,39 @@ def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> 
         if not isinstance(entry, dict) or len(entry) != 1:
             count = len(entry) if isinstance(entry, dict) else "none"
             raise OddScoresError(
-                MALFORMED, f"one token is expected at each place of the prompt, got {count}"
+                MALFORMED,
+                f"one token is expected at each place of the prompt, got {count}",
             )
         found.append(next(iter(entry.items())))
     return found
 
 
-def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation: str) -> Score:
+def read_continuation(
+    context: Sequence[Any], whole: Sequence[Any], continuation: str
+) -> Score:
     """Adds up the log-probabilities behind a context.
 
     An error where the rest does not read as the continuation.
     """
     size = len(context)
-    if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
+    if [pair and pair[0] for pair in whole[:size]] != [
+        pair and pair[0] for pair in context
+    ]:
         raise OddScoresError(APART, MESSAGES["apart_prompt"])
     rest = whole[size:]
     said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
-    texts = [text for entry in said if isinstance(text := entry.get("decoded_token"), str)]
+    texts = [
+        text for entry in said if isinstance(text := entry.get("decoded_token"), str)
+    ]
     if len(texts) < len(said):
-        raise OddScoresError(MALFORMED, "a token of the answer has no text (decoded_token)")
+        raise OddScoresError(
+            MALFORMED, "a token of the answer has no text (decoded_token)"
+        )
     if not rest or not _reads_as("".join(texts), continuation):
         raise OddScoresError(APART, MESSAGES["apart_answer"].format(count=len(rest)))
-    return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(rest)
+    return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(
+        rest
+    )
 
 
 def _reads_as(read: str, text: str) -> bool:

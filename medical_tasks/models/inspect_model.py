@@ -1,7 +1,8 @@
 """Models behind inspect_ai's providers: `inspect/PROVIDER/MODEL`, as the model under test and as a judge.
 
-inspect repeats what failed by itself, and no log of its own is written. Text of credentialed data
-goes only where its provider's client shows that it leads: to this machine, or to an attested host.
+inspect repeats what failed by itself, and no log of its own is written. Text of
+credentialed data goes only where its provider's client shows that it leads: to this
+machine, or to an attested host.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ from medical_tasks.models.chat_client import (
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint import FolderTokens
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
-from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
+from medical_tasks.models.inspect_options import (
+    PREFIX,
+    InspectSettings,
+    read_settings,
+    unopened,
+)
 from medical_tasks.models.knock import TRIES, unreachable
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal
@@ -78,7 +84,9 @@ class InspectModel(Model):
         purpose: str = "model",
         objects: Mapping[str, object] | None = None,
     ) -> None:
-        self._objects = objects or {}  # further arguments of the provider, which no text can give
+        self._objects = (
+            objects or {}
+        )  # further arguments of the provider, which no text can give
         self.name = name
         self.purpose = purpose  # or `judge`: told to the data guard
         self.settings = settings
@@ -88,7 +96,9 @@ class InspectModel(Model):
         folder = settings.tokenizer
         self._tokens = FolderTokens(Path(folder).expanduser()) if folder else None
         self._opened: Provider | None = None
-        self._visible = False  # whether each request's address is seen before it is sent
+        self._visible = (
+            False  # whether each request's address is seen before it is sent
+        )
         self._reached = False
         self._adaptations = Adaptations(own=settings.own)
         if self.provider not in IN_PROCESS:
@@ -96,7 +106,9 @@ class InspectModel(Model):
             url = self._watch(self._opened)
             self._visible = url is not None
             self.endpoint = url or f"{PREFIX}{self.provider}"
-            identity |= {"base_url": url} if url is not None and _from_environment(url) else {}
+            identity |= (
+                {"base_url": url} if url is not None and _from_environment(url) else {}
+            )
         self.identity: Mapping[str, str] = identity | settings.identity
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -104,7 +116,9 @@ class InspectModel(Model):
 
         def asker(till: Till | None) -> _Asker:
             async def ask(client: InspectClient, request: Request) -> Answer:
-                spending = None if till is None else till.call(self._most(request, till))
+                spending = (
+                    None if till is None else till.call(self._most(request, till))
+                )
                 return await client.answer(request, spending)
 
             return ask
@@ -152,7 +166,9 @@ class InspectModel(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
         counted = self.counted(requests)
-        context = self.settings.context or (self._tokens.context() if self._tokens else None)
+        context = self.settings.context or (
+            self._tokens.context() if self._tokens else None
+        )
         if counted is None or context is None:
             return [None] * len(requests)
         return [
@@ -168,9 +184,12 @@ class InspectModel(Model):
         """Counts with the tokenizer's folder, where one is named; a letter is one token more."""
         if self._tokens is None:
             return None
-        counts = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        counts = self._tokens.counts(
+            [tuple(encodable_chat(each.messages)) for each in requests]
+        )
         return [
-            count + bool(each.continuations) for each, count in zip(requests, counts, strict=True)
+            count + bool(each.continuations)
+            for each, count in zip(requests, counts, strict=True)
         ]
 
     def _run(
@@ -227,9 +246,13 @@ class InspectModel(Model):
         if self._opened is None:
             self._opened = self._open()
         if self.endpoint is not None and not self._reached:
-            await check_reachable(self.endpoint, min(TRIES, self.settings.max_retries + 1))
+            await check_reachable(
+                self.endpoint, min(TRIES, self.settings.max_retries + 1)
+            )
             self._reached = True
-        yield InspectClient(self._opened, self.settings, self._adaptations, where=self._where)
+        yield InspectClient(
+            self._opened, self.settings, self._adaptations, where=self._where
+        )
 
     def _open(self) -> Provider:
         from inspect_ai._util.error import PrerequisiteError
@@ -259,7 +282,10 @@ class InspectModel(Model):
         from medical_tasks.models.wire import asks_guard
 
         client = getattr(opened.api, "client", None)
-        base_url, http = getattr(client, "base_url", None), getattr(client, "_client", None)
+        base_url, http = (
+            getattr(client, "base_url", None),
+            getattr(client, "_client", None),
+        )
         hooks = getattr(http, "event_hooks", None)
         if base_url is None or http is None or hooks is None:
             return None
@@ -278,7 +304,9 @@ class InspectModel(Model):
         if self.endpoint is None or not policy.protecting():
             return
         quiet_requests()
-        logging.getLogger("inspect_ai").setLevel(logging.ERROR)  # its warnings quote errors
+        logging.getLogger("inspect_ai").setLevel(
+            logging.ERROR
+        )  # its warnings quote errors
         if not self._visible or _passes_on():
             policy.require_visible_endpoint(self.name, self.purpose)
         policy.require_endpoint(self.endpoint, self.purpose)
@@ -298,7 +326,12 @@ class InspectClient:
     """One call after another to an opened model, in `shared_loop`."""
 
     def __init__(
-        self, model: Provider, settings: InspectSettings, adaptations: Adaptations, *, where: str
+        self,
+        model: Provider,
+        settings: InspectSettings,
+        adaptations: Adaptations,
+        *,
+        where: str,
     ) -> None:
         self._model = model
         self._settings = settings
@@ -306,7 +339,9 @@ class InspectClient:
         self._where = where
         self._provider = str(model).partition("/")[0]
 
-    async def answer(self, request: Request, spending: Spending | None = None) -> Answer:
+    async def answer(
+        self, request: Request, spending: Spending | None = None
+    ) -> Answer:
         """Asks for a text; raises `CallFailed` when it gets none.
 
         A provider that refuses one of the suite's own settings is asked without it.
@@ -323,9 +358,13 @@ class InspectClient:
                     raise refused_setting(meant, failed) from failed
                 self._adaptations.tell(self._where)
                 continue
-            adapted = {name: change for name, change in changes.items() if name in meant}
+            adapted = {
+                name: change for name, change in changes.items() if name in meant
+            }
             if self._provider not in IN_PROCESS:
-                adapted |= inspect_reply.left_out(self._model.config.merge(config), seen)
+                adapted |= inspect_reply.left_out(
+                    self._model.config.merge(config), seen
+                )
             return inspect_reply.to_answer(request, output, seen, adapted)
 
     async def complete(
@@ -339,14 +378,20 @@ class InspectClient:
     ) -> Completion:
         """Asks for one answer, with what the provider says of its tokens."""
         fewest = _FEWEST_TOKENS.get(self._provider, 1)
-        asked = {"logprobs": None if logprobs is None else True, "top_logprobs": logprobs}
+        asked = {
+            "logprobs": None if logprobs is None else True,
+            "top_logprobs": logprobs,
+        }
         longest = max(max_tokens, fewest) + self._settings.budget
         config = _call_config({"max_tokens": longest, **asked, **(extra or {})})
         output, _ = await self._call(messages, config, spending)
         return inspect_reply.to_completion(output)
 
     async def _call(
-        self, messages: Sequence[Message], config: GenerateConfig, spending: Spending | None
+        self,
+        messages: Sequence[Message],
+        config: GenerateConfig,
+        spending: Spending | None,
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
         """Asks, within what may be spent: inspect does not say how often it repeats a request."""
         if spending is None:
@@ -408,7 +453,9 @@ async def check_reachable(url: str, tries: int) -> None:
     troubles = await unreachable([url], tries)
     if troubles:
         ended = f"; given up after {tries} attempts" if tries > 1 else ""
-        raise CallFailed("connection", troubles[url] + ended, attempts=tries, every_call=True)
+        raise CallFailed(
+            "connection", troubles[url] + ended, attempts=tries, every_call=True
+        )
 
 
 def _noting(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
@@ -430,7 +477,8 @@ async def _note_headers(response: object) -> None:
 def _from_environment(url: str) -> bool:
     """Says whether a variable such as OPENAI_BASE_URL names an address in place of the provider's."""
     return any(
-        name.endswith("_BASE_URL") and text.rstrip("/") == url for name, text in os.environ.items()
+        name.endswith("_BASE_URL") and text.rstrip("/") == url
+        for name, text in os.environ.items()
     )
 
 
@@ -440,7 +488,9 @@ def _passes_on() -> bool:
         from inspect_ai.hooks._hooks import get_all_hooks
     except ImportError:  # a version where this cannot be told
         return True
-    return "INSPECT_TELEMETRY" in os.environ or any(hook.enabled() for hook in get_all_hooks())
+    return "INSPECT_TELEMETRY" in os.environ or any(
+        hook.enabled() for hook in get_all_hooks()
+    )
 
 
 def _proxy_for(url: str) -> str | None:
@@ -456,14 +506,19 @@ def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
     """The settings of one call, under the suite's names."""
     from inspect_ai.model import GenerateConfig
 
-    named = {"stop_seqs" if name == "stop" else name: value for name, value in settings.items()}
+    named = {
+        "stop_seqs" if name == "stop" else name: value
+        for name, value in settings.items()
+    }
     return GenerateConfig(**cast("Mapping[str, None]", named))
 
 
 def _base_config(settings: InspectSettings) -> GenerateConfig:
     from inspect_ai.model import GenerateConfig
 
-    unknown = [name for name in settings.lasting if name not in GenerateConfig.model_fields]
+    unknown = [
+        name for name in settings.lasting if name not in GenerateConfig.model_fields
+    ]
     if unknown:
         raise UsageError(
             f"the installed inspect_ai does not know {', '.join(unknown)}. Leave it out, or install "
@@ -492,7 +547,11 @@ def _batch_config(settings: InspectSettings) -> BatchConfig:
 
 
 def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+    )
 
     kinds: Mapping[str, Callable[..., ChatMessage]] = {
         "system": ChatMessageSystem,
@@ -502,7 +561,9 @@ def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
     return [kinds[message["role"]](content=message["content"]) for message in messages]
 
 
-def open_inspect(name: str, *, options: Mapping[str, str], what: str = "model") -> InspectModel:
+def open_inspect(
+    name: str, *, options: Mapping[str, str], what: str = "model"
+) -> InspectModel:
     """Opens `inspect/PROVIDER/MODEL`. Nothing is sent yet.
 
     Asking the guard is up to the caller.

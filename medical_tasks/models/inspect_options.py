@@ -73,7 +73,10 @@ INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
     **CONFIG_OPTIONS,
     "adaptive_connections": (_true_or_count, "true, false or the most calls in flight"),
     **{name: TESTED_OPTIONS[name] for name in ("top_logprobs", "context", "tokenizer")},
-    "model_args": (CHAT_OPTIONS["extra_body"][0], 'a JSON object, as in {"service_tier": "flex"}'),
+    "model_args": (
+        CHAT_OPTIONS["extra_body"][0],
+        'a JSON object, as in {"service_tier": "flex"}',
+    ),
 }
 """What `inspect/...` takes, beside the arguments of each provider's own."""
 _NEUTRAL_CONFIG: Final = ("cache_prompt",)
@@ -90,7 +93,10 @@ _NOT_OPTIONS: Final = frozenset(
 
 
 _FIELDS: Final[Mapping[str, str]] = {
-    **{name: name for name in ("base_url", "concurrency", "timeout", "total_time", "max_retries")},
+    **{
+        name: name
+        for name in ("base_url", "concurrency", "timeout", "total_time", "max_retries")
+    },
     "adaptive_connections": "adaptive",
     "top_logprobs": "alternatives",
     "max_completion_tokens": "longest",
@@ -107,7 +113,9 @@ _FIELDS: Final[Mapping[str, str]] = {
 class InspectSettings:
     """How a model behind inspect is asked; times are in seconds."""
 
-    config: Mapping[str, object] = field(default_factory=dict)  # of inspect's `GenerateConfig`
+    config: Mapping[str, object] = field(
+        default_factory=dict
+    )  # of inspect's `GenerateConfig`
     provider_args: Mapping[str, object] = field(default_factory=dict)
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -150,7 +158,9 @@ class InspectSettings:
     @property
     def lasting(self) -> dict[str, object]:
         """What is alike in all calls."""
-        return {name: value for name, value in self.config.items() if name not in _OF_A_CALL}
+        return {
+            name: value for name, value in self.config.items() if name not in _OF_A_CALL
+        }
 
     @property
     def budget(self) -> int:
@@ -176,9 +186,15 @@ class InspectSettings:
     @property
     def identity(self) -> dict[str, str]:
         """What of it can change answers."""
-        config = {name: value for name, value in self.config.items() if name not in _NEUTRAL_CONFIG}
+        config = {
+            name: value
+            for name, value in self.config.items()
+            if name not in _NEUTRAL_CONFIG
+        }
         shown = {} if self.base_url is None else {"base_url": self.base_url}
-        shown |= {} if self.longest is None else {"max_completion_tokens": str(self.longest)}
+        shown |= (
+            {} if self.longest is None else {"max_completion_tokens": str(self.longest)}
+        )
         shown |= {
             name: value if isinstance(value, str) else _written(value)
             for name, value in {**config, **self.provider_args}.items()
@@ -190,9 +206,13 @@ def _written(value: object) -> str:
     return str(value) if isinstance(value, float) else json.dumps(value, sort_keys=True)
 
 
-def read_settings(name: str, options: Mapping[str, str], *, what: str) -> InspectSettings:
+def read_settings(
+    name: str, options: Mapping[str, str], *, what: str
+) -> InspectSettings:
     """Reads the arguments of a model; those of its provider are what its class declares."""
-    own = dict.fromkeys(_provider_options(name) - set(INSPECT_OPTIONS), (_plain, "any text"))
+    own = dict.fromkeys(
+        _provider_options(name) - set(INSPECT_OPTIONS), (_plain, "any text")
+    )
     values = read_options(options, {**INSPECT_OPTIONS, **own}, model=name, what=what)
     if "adaptive_connections" in values and "concurrency" in values:
         raise UsageError(
@@ -214,12 +234,14 @@ def read_settings(name: str, options: Mapping[str, str], *, what: str) -> Inspec
     extra = cast("Mapping[str, object]", values.get("model_args", {}))
     settings = InspectSettings(
         config={option: value for option, value in config.items() if value is not None},
-        provider_args={option: values[option] for option in own if option in values} | dict(extra),
+        provider_args={option: values[option] for option in own if option in values}
+        | dict(extra),
         api_key=key,
         own=InspectSettings.own - set(values),
     )
     return replace(
-        settings, **{name: values[given] for given, name in _FIELDS.items() if given in values}
+        settings,
+        **{name: values[given] for given, name in _FIELDS.items() if given in values},
     )
 
 
@@ -238,21 +260,29 @@ def _provider_options(name: str) -> set[str]:
 
     provider = name.removeprefix(PREFIX).partition("/")[0]
     found = registry_find(
-        lambda info: info.type == "modelapi" and registry_unqualified_name(info) == provider
+        lambda info: (
+            info.type == "modelapi" and registry_unqualified_name(info) == provider
+        )
     )
     if not found:
         raise UsageError(
             f"{name} is no model for inspect: it has no provider {provider!r}. Its documentation "
             "lists them: https://inspect.aisi.org.uk/providers.html"
         )
-    made = getclosurevars(cast("Callable[..., object]", found[0])).nonlocals.get("wrapped")
+    made = getclosurevars(cast("Callable[..., object]", found[0])).nonlocals.get(
+        "wrapped"
+    )
     try:
         kind = made if isinstance(made, type) else made() if callable(made) else object
     except (PrerequisiteError, ImportError) as error:
         raise MissingError(unopened(name, error)) from error
-    classes = [each for each in kind.__mro__ if "__init__" in vars(each) and each is not object]
+    classes = [
+        each for each in kind.__mro__ if "__init__" in vars(each) and each is not object
+    ]
     return {
-        parameter for each in classes for parameter in signature(vars(each)["__init__"]).parameters
+        parameter
+        for each in classes
+        for parameter in signature(vars(each)["__init__"]).parameters
     } - _NOT_OPTIONS
 
 

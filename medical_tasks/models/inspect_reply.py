@@ -1,7 +1,7 @@
 """Reading what inspect's model layer brought: an answer, or why there is none.
 
-inspect's errors quote the request; of them only a server's own message is kept, and that only where
-it does not quote the question (`chat_reply.read_error`).
+inspect's errors quote the request; of them only a server's own message is kept, and
+that only where it does not quote the question (`chat_reply.read_error`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ FINISHES: Final[Mapping[str, str]] = {
     "max_tokens": "length",
     "model_length": "length",
 }
-_HIDDEN: Final = "the server's words are left out: it was sent text of credentialed data"
+_HIDDEN: Final = (
+    "the server's words are left out: it was sent text of credentialed data"
+)
 
 
 class Seen:
@@ -56,7 +58,9 @@ class Seen:
     @property
     def provider(self) -> str:
         """Who answered, where a router says so: OpenRouter in a field, Hugging Face in a header."""
-        return a_name(self.response.get("provider") or self.headers.get(PROVIDER_HEADER))
+        return a_name(
+            self.response.get("provider") or self.headers.get(PROVIDER_HEADER)
+        )
 
 
 # A setting of inspect's, to the names under which providers send it.
@@ -71,7 +75,9 @@ _SENT_AS: Final[Mapping[str, frozenset[str]]] = {
     "reasoning_effort": frozenset(
         {"reasoning_effort", "effort", "thinking", "thinking_config", "thinkingConfig"}
     ),
-    "reasoning_tokens": frozenset({"reasoning", "thinking", "thinking_config", "thinkingConfig"}),
+    "reasoning_tokens": frozenset(
+        {"reasoning", "thinking", "thinking_config", "thinkingConfig"}
+    ),
 }
 
 
@@ -94,7 +100,9 @@ def _names(value: object) -> set[str]:
     found: set[str] = set()
     for name, inner in value.items():
         if inner is not None:
-            found |= {name} | (_names(inner) if name not in ("messages", "input") else set())
+            found |= {name} | (
+                _names(inner) if name not in ("messages", "input") else set()
+            )
     return found
 
 
@@ -114,7 +122,9 @@ class Tokens:
             return cls()
         cached = usage.input_tokens_cache_read
         return cls(
-            read=usage.input_tokens + (cached or 0) + (usage.input_tokens_cache_write or 0),
+            read=usage.input_tokens
+            + (cached or 0)
+            + (usage.input_tokens_cache_write or 0),
             written=usage.output_tokens,
             reasoning=usage.reasoning_tokens,
             cached=cached,
@@ -131,10 +141,14 @@ def check_output(output: ModelOutput) -> None:
             "refused by filter", "the provider's filter withheld the answer", attempts=1
         )
     if output.stop_reason == "model_length" and not tokens.written:
-        raise CallFailed("prompt too long", "the prompt does not fit into the model", attempts=1)
+        raise CallFailed(
+            "prompt too long", "the prompt does not fit into the model", attempts=1
+        )
     # What was paid for is an answer, though the model kept all it wrote to itself.
     if not output.completion.strip() and not tokens.written:
-        raise CallFailed("empty content", "the reply holds neither text nor tokens", attempts=1)
+        raise CallFailed(
+            "empty content", "the reply holds neither text nor tokens", attempts=1
+        )
 
 
 def to_answer(
@@ -146,7 +160,8 @@ def to_answer(
         request: what was asked.
         output: inspect's.
         seen: what went over the wire.
-        adapted: settings that were meant and not sent; a stop word then ends the answer here.
+        adapted: settings that were meant and not sent; a stop word then ends the answer
+            here.
     """
     tokens = Tokens.of(output.usage)
     choice = Choice(text=output.completion, finish=FINISHES.get(output.stop_reason, ""))
@@ -182,7 +197,9 @@ def _reasoning(output: ModelOutput) -> str:
 def to_completion(output: ModelOutput) -> Completion:
     """An output as the call of a chat endpoint, with what it says of tokens."""
     logprobs = output.choices[0].logprobs if output.choices else None
-    entries = None if logprobs is None else [entry.model_dump() for entry in logprobs.content]
+    entries = (
+        None if logprobs is None else [entry.model_dump() for entry in logprobs.content]
+    )
     tokens = Tokens.of(output.usage)
     choice = Choice(
         text=output.completion,
@@ -213,11 +230,20 @@ def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
     name = type(cause).__name__
     if status is None:
         late = "Timeout" in name
-        reason = "timeout" if late else "connection" if "Connect" in name else REJECTED + name
+        reason = (
+            "timeout"
+            if late
+            else "connection"
+            if "Connect" in name
+            else REJECTED + name
+        )
         return CallFailed(reason, "no complete answer", attempts=1)
     failure = read_error(status, {}, _body(cause), sent=sent)
     failed = CallFailed(
-        failure.reason, _detail(failure, status), attempts=1, every_call=failure.every_call
+        failure.reason,
+        _detail(failure, status),
+        attempts=1,
+        every_call=failure.every_call,
     )
     # A setting inside of another is named with a dot, as `reasoning.effort`.
     failed.refused = tuple(name.replace(".", "_") for name in failure.refused)

@@ -1,7 +1,8 @@
 """Whether a server is there at all, found out by connecting, before anything is asked.
 
-What is asked of a server that is not there is repeated for a minute, since it may be restarting. One
-that was never there is not: a wrong address, or a server that was not started, is told in seconds.
+What is asked of a server that is not there is repeated for a minute, since it may be
+restarting. One that was never there is not: a wrong address, or a server that was not
+started, is told in seconds.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]
     waiting = set(knocks)
     try:
         while waiting:
-            ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            ended, waiting = await asyncio.wait(
+                waiting, return_when=asyncio.FIRST_COMPLETED
+            )
             for knock in ended:
                 troubles[knocks[knock]] = trouble = knock.result()
                 if not trouble:
@@ -97,7 +100,9 @@ def proxy_for(base_url: str) -> str | None:
     address = read_address(base_url)
     if address is None or not address.host or is_loopback_host(base_url):
         return None
-    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(address.host):
+    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(
+        address.host
+    ):
         return None
     proxies = urllib.request.getproxies()
     found = proxies.get(address.scheme) or proxies.get("all")
@@ -107,5 +112,7 @@ def proxy_for(base_url: str) -> str | None:
 def say_waiting(url: str, trouble: str, attempt: int, tries: int) -> None:
     """Says that a server is asked once more."""
     print(
-        f"waiting for {url}: {trouble}, attempt {attempt} of {tries}", file=sys.stderr, flush=True
+        f"waiting for {url}: {trouble}, attempt {attempt} of {tries}",
+        file=sys.stderr,
+        flush=True,
     )

@@ -1,8 +1,8 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-Where lighteval's transformers backend scores texts, only the logits of the last positions are
-computed, and in float32: the whole takes 4 GB a text (8,000 tokens, vocabulary of 128,000), twice,
-and half precision is off in the third digit.
+Where lighteval's transformers backend scores texts, only the logits of the last
+positions are computed, and in float32: the whole takes 4 GB a text (8,000 tokens,
+vocabulary of 128,000), twice, and half precision is off in the third digit.
 """
 
 from __future__ import annotations
@@ -61,15 +61,22 @@ CPU_BATCH = 8
 AUTO_START = 512
 DEFAULT_CONTEXT = 2048
 """lighteval's, for a model that names none."""
-_WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others at the end of a batch
+_WAIT = datetime.timedelta(
+    hours=2
+)  # how long a process waits for the others at the end of a batch
 
 
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on the transformers backend."""
     _require_lighteval(name)
     values = read_options(options, HF_OPTIONS, model=name)
-    checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
-    if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
+    checkpoint = find_checkpoint(
+        name.removeprefix("hf/"), revision=values.get("revision")
+    )
+    if (
+        values.get("dtype") in ("4bit", "8bit")
+        and importlib.util.find_spec("bitsandbytes") is None
+    ):
         raise MissingError(
             f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes"
         )
@@ -98,7 +105,9 @@ def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
     kind, _, target = name.partition("/")
     engine = options.get("engine", "hf") if kind == "ray" else kind
     known = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
-    values = read_options(options, {**known, **(RAY_OPTIONS if kind == "ray" else {})}, model=name)
+    values = read_options(
+        options, {**known, **(RAY_OPTIONS if kind == "ray" else {})}, model=name
+    )
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         setup = LocalSetup(name, checkpoint, values)
@@ -124,16 +133,24 @@ def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
     """What decides the answers of a model on the transformers backend."""
     engines = {"lighteval": 2, "transformers": 1}
     return setup.identity(
-        backend="hf", dtype=_dtype(setup.values, setup.checkpoint), engines=engines, device=device
+        backend="hf",
+        dtype=_dtype(setup.values, setup.checkpoint),
+        engines=engines,
+        device=device,
     )
 
 
 def vllm_identity(setup: LocalSetup) -> dict[str, str]:
     """What decides the answers of a model on vLLM."""
     dtype = ", ".join(
-        [_dtype(setup.values, setup.checkpoint), *filter(None, [setup.values.get("quantization")])]
+        [
+            _dtype(setup.values, setup.checkpoint),
+            *filter(None, [setup.values.get("quantization")]),
+        ]
     )
-    return setup.identity(backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2})
+    return setup.identity(
+        backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2}
+    )
 
 
 def _dtype(values: Mapping[str, Any], checkpoint: Checkpoint) -> str:
@@ -152,7 +169,9 @@ def start_processes() -> Accelerator:
     return accelerator
 
 
-def lighteval_settings(values: Mapping[str, object], *, device: str) -> dict[str, object]:
+def lighteval_settings(
+    values: Mapping[str, object], *, device: str
+) -> dict[str, object]:
     """Turns model arguments into those of lighteval's `TransformersModelConfig`."""
     return {
         "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
@@ -187,14 +206,18 @@ def _load_transformers(
             raise UsageError(f"{name} does not load: {error}") from error
         except torch.OutOfMemoryError as error:
             reason = str(error).splitlines()[0]
-            raise UsageError(MESSAGES["memory_to_load"].format(name=name, reason=reason)) from error
+            raise UsageError(
+                MESSAGES["memory_to_load"].format(name=name, reason=reason)
+            ) from error
 
 
-def _set_decoding(inner: TransformersModel, ends: frozenset[int], *, sampling: bool) -> None:
+def _set_decoding(
+    inner: TransformersModel, ends: frozenset[int], *, sampling: bool
+) -> None:
     """Ends answers at every token that ends one; lighteval passes the tokenizer's alone.
 
-    What `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be
-    added in silence.
+    What `generation_config.json` says beyond that (a repetition penalty, beams,
+    sampling) would be added in silence.
     """
     from transformers import GenerationConfig
 
@@ -202,8 +225,13 @@ def _set_decoding(inner: TransformersModel, ends: frozenset[int], *, sampling: b
     inner.model.generation_config = GenerationConfig()
 
     def decode(**settings: object) -> Tensor:
-        # output_scores keeps batch x vocabulary numbers for each step, which nobody reads.
-        settings |= {"eos_token_id": sorted(ends), "output_scores": False, "do_sample": sampling}
+        # output_scores keeps batch x vocabulary numbers for each step, which nobody
+        # reads.
+        settings |= {
+            "eos_token_id": sorted(ends),
+            "output_scores": False,
+            "do_sample": sampling,
+        }
         if not sampling:
             settings.pop("temperature", None)
         return generate(**settings)
@@ -223,7 +251,9 @@ class _HfModel(LocalModel):
 
         self.backend = transformers_model
         is_main = bool(accelerator.is_main_process)
-        super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
+        super().__init__(
+            setup, identity, inner, context=inner.max_length, is_main=is_main
+        )
         self._accelerator = accelerator
         self._chunk: int | None = setup.values.get("chunk_size")
         self._seed: int = setup.values.get("seed", 0)
@@ -240,10 +270,12 @@ class _HfModel(LocalModel):
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
         if self._given_batch is None:
-            longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
+            longest = max(
+                len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts
+            )
             self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
-        # A padded batch is generated as one piece: larger chunks would be no faster, only later in
-        # the store.
+        # A padded batch is generated as one piece: larger chunks would be no faster,
+        # only later in the store.
         return self._chunk or int(self.inner.config.batch_size) * int(
             self._accelerator.num_processes
         )
@@ -253,9 +285,11 @@ class _HfModel(LocalModel):
         if size is None:
             texts = sum(len(prompt.continuations) for prompt in prompts)
             with tail_logits(self.inner):
-                size = self._largest_batch(max(prompt.longest for prompt in prompts), texts)
-        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here never above
-        # what was asked for.
+                size = self._largest_batch(
+                    max(prompt.longest for prompt in prompts), texts
+                )
+        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here
+        # never above what was asked for.
         self._text_batch = max(1, size // 8 * 8)
         return self._chunk or self._text_batch * int(self._accelerator.num_processes)
 
@@ -270,13 +304,19 @@ class _HfModel(LocalModel):
             size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
         return int(min(gather_object([size])))
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
+    def _respond(
+        self, chunk: Sequence[Prompt], docs: list[Doc]
+    ) -> Sequence[ModelResponse]:
         import torch
 
-        # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
+        # Sampled answers depend on the seed and on the chunk, not on what was asked
+        # before it.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
         torch.manual_seed(
-            int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1
+            int.from_bytes(
+                hashlib.sha256(text.encode()).digest()[:8], "little", signed=False
+            )
+            >> 1
         )
         return super()._respond(chunk, docs)
 
@@ -296,7 +336,9 @@ class _HfModel(LocalModel):
         except torch.OutOfMemoryError as error:
             reason = str(error).splitlines()[0]
             raise UsageError(
-                MESSAGES["memory"].format(size=size, reason=reason, less=max(1, size // 2))
+                MESSAGES["memory"].format(
+                    size=size, reason=reason, less=max(1, size // 2)
+                )
             ) from error
 
 
@@ -323,7 +365,9 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on vLLM, in this process."""
     values = read_options(options, VLLM_OPTIONS, model=name)
     check_vllm_ready(name)
-    checkpoint = find_checkpoint(name.removeprefix("vllm/"), revision=values.get("revision"))
+    checkpoint = find_checkpoint(
+        name.removeprefix("vllm/"), revision=values.get("revision")
+    )
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         setup = LocalSetup(name, checkpoint, values)
         settings = vllm_settings(values, checkpoint, name=name)
@@ -340,8 +384,13 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 
 def check_vllm_ready(name: str) -> None:
     """Checks that vLLM can run here, before anything large is read."""
-    if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
-        raise MissingError(MESSAGES["vllm"].format(name=name, install=install_command("vllm")))
+    if (
+        importlib.util.find_spec("vllm") is None
+        or importlib.util.find_spec("lighteval") is None
+    ):
+        raise MissingError(
+            MESSAGES["vllm"].format(name=name, install=install_command("vllm"))
+        )
     from lighteval.utils.imports import is_package_available
 
     if not is_package_available("vllm"):
@@ -353,11 +402,15 @@ def check_vllm_ready(name: str) -> None:
         )
     if processes() > 1:
         raise UsageError(
-            MESSAGES["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"])
+            MESSAGES["vllm_processes"].format(
+                name=name, started=os.environ["WORLD_SIZE"]
+            )
         )
     import torch
 
-    if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
+    if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version(
+        "vllm"
+    ):
         raise MissingError(MESSAGES["vllm_gpu"].format(name=name))
 
 
@@ -366,8 +419,8 @@ def vllm_settings(
 ) -> dict[str, Any]:
     """Turns model arguments into those of lighteval's `VLLMModelConfig`.
 
-    The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it,
-    and cuts prompts there.
+    The context is always stated: left out, lighteval takes the length of vLLM's CUDA
+    graphs for it, and cuts prompts there.
     """
     own = checkpoint.context()
     context = values.get("max_model_length", own)
@@ -406,7 +459,9 @@ def _load_vllm(
             raise UsageError(
                 MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)
             ) from error
-    if inner.model is not None:  # None when Ray starts one engine for each part of the data
+    if (
+        inner.model is not None
+    ):  # None when Ray starts one engine for each part of the data
         generate: Callable[..., list[RequestOutput]] = inner.model.generate
 
         def without_bar(**arguments: object) -> list[RequestOutput]:
@@ -417,7 +472,8 @@ def _load_vllm(
 
 
 class _VllmModel(LocalModel):
-    # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
+    # vLLM generates a token after what it scores, and its scheduler waits for ever for
+    # room for it.
     _spare = 1
 
     def __init__(
@@ -435,7 +491,9 @@ class _VllmModel(LocalModel):
         super().__init__(setup, identity, inner, context=context, is_main=True)
         self._chunk = chunk_size
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
+    def _respond(
+        self, chunk: Sequence[Prompt], docs: list[Doc]
+    ) -> Sequence[ModelResponse]:
         if (
             repeat := chunk[0].request.repeat
         ) > 1:  # without a seed of its own it would be as the repeats before it
@@ -445,8 +503,8 @@ class _VllmModel(LocalModel):
         return super()._respond(chunk, docs)
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
-        # With data parallelism lighteval loads the model anew for each chunk: then all prompts are
-        # one chunk.
+        # With data parallelism lighteval loads the model anew for each chunk: then all
+        # prompts are one chunk.
         return self._chunk
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
@@ -479,23 +537,30 @@ class _End:
         """Makes lighteval's batch, its lengths counted from the first position that is read of any of its texts."""
         batch = self._prepare(tokenized_contexts, tokenized_continuations, max_context)
         if any(batch.truncated):
-            raise RuntimeError("lighteval cut a text that was measured to fit the model's context")
+            raise RuntimeError(
+                "lighteval cut a text that was measured to fit the model's context"
+            )
         sizes = [
-            len(continuation) for document in tokenized_continuations for continuation in document
+            len(continuation)
+            for document in tokenized_continuations
+            for continuation in document
         ]
         first = min(
-            length - size - 1 for length, size in zip(batch.input_lengths, sizes, strict=True)
+            length - size - 1
+            for length, size in zip(batch.input_lengths, sizes, strict=True)
         )
         self._keep = batch.input_ids.shape[1] - first
         batch.input_lengths = [length - first for length in batch.input_lengths]
         return batch
 
     def __call__(self, input_ids: Tensor) -> SimpleNamespace:
-        # Without a batch of texts lighteval tries how large a batch may be; then with all logits,
-        # which is the careful side.
+        # Without a batch of texts lighteval tries how large a batch may be; then with
+        # all logits, which is the careful side.
         keep, self._keep = self._keep, None
         settings: dict[str, int] = dict(self._settings)
         if keep is not None and self._can_keep:
             settings["logits_to_keep"] = keep
         logits = self._model(input_ids, **settings).logits
-        return SimpleNamespace(logits=(logits if keep is None else logits[:, -keep:]).float())
+        return SimpleNamespace(
+            logits=(logits if keep is None else logits[:, -keep:]).float()
+        )

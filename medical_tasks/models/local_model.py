@@ -1,8 +1,8 @@
 """What models in this process share: rendering, chunks, length checks, and reading answers back.
 
-For probabilities, lighteval gets one document for each continuation, and our token ids: its own
-rule differs between backends, encodes prompt and continuation apart, and hands white space at the
-prompt's end over to the continuation.
+For probabilities, lighteval gets one document for each continuation, and our token ids:
+its own rule differs between backends, encodes prompt and continuation apart, and hands
+white space at the prompt's end over to the continuation.
 """
 
 from __future__ import annotations
@@ -62,24 +62,32 @@ class Prompt:
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
     """Cuts prompts, longest first, into chunks of one answer length and set of stop sequences, alike in every process.
 
-    lighteval silently cuts prompts at the token count of the prompt with the most *characters*,
-    plus the answer length; prompts over that get another chunk.
+    lighteval silently cuts prompts at the token count of the prompt with the most
+    *characters*, plus the answer length; prompts over that get another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
-        groups.setdefault((prompt.request.max_new_tokens, prompt.stop), []).append(prompt)
+        groups.setdefault((prompt.request.max_new_tokens, prompt.stop), []).append(
+            prompt
+        )
     for (room, _), group in groups.items():
-        ordered = sorted(group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key))
+        ordered = sorted(
+            group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key)
+        )
         chunk: list[Prompt] = []
         widest: Prompt | None = (
             None  # the first with the most characters, as lighteval's stable sort finds it
         )
         for prompt in ordered:
             next_widest = (
-                prompt if widest is None or len(prompt.text) > len(widest.text) else widest
+                prompt
+                if widest is None or len(prompt.text) > len(widest.text)
+                else widest
             )
             longest = len(chunk[0].tokens) if chunk else len(prompt.tokens)
-            if chunk and (len(chunk) == size or longest > len(next_widest.tokens) + room):
+            if chunk and (
+                len(chunk) == size or longest > len(next_widest.tokens) + room
+            ):
                 yield chunk
                 chunk, next_widest = [], prompt
             chunk.append(prompt)
@@ -105,10 +113,16 @@ ChoiceText = tuple[ChoicePrompt, int]
 """One text to be scored: a prompt and the number of one of its continuations."""
 
 
-def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
+def plan_texts(
+    prompts: Sequence[ChoicePrompt], size: int | None
+) -> Iterator[list[ChoiceText]]:
     """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
-    texts = [(prompt, index) for prompt in ordered for index in range(len(prompt.continuations))]
+    texts = [
+        (prompt, index)
+        for prompt in ordered
+        for index in range(len(prompt.continuations))
+    ]
     step = size or len(texts)
     for start in range(0, len(texts), step or 1):
         yield texts[start : start + step]
@@ -142,7 +156,9 @@ def our_tokens(
     return mock.patch.object(inner, "tok_encode_pair", encode)
 
 
-def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[ModelResponse]) -> list[float]:
+def read_logprobs(
+    texts: Sequence[ChoiceText], responses: Sequence[ModelResponse]
+) -> list[float]:
     """Sums of each continuation's log-probabilities (nan where the numbers broke down).
 
     Raises if other tokens were scored.
@@ -166,7 +182,9 @@ def scored_answer(prompt: ChoicePrompt, logprobs: Sequence[float]) -> Answer | F
         detail = "the model computed nan; float16 is too narrow for some models: give dtype=bfloat16 or float32"
         return Failure(key=key, reason="no number", detail=detail)
     counts = tuple(map(len, prompt.continuations))
-    return Answer(key=key, text=ChoiceScores(logprobs=tuple(logprobs), tokens=counts).to_text())
+    return Answer(
+        key=key, text=ChoiceScores(logprobs=tuple(logprobs), tokens=counts).to_text()
+    )
 
 
 def _labels(count: int) -> list[str]:
@@ -195,7 +213,9 @@ _Made = TypeVar("_Made", Prompt, ChoicePrompt)
 class LocalSetup:
     """What is known of a local model before its weights are loaded."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint, values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, values: Mapping[str, Any]
+    ) -> None:
         hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
         self.name, self.checkpoint, self.values = name, checkpoint, values
         self.log_level: int = values.get("log_level", LOG_LEVELS["error"])
@@ -217,7 +237,10 @@ class LocalSetup:
 
         Packages, each with how many parts of its version count.
         """
-        versions = {package: importlib.metadata.version(package).split(".") for package in engines}
+        versions = {
+            package: importlib.metadata.version(package).split(".")
+            for package in engines
+        }
         identity = {
             "backend": backend,
             "model": self.checkpoint.label,
@@ -226,7 +249,8 @@ class LocalSetup:
             "decoding": decoding(self.values),
             "layout": self.layout.name,
             "engine": ", ".join(
-                f"{name} {'.'.join(versions[name][:parts])}" for name, parts in engines.items()
+                f"{name} {'.'.join(versions[name][:parts])}"
+                for name, parts in engines.items()
             ),
             **more,
         }
@@ -238,7 +262,10 @@ class LocalSetup:
 
 
 def read_answer(
-    prompt: Prompt, tokens: Sequence[int], ends: frozenset[int], decode: Callable[[list[int]], str]
+    prompt: Prompt,
+    tokens: Sequence[int],
+    ends: frozenset[int],
+    decode: Callable[[list[int]], str],
 ) -> Answer:
     """Reads an answer up to its first end token.
 
@@ -246,11 +273,16 @@ def read_answer(
     """
     kept = list(tokens)
     end = next((place for place, token in enumerate(kept) if token in ends), None)
-    finish = "length" if end is None and len(kept) >= prompt.request.max_new_tokens else "stop"
+    finish = (
+        "length"
+        if end is None and len(kept) >= prompt.request.max_new_tokens
+        else "stop"
+    )
     kept = kept[:end]
     text = decode(kept)
     cut = min(
-        (place for place in (text.find(stop) for stop in prompt.stop) if place >= 0), default=None
+        (place for place in (text.find(stop) for stop in prompt.stop) if place >= 0),
+        default=None,
     )
     if cut is not None:
         text, finish = text[:cut], "stop"
@@ -273,7 +305,12 @@ class MeasuredModel(Model):
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(
-        self, setup: LocalSetup, identity: Mapping[str, str], *, context: int, is_main: bool
+        self,
+        setup: LocalSetup,
+        identity: Mapping[str, str],
+        *,
+        context: int,
+        is_main: bool,
     ) -> None:
         self.name = setup.name
         self.identity = identity
@@ -298,7 +335,9 @@ class MeasuredModel(Model):
         """Prompts of the requests that can be asked; tells the others."""
         keys = [request.key for request in requests]
         if self.share(keys) != keys:
-            raise RuntimeError("the processes of this run were given different requests")
+            raise RuntimeError(
+                "the processes of this run were given different requests"
+            )
         prompts: list[_Made] = []
         for request in requests:
             made = make(request)
@@ -313,7 +352,9 @@ class MeasuredModel(Model):
         text = layout.render(request.messages)
         if request.continuations:
             tokens, continuations = layout.answer_tokens(text, request.continuations)
-            return ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
+            return ChoicePrompt(
+                request=request, tokens=tokens, continuations=tuple(continuations)
+            )
         return Prompt(
             request=request,
             text=text,
@@ -325,12 +366,16 @@ class MeasuredModel(Model):
         made = self._laid_out(request)
         if isinstance(made, ChoicePrompt):
             return Length(tokens=made.longest, room=self._context - self._spare)
-        return Length(tokens=len(made.tokens), room=self._context - request.max_new_tokens)
+        return Length(
+            tokens=len(made.tokens), room=self._context - request.max_new_tokens
+        )
 
     def _prompt(self, request: Request) -> Prompt | Failure:
         made = self._laid_out(request)
         if not isinstance(made, Prompt):
-            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
+            raise ValueError(
+                f"request {request.key} has continuations: ask `loglikelihood`"
+            )
         count, size = len(made.tokens), request.max_new_tokens
         if count <= self._context - size:
             return made
@@ -340,11 +385,15 @@ class MeasuredModel(Model):
     def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
         made = self._laid_out(request)
         if not isinstance(made, ChoicePrompt):
-            raise ValueError(f"request {request.key} has no continuations: ask `generate`")
+            raise ValueError(
+                f"request {request.key} has no continuations: ask `generate`"
+            )
         for number, ids in enumerate(made.continuations, 1):
             if not ids:
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
-                return Failure(key=request.key, reason="choice without tokens", detail=detail)
+                return Failure(
+                    key=request.key, reason="choice without tokens", detail=detail
+                )
         room = self._context - self._spare
         if made.longest <= room:
             return made
@@ -406,7 +455,9 @@ class LocalModel(MeasuredModel, ABC):
     def _answer(self, chunk: list[Prompt], on_result: OnResult) -> None:
         responses = self._respond(chunk, _docs(chunk))
         for prompt, response in zip(chunk, responses, strict=True):
-            asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
+            asked = tuple(int(token) for token in response.input_tokens)[
+                -len(prompt.tokens) :
+            ]
             if asked != prompt.tokens:
                 raise RuntimeError(
                     f"lighteval changed the prompt of request {prompt.request.key} before asking it"
@@ -426,7 +477,9 @@ class LocalModel(MeasuredModel, ABC):
         for group, tell in self._groups(prompts, on_result):
             self._answer_choices(group, tell)
 
-    def _answer_choices(self, prompts: Sequence[ChoicePrompt], on_result: OnResult) -> None:
+    def _answer_choices(
+        self, prompts: Sequence[ChoicePrompt], on_result: OnResult
+    ) -> None:
         known: dict[str, dict[int, float]] = {}
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
@@ -437,7 +490,11 @@ class LocalModel(MeasuredModel, ABC):
                 sums = known.setdefault(prompt.request.key, {})
                 sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
-                    on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
+                    on_result(
+                        scored_answer(
+                            prompt, [sums[index] for index in range(len(sums))]
+                        )
+                    )
 
     def _groups(
         self, prompts: Sequence[_Made], on_result: OnResult
@@ -448,7 +505,12 @@ class LocalModel(MeasuredModel, ABC):
             return
         if self.is_main:
             for group, tell in in_groups(
-                prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, _GROUP
+                prompts,
+                lambda prompt: prompt.request,
+                most_tokens,
+                self.ceiling,
+                on_result,
+                _GROUP,
             ):
                 self.share([prompt.request.key for prompt in group])
                 yield group, tell
@@ -470,7 +532,9 @@ class LocalModel(MeasuredModel, ABC):
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
+    def _respond(
+        self, chunk: Sequence[Prompt], docs: list[Doc]
+    ) -> Sequence[ModelResponse]:
         return self._ask(self.inner.greedy_until, docs)
 
     def _score(self, docs: list[Doc]) -> Sequence[ModelResponse]:
@@ -478,7 +542,10 @@ class LocalModel(MeasuredModel, ABC):
 
     def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
         """Asks lighteval; returns its responses in order."""
-        with quiet_libraries(self.setup.log_level), without_cache_and_bars(self.backend):
+        with (
+            quiet_libraries(self.setup.log_level),
+            without_cache_and_bars(self.backend),
+        ):
             responses: Sequence[ModelResponse] = ask(docs)
         return responses
 

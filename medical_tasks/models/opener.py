@@ -28,10 +28,9 @@ KINDS: dict[str, str] = {
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
-# How much is asked at once, for how long, on how many devices, how loudly: meant to change no
-# answer, so that a run can go
-# on with others. What does change answers is part of the model's identity, and with it of every
-# answer's key.
+# How much is asked at once, for how long, on how many devices, how loudly: meant to
+# change no answer, so that a run can go on with others. What does change answers is
+# part of the model's identity, and with it of every answer's key.
 NEUTRAL_ARGS = frozenset(
     {
         "adaptive_connections", "address", "api_key_env", "batch_poll", "batch_size", "cache_prompt", "chunk_size", "concurrency",
@@ -75,7 +74,9 @@ def check_batch(name: str, option: str) -> None:
     Kinds that other packages register say so themselves.
     """
     kind, slash, _ = name.partition("/")
-    if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
+    if not name.startswith(BATCHED) and (
+        not slash or kind in (*KINDS, "nli", "recorded")
+    ):
         raise UsageError(
             f"{option}: {name} is not asked in batches, which providers answer later for less "
             f"(openai-api/HOST/NAME, inspect/PROVIDER/NAME). Leave it out."
@@ -89,7 +90,9 @@ def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
     """
     check_least({"--repeats": repeats})
     given = {"temperature": args.get("temperature", "0")}
-    greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
+    greedy = (
+        is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
+    )
     if repeats > 1 and (greedy or name.startswith("baseline/")):
         more = ", or let it sample: --model-args temperature=0.7" if greedy else ""
         raise UsageError(
@@ -117,7 +120,9 @@ def deciding_args(
 def read_addresses(text: str) -> list[str]:
     """Reads base URLs, white space or commas between them."""
     return [
-        url.rstrip("/") for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,")) if url
+        url.rstrip("/")
+        for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,"))
+        if url
     ]
 
 
@@ -133,9 +138,10 @@ HOSTED: dict[str, str] = {
 }
 """Addresses of APIs that need only a key, in OPENAI_API_KEY and the like."""
 
-# Where a name leads that gives no kind. A provider whose own API says more than the OpenAI-compatible
-# one beside it (Anthropic's and Google's reasoning and caches), or that has no other, is asked by
-# inspect; of what is named as repositories on the Hub are as well, only what cannot be one.
+# Where a name leads that gives no kind. A provider whose own API says more than the
+# OpenAI-compatible one beside it (Anthropic's and Google's reasoning and caches), or
+# that has no other, is asked by inspect; of what is named as repositories on the Hub
+# are as well, only what cannot be one.
 _MEANT: tuple[tuple[str, str], ...] = (
     (
         r"anthropic/.+|bedrock/.+|azureai/.+|grok/.+|hf-inference-providers/.+|google/gemini-.+",
@@ -152,8 +158,8 @@ _MEANT: tuple[tuple[str, str], ...] = (
 def full_name(name: str) -> str:
     """A model's name with its kind.
 
-    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint have one that is
-    meant.
+    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint have one
+    that is meant.
     """
     if name.partition("/")[0] in KINDS:
         return name
@@ -171,7 +177,11 @@ Reader = tuple[Callable[[str], Any], str]
 
 
 def numbers(
-    kind: Callable[[str], Any], low: float, high: float = math.inf, *, above: bool = False
+    kind: Callable[[str], Any],
+    low: float,
+    high: float = math.inf,
+    *,
+    above: bool = False,
 ) -> Callable[[str], Any]:
     """Makes a function from text to a number that is finite and in range; `above`.
 
@@ -231,8 +241,15 @@ _RESERVED = frozenset({"model", "messages", "stream", "n"})
 """Fields of a request that are the suite's own."""
 _PENALTY: Reader = (numbers(float, -2, 2), "a number from -2 to 2")
 
-_PRICE: Reader = (numbers(float, 0, 1e6), "USD for a million tokens, from 0 to 1,000,000")
-_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE, "price_cached": _PRICE}
+_PRICE: Reader = (
+    numbers(float, 0, 1e6),
+    "USD for a million tokens, from 0 to 1,000,000",
+)
+_PRICES: Mapping[str, Reader] = {
+    "price_in": _PRICE,
+    "price_out": _PRICE,
+    "price_cached": _PRICE,
+}
 
 SENT_AS_GIVEN: Mapping[str, Reader] = {
     "reasoning_effort": WORD,
@@ -242,7 +259,10 @@ SENT_AS_GIVEN: Mapping[str, Reader] = {
     "min_p": (numbers(float, 0, 1), "a number from 0 to 1"),
     "presence_penalty": _PENALTY,
     "frequency_penalty": _PENALTY,
-    "repetition_penalty": (numbers(float, 0, 10, above=True), "a number above 0, up to 10"),
+    "repetition_penalty": (
+        numbers(float, 0, 10, above=True),
+        "a number above 0, up to 10",
+    ),
     "seed": (int, "a whole number"),
     "extra_body": (
         _object,
@@ -286,7 +306,11 @@ TESTED_OPTIONS: Mapping[str, Reader] = {
 
 
 def read_options(
-    options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str, what: str = "model"
+    options: Mapping[str, str],
+    readers: Mapping[str, Reader],
+    *,
+    model: str,
+    what: str = "model",
 ) -> dict[str, Any]:
     """Reads model arguments."""
     unknown = [name for name in options if name not in readers]
@@ -301,11 +325,15 @@ def read_options(
         try:
             values[name] = read(text)
         except ValueError:
-            raise UsageError(f"{what} argument {name} must be {rule}, got {text!r}.") from None
+            raise UsageError(
+                f"{what} argument {name} must be {rule}, got {text!r}."
+            ) from None
     return values
 
 
-def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") -> Prices | None:
+def read_prices(
+    options: Mapping[str, str], *, model: str, what: str = "model"
+) -> Prices | None:
     """Reads the prices among arguments; None where there are none."""
     given = {name: text for name, text in options.items() if name in _PRICES}
     values = read_options(given, _PRICES, model=model, what=what)
@@ -318,7 +346,8 @@ def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") 
 
 
 LOG_LEVELS = {
-    name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")
+    name: getattr(logging, name.upper())
+    for name in ("error", "warning", "info", "debug")
 }
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
@@ -328,7 +357,10 @@ SAMPLING: Mapping[str, Reader] = {
     "temperature": (_TEMPERATURE, "a number from 0 (greedy) to 2"),
     "top_p": SHARE,
     "top_k": COUNT,
-    "repetition_penalty": (numbers(float, 0, 10, above=True), "a number above 0, up to 10"),
+    "repetition_penalty": (
+        numbers(float, 0, 10, above=True),
+        "a number above 0, up to 10",
+    ),
     "seed": WHOLE,
 }
 """How the next token is chosen; nothing given is greedy."""
@@ -384,6 +416,8 @@ def decoding(values: Mapping[str, Any]) -> str:
     """Says in one line how the next token is chosen, for the model's identity."""
     if not values.get("temperature"):
         penalty = values.get("repetition_penalty")
-        return "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"
+        return (
+            "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"
+        )
     given = {"seed": 0, **{name: values[name] for name in SAMPLING if name in values}}
     return ", ".join(f"{name}={given[name]:g}" for name in SAMPLING if name in given)

@@ -24,7 +24,9 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
             print(f"loading {name}", file=sys.stderr, flush=True)
         from medical_tasks.models import lighteval_models as local
 
-        return (local.open_hf if kind == "hf" else local.open_vllm)(name, options=options)
+        return (local.open_hf if kind == "hf" else local.open_vllm)(
+            name, options=options
+        )
     if kind == "ray":
         from medical_tasks.models.ray_model import open_ray
 

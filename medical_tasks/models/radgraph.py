@@ -1,8 +1,9 @@
 """F1-RadGraph by the user's RadGraph model, which the package `radgraph` runs; nothing is downloaded.
 
-Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024),
-RadGraph-XL; package radgraph 0.1.18 (https://github.com/Stanford-AIMI/radgraph). The folder holds
-what is published, and encoder/ (configuration, tokenizer).
+Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al.
+(2024), RadGraph-XL; package radgraph 0.1.18
+(https://github.com/Stanford-AIMI/radgraph). The folder holds what is published, and
+encoder/ (configuration, tokenizer).
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import MESSAGES, check_config, hash_layout
-from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
+from medical_tasks.models.encoder import (
+    LOAD_ERRORS,
+    engine,
+    first_line,
+    installed,
+    readable,
+)
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
 if TYPE_CHECKING:
@@ -59,7 +66,9 @@ _Annotator: TypeAlias = Callable[[list[str]], Mapping[str, Mapping[str, object]]
 """The package's model: from texts to their annotations, by number; what it cannot read is left out."""
 
 
-def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, object]]:
+def radgraph_annotate(
+    texts: Sequence[str], folder: str | Path
+) -> list[Mapping[str, object]]:
     """Finds the entities of reports and their relations, as the package gives them.
 
     A blank text has none.
@@ -73,7 +82,9 @@ def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[
     with Progress("RadGraph, texts", len(wanted)) as progress:
         for number in wanted:
             found[number] = _annotate(
-                model, readable(texts[number]), f"{place.label} cannot read text {number + 1}"
+                model,
+                readable(texts[number]),
+                f"{place.label} cannot read text {number + 1}",
             )
             progress.step()
     return found
@@ -118,7 +129,13 @@ def _load(place: RadGraphFolder) -> _Annotator:
                 annotator: _Annotator = package.RadGraph(
                     model_type=place.kind, model_cache_dir=str(cache)
                 )
-            except (*LOAD_ERRORS, AttributeError, TypeError, AssertionError, EOFError) as error:
+            except (
+                *LOAD_ERRORS,
+                AttributeError,
+                TypeError,
+                AssertionError,
+                EOFError,
+            ) as error:
                 raise UsageError(
                     f"{place.label}: does not load with radgraph "
                     f"{installed('radgraph') or 'unknown'} and transformers "
@@ -131,13 +148,16 @@ def _load(place: RadGraphFolder) -> _Annotator:
 def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]:
     """Annotates one text.
 
-    Of several the package returns those alone that it could read, and says so where nobody looks.
+    Of several the package returns those alone that it could read, and says so where
+    nobody looks.
     """
     why = "no annotation came back"
     try:
         with _silence(), _tokenizers_as_of_old():
             annotation = model([text]).get("0")
-        if isinstance(annotation, Mapping) and isinstance(annotation.get("entities"), Mapping):
+        if isinstance(annotation, Mapping) and isinstance(
+            annotation.get("entities"), Mapping
+        ):
             return annotation
     except (
         LookupError,
@@ -181,7 +201,9 @@ def _tokenizers_as_of_old() -> Iterator[None]:
         for name, method in methods.items():
             if not hasattr(PreTrainedTokenizerBase, name):
                 lent.enter_context(
-                    mock.patch.object(PreTrainedTokenizerBase, name, method, create=True)
+                    mock.patch.object(
+                        PreTrainedTokenizerBase, name, method, create=True
+                    )
                 )
         yield
 
@@ -189,8 +211,16 @@ def _tokenizers_as_of_old() -> Iterator[None]:
 def _build_inputs(self: PreTrainedTokenizerBase, tokens: Sequence[int]) -> list[int]:
     """Puts around a piece of a text what the tokenizer puts around any."""
     made = self("a", return_special_tokens_mask=True)
-    inside = [place for place, special in enumerate(made["special_tokens_mask"]) if not special]
-    return [*made["input_ids"][: inside[0]], *tokens, *made["input_ids"][inside[-1] + 1 :]]
+    inside = [
+        place
+        for place, special in enumerate(made["special_tokens_mask"])
+        if not special
+    ]
+    return [
+        *made["input_ids"][: inside[0]],
+        *tokens,
+        *made["input_ids"][inside[-1] + 1 :],
+    ]
 
 
 KINDS: Final = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
@@ -198,7 +228,10 @@ KINDS: Final = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
 
 _ENCODER = "encoder"
 _NOT_READ = (".safetensors", ".bin", ".h5", ".msgpack", ".lock")
-_ENTRIES = (("dataset_reader", "token_indexers"), ("model", "embedder", "token_embedders"))
+_ENTRIES = (
+    ("dataset_reader", "token_indexers"),
+    ("model", "embedder", "token_embedders"),
+)
 """Where config.json names the encoder."""
 
 
@@ -227,7 +260,9 @@ class RadGraphFolder:
             for name in ("vocabulary", _ENCODER)
             for path in sorted((self.place / name).iterdir())
         ]
-        read = [path for path in others if path.is_file() and path.suffix not in _NOT_READ]
+        read = [
+            path for path in others if path.is_file() and path.suffix not in _NOT_READ
+        ]
         return {
             "kind": self.kind,
             "weights": weights,
@@ -289,13 +324,19 @@ def staged(found: RadGraphFolder) -> Iterator[Path]:
 
 
 def _find_kind(given: Path, place: Path) -> str:
-    kinds = [kind for kind in KINDS if (place / "vocabulary" / f"{kind}__ner_labels.txt").is_file()]
+    kinds = [
+        kind
+        for kind in KINDS
+        if (place / "vocabulary" / f"{kind}__ner_labels.txt").is_file()
+    ]
     if len(kinds) > 1 and place.name in kinds:
         return place.name
     if len(kinds) != 1:
         there = " and ".join(kinds) or "no model that the package knows"
         raise UsageError(
-            MESSAGES["radgraph_kind"].format(given=given, there=there, known=", ".join(KINDS))
+            MESSAGES["radgraph_kind"].format(
+                given=given, there=there, known=", ".join(KINDS)
+            )
         )
     return kinds[0]
 

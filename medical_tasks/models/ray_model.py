@@ -1,7 +1,7 @@
 """Local models on the workers of a Ray cluster, `ray/<folder or repository>`: Ray Data gives batches to workers with a model each.
 
-Batches are made here, as one process would make them, so that no answer depends on how many workers
-there are.
+Batches are made here, as one process would make them, so that no answer depends on how
+many workers there are.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.spending import in_groups
 
-_VLLM_BATCH = (
-    256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
-)
+_VLLM_BATCH = 256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
 _TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
-_ROUNDS = 4  # batches a worker between two looks at the clock, where minutes are limited
+_ROUNDS = (
+    4  # batches a worker between two looks at the clock, where minutes are limited
+)
 _PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
 
 
@@ -98,32 +98,40 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
     """
     vllm = options.get("engine") == "vllm"
     needed = ("ray", "lighteval", *["vllm"] * vllm)
-    if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
+    if missing := [
+        package for package in needed if importlib.util.find_spec(package) is None
+    ]:
         step = install_command("vllm") if vllm else install_command("ray")
         raise MissingError(
             f"{name} needs {' and '.join(missing)}, on every machine of the cluster: {step}"
         )
     own = VLLM_OPTIONS if vllm else HF_OPTIONS
     address = os.environ.get("RAY_ADDRESS") or "local"
-    values = read_options({"address": address, **options}, {**own, **RAY_OPTIONS}, model=name)
-    checkpoint = find_checkpoint(name.removeprefix("ray/"), revision=values.get("revision"))
+    values = read_options(
+        {"address": address, **options}, {**own, **RAY_OPTIONS}, model=name
+    )
+    checkpoint = find_checkpoint(
+        name.removeprefix("ray/"), revision=values.get("revision")
+    )
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         setup = LocalSetup(name, checkpoint, values)
         cluster = _connect(name, values, log_dir)
-        return RayModel(setup, cluster, {key: text for key, text in options.items() if key in own})
+        return RayModel(
+            setup, cluster, {key: text for key, text in options.items() if key in own}
+        )
 
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
-    # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to
-    # start, too few on a busy machine.
+    # Ray writes of every worker that may be replaced as of an error; and its core gets
+    # 20 s to start, too few on a busy machine.
     os.environ |= {
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
         "RAY_NUM_REDIS_GET_RETRIES": "60",
     }
     if values["address"] == "local":
-        # Ray listens on every interface: to whoever has the token, unless this variable says
-        # otherwise.
+        # Ray listens on every interface: to whoever has the token, unless this variable
+        # says otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
@@ -144,7 +152,10 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     if address == "local":
         # Ray opens its folder to everybody: it lies in a closed one.
         log_dir.mkdir(parents=True, exist_ok=True)
-        folders = [tempfile.mkdtemp(prefix="ray-"), tempfile.mkdtemp(prefix="ray-", dir=log_dir)]
+        folders = [
+            tempfile.mkdtemp(prefix="ray-"),
+            tempfile.mkdtemp(prefix="ray-", dir=log_dir),
+        ]
         settings |= {
             "include_dashboard": False,
             "_temp_dir": f"{folders[0]}/ray",
@@ -182,20 +193,29 @@ def _shape(
     Refuses what would be waited for in vain.
     """
     devices = sum(machine.get("GPU", 0) for machine in machines)
-    split = values.get("tensor_parallel_size", 1) * values.get("pipeline_parallel_size", 1)
+    split = values.get("tensor_parallel_size", 1) * values.get(
+        "pipeline_parallel_size", 1
+    )
     gpus = values.get("gpus_per_worker", split if devices else 0)
-    workers = values.get("workers", max(1, int(devices / gpus) if gpus else len(machines)))
+    workers = values.get(
+        "workers", max(1, int(devices / gpus) if gpus else len(machines))
+    )
     cores = int(min(machine.get("CPU", 0) for machine in machines))
     cpus = values.get(
-        "cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines)))
+        "cpus_per_worker",
+        1 if gpus else max(1, cores // math.ceil(workers / len(machines))),
     )
     room = sum(
-        min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf)
+        min(
+            each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf
+        )
         for each in machines
     )
     if room < workers:
         raise UsageError(
-            MESSAGES["ray_room"].format(name=name, workers=workers, cpus=cpus, gpus=gpus, room=room)
+            MESSAGES["ray_room"].format(
+                name=name, workers=workers, cpus=cpus, gpus=gpus, room=room
+            )
         )
     return workers, cpus, gpus
 
@@ -209,7 +229,9 @@ class RayModel(MeasuredModel):
     Its identity, and with it every key, is that of `hf/` or `vllm/`.
     """
 
-    def __init__(self, setup: LocalSetup, cluster: _Cluster, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, setup: LocalSetup, cluster: _Cluster, options: Mapping[str, str]
+    ) -> None:
         values, revision = setup.values, setup.checkpoint.revision
         engine = values.get("engine", "hf")
         self._batch = self._texts = values.get(
@@ -217,10 +239,17 @@ class RayModel(MeasuredModel):
         )
         more = {"revision": revision} if revision else {}
         if engine == "vllm":
-            identity, context, self._spare = vllm_identity(setup), values.get("max_model_length"), 1
+            identity, context, self._spare = (
+                vllm_identity(setup),
+                values.get("max_model_length"),
+                1,
+            )
         else:
             identity = hf_identity(setup, device="cuda" if cluster.shape[2] else "cpu")
-            context, self._texts = values.get("max_length"), max(1, self._batch // 8 * 8)
+            context, self._texts = (
+                values.get("max_length"),
+                max(1, self._batch // 8 * 8),
+            )
             more["batch_size"] = str(self._batch)
         context = context or setup.checkpoint.context() or DEFAULT_CONTEXT
         super().__init__(setup, identity, context=context, is_main=True)
@@ -241,7 +270,9 @@ class RayModel(MeasuredModel):
         prompts = self._askable(requests, self._prompt, on_result)
         for group, tell in self._groups(prompts, on_result):
             chunks = plan_chunks(group, self._chunk or self._batch)
-            self._spread([[prompt.request for prompt in chunk] for chunk in chunks], tell)
+            self._spread(
+                [[prompt.request for prompt in chunk] for chunk in chunks], tell
+            )
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are, longest prompts first."""
@@ -255,7 +286,12 @@ class RayModel(MeasuredModel):
         """What is answered next: all, or what the ceiling admits; some batches a worker at once."""
         size = _ROUNDS * self._cluster.shape[0] * (self._chunk or self._batch)
         return in_groups(
-            prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, size
+            prompts,
+            lambda prompt: prompt.request,
+            most_tokens,
+            self.ceiling,
+            on_result,
+            size,
         )
 
     def close(self) -> None:
@@ -266,7 +302,9 @@ class RayModel(MeasuredModel):
         if not rows:
             return
         for host in sorted(self._cluster.nodes.values()) if self.endpoint else ():
-            policy.require_endpoint(f"tcp://[{host}]" if ":" in host else f"tcp://{host}", _PURPOSE)
+            policy.require_endpoint(
+                f"tcp://[{host}]" if ":" in host else f"tcp://{host}", _PURPOSE
+            )
         import ray
 
         workers, cpus, gpus = self._cluster.shape
@@ -275,19 +313,27 @@ class RayModel(MeasuredModel):
             **self._worker,
             "nodes": list(self._cluster.nodes) if policy.protecting() else [],
         }
-        texts = [{"asked": json.dumps([write_request(request) for request in row])} for row in rows]
+        texts = [
+            {"asked": json.dumps([write_request(request) for request in row])}
+            for row in rows
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
             )  # Ray 2.64 has another name for an argument; setup.cfg stays below it
-            answered = ray.data.from_items(texts, override_num_blocks=len(rows)).map_batches(
+            answered = ray.data.from_items(
+                texts, override_num_blocks=len(rows)
+            ).map_batches(
                 Worker,
                 fn_constructor_kwargs=settings,
                 batch_size=1,
                 compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
                 num_cpus=cpus,
                 num_gpus=gpus,
-                ray_remote_args_fn=lambda: {"max_restarts": _TRIES, "max_task_retries": _TRIES},
+                ray_remote_args_fn=lambda: {
+                    "max_restarts": _TRIES,
+                    "max_task_retries": _TRIES,
+                },
             )
         try:
             # Ray writes of workers that died to standard output, whatever its settings.
@@ -306,7 +352,11 @@ def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Re
     """Joins batches of texts until a prompt's last one ends a batch, so that a worker makes the same batches of them."""
     row: list[Request] = []
     for batch in plan_texts(prompts, size):
-        row += [prompt.request for prompt, index in batch if index == len(prompt.continuations) - 1]
+        row += [
+            prompt.request
+            for prompt, index in batch
+            if index == len(prompt.continuations) - 1
+        ]
         prompt, index = batch[-1]
         if index == len(prompt.continuations) - 1:
             yield row
@@ -354,15 +404,19 @@ class Worker:
 
     def __call__(self, rows: Mapping[str, Any]) -> dict[str, list[str]]:
         """Answers rows of `asked`, each a list of requests."""
-        return {"answered": [self._error or self._answer(text) for text in rows["asked"]]}
+        return {
+            "answered": [self._error or self._answer(text) for text in rows["asked"]]
+        }
 
     def _answer(self, text: str) -> str:
         requests = [read_request(each) for each in json.loads(text)]
         found: list[Answer | Failure] = []
         try:
-            (self._model.loglikelihood if requests[0].continuations else self._model.generate)(
-                requests, found.append
-            )
+            (
+                self._model.loglikelihood
+                if requests[0].continuations
+                else self._model.generate
+            )(requests, found.append)
         except Exception as error:
             return _written(error)
         return json.dumps([asdict(each) for each in found])
@@ -370,7 +424,10 @@ class Worker:
 
 def _written(error: Exception) -> str:
     return json.dumps(
-        {"kind": type(error).__name__, "text": f"a worker on {platform.node()}: {error}"}
+        {
+            "kind": type(error).__name__,
+            "text": f"a worker on {platform.node()}: {error}",
+        }
     )
 
 

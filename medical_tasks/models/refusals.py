@@ -1,13 +1,13 @@
 """Settings that a server refuses, and what is sent in their place.
 
 Reasoning models of today refuse what every server took before: `max_tokens` (they want
-`max_completion_tokens`), `temperature` other than 1, `stop`. Of these, what the suite sends by
-itself is renamed or left out, once for all calls, and the recipe keeps it. What the user asked for
-is never left out: the run ends, and the message names it.
+`max_completion_tokens`), `temperature` other than 1, `stop`. Of these, what the suite
+sends by itself is renamed or left out, once for all calls, and the recipe keeps it.
+What the user asked for is never left out: the run ends, and the message names it.
 
-Example of a refusal, of OpenAI's form:
-    {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use
-    'max_completion_tokens' instead.", "param": "max_tokens", "code": "unsupported_parameter"}}
+Example of a refusal, of OpenAI's form: {"error": {"message": "Unsupported parameter:
+    'max_tokens' is not supported with this model. Use 'max_completion_tokens'
+    instead.", "param": "max_tokens", "code": "unsupported_parameter"}}
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ LEFT_OUT: Final = "left out"
 def refused_names(error: object) -> tuple[str, ...]:
     """Returns the words of an error's body that can name the setting it refuses, the likeliest first.
 
-    Empty where it refuses none. The words are only ever compared with the names of fields that were
-    sent, since a server may quote the question.
+    Empty where it refuses none. The words are only ever compared with the names of
+    fields that were sent, since a server may quote the question.
 
     Args:
         error: the body of a response with status 400 or 422.
@@ -106,7 +106,8 @@ class Adaptations:
     def learn(self, sent: Mapping[str, object], refused: Sequence[str]) -> bool:
         """Takes in that a server refused a body; says whether the next one will be another.
 
-        It is not where the refused setting is the user's, or was changed before it was sent.
+        It is not where the refused setting is the user's, or was changed before it was
+        sent.
 
         Args:
             sent: the body that was refused.
@@ -115,11 +116,14 @@ class Adaptations:
         name = setting_refused(sent, refused)
         if name is None or name not in self.own or name in self.changes.values():
             return False
-        # Calls that were on their way when the first one was refused learn the same once more.
+        # Calls that were on their way when the first one was refused learn the same
+        # once more.
         self.changes[name] = _OTHER_NAME.get(name, LEFT_OUT)
         return True
 
 
 def setting_refused(sent: Mapping[str, object], refused: Sequence[str]) -> str | None:
     """The setting of a body that a server refuses; None where the error names none of them."""
-    return next((name for name in refused if name in sent and name not in _NO_SETTINGS), None)
+    return next(
+        (name for name in refused if name in sent and name not in _NO_SETTINGS), None
+    )

@@ -21,17 +21,19 @@ _BURST = 10  # requests that, taken at once, say what the limit is
 class Pace:
     """How fast one server may be asked, learnt from the 429s of all calls together.
 
-    A server is asked as fast as callers like until its first 429. That holds everybody up for the
-    time the server names. What it took until then, over the time with that pause, is the rate that
-    it evidently allows, and requests leave at even intervals from then on. The rate is raised now
-    and then, halfway to the lowest one that was refused.
+    A server is asked as fast as callers like until its first 429. That holds everybody
+    up for the time the server names. What it took until then, over the time with that
+    pause, is the rate that it evidently allows, and requests leave at even intervals
+    from then on. The rate is raised now and then, halfway to the lowest one that was
+    refused.
 
-    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first, and says
-    `Retry-After: 1`. It is asked 0.97 * 20 / 1.1 = 17.6 times a second after the pause.
+    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first,
+    and says `Retry-After: 1`. It is asked 0.97 * 20 / 1.1 = 17.6 times a second after
+    the pause.
 
-    Neither the library nor asyncio has this: the library's retries wait each by itself, and all
-    come back together. Times are seconds of the event loop's clock, which goes on from loop to
-    loop.
+    Neither the library nor asyncio has this: the library's retries wait each by itself,
+    and all come back together. Times are seconds of the event loop's clock, which goes
+    on from loop to loop.
     """
 
     def __init__(self) -> None:
@@ -44,7 +46,8 @@ class Pace:
         self._next = 0.0  # when the next request may leave
         self._unnamed_wait = _FIRST_WAIT_S
         self._last_wait, self._named = 0.0, False
-        # Since the last pause: the first request, the first 429, and how many there were of each.
+        # Since the last pause: the first request, the first 429, and how many there
+        # were of each.
         self._began: float | None = None
         self._paused: float | None = None
         self._sent = self._refused = 0
@@ -61,7 +64,8 @@ class Pace:
                 self._learn(self._paused)
             if self._rate == math.inf:
                 break
-            # All wait for the one next time, not each for its own: the rate may be another by then.
+            # All wait for the one next time, not each for its own: the rate may be
+            # another by then.
             if now >= self._next - _TICK_S:
                 # A slot that came late is made up for, one that nobody wanted is gone.
                 self._next = max(self._next, now - 1 / self._rate) + 1 / self._rate
@@ -79,7 +83,9 @@ class Pace:
             wait: what the server asks for, None where it does not say.
         """
         now = asyncio.get_running_loop().time()
-        if self._began is not None and sent >= self._began:  # else of the time before the pause
+        if (
+            self._began is not None and sent >= self._began
+        ):  # else of the time before the pause
             self._refused += 1
             self._paused = now if self._paused is None else self._paused
         self._named = wait is not None
@@ -118,9 +124,12 @@ class Pace:
             self._refused_rate, self._rate = self._rate, self._proven
         elif self._rate == math.inf and not alone:
             self._rate = measured
-            # It may have said "1 s" for less. One that took few may have refused a burst alone.
+            # It may have said "1 s" for less. One that took few may have refused a
+            # burst alone.
             second = taken / max(1.0, paused - began)
-            self._refused_rate = max(second, _NEAR * measured) if taken >= _BURST else math.inf
+            self._refused_rate = (
+                max(second, _NEAR * measured) if taken >= _BURST else math.inf
+            )
         elif taken and not alone:
             self._refused_rate = self._rate
             self._rate = min(measured, 0.9 * self._rate)
@@ -142,7 +151,9 @@ class Replica:
     in_flight: int = 0
     trouble: str = ""  # why it is lost, "" while it is not
     losses: int = 0
-    again_at: float = 0.0  # by the loop's clock; until then one that is lost is left alone
+    again_at: float = (
+        0.0  # by the loop's clock; until then one that is lost is left alone
+    )
     told: bool = False  # whether the user was told that it limits requests
     reached: bool = False  # whether it ever accepted a connection
     answered: bool = False  # whether it ever answered a question

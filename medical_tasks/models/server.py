@@ -28,7 +28,12 @@ from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    find_checkpoint,
+    fingerprint,
+)
 from medical_tasks.models.endpoint import (
     EndpointModel,
     FolderTokens,
@@ -51,9 +56,9 @@ TRANSFORMERS = "transformers-server"
 
 _PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 _REMOTE = ("base_url", "api_key_env", "served")
-_SERVER_OPTIONS: Mapping[str, Reader] = dict.fromkeys(("revision", "flags", "device"), WORD) | {
-    "start_timeout": SECONDS
-}
+_SERVER_OPTIONS: Mapping[str, Reader] = dict.fromkeys(
+    ("revision", "flags", "device"), WORD
+) | {"start_timeout": SECONDS}
 _VLLM_OPTIONS: Mapping[str, Reader] = {
     **CHAT_OPTIONS,
     **_SERVER_OPTIONS,
@@ -71,8 +76,13 @@ _TESTED: Mapping[str, Reader] = {
     name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS
 }
 _TIDY_S = 10.0  # until a crashed server's workers are gone as well
-# Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
-_SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+# Servers send usage statistics unless told otherwise; nothing but answers is to leave
+# them.
+_SILENT = {
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+}
 
 
 class ServedModel(EndpointModel):
@@ -97,7 +107,11 @@ class ServedModel(EndpointModel):
             name, settings(f"http://{HOST}/v1"), **how
         )  # the port follows when the server starts
         self._settings_at, self._command = settings, command
-        self._environment, self._start_timeout, self._log = environment, start_timeout, log
+        self._environment, self._start_timeout, self._log = (
+            environment,
+            start_timeout,
+            log,
+        )
         self._measures = measures
         self._server: ManagedServer | None = None
 
@@ -109,7 +123,11 @@ class ServedModel(EndpointModel):
         asks = self._context is None or self._tokens is None
         if not requests or (asks and not self._measures):
             return [None] * len(requests)
-        return super().lengths(requests) if asks else self._measure(self._settings, requests)
+        return (
+            super().lengths(requests)
+            if asks
+            else self._measure(self._settings, requests)
+        )
 
     def ask_in_batches(self, journal: Path) -> None:
         """Refuses: a server of the run answers at once, and has no lower price."""
@@ -138,7 +156,9 @@ class ServedModel(EndpointModel):
         settings = self._settings_at(f"http://{HOST}:{port}/v1")
         server = ManagedServer(
             command=self._command(port),
-            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
+            ready=lambda: answers_chat(
+                settings.base_url, settings.model, api_key=settings.api_key
+            ),
             log=self._log,
             timeout=self._start_timeout,
             environment={**_SILENT, **self._environment},
@@ -160,7 +180,9 @@ class ServedModel(EndpointModel):
             self._server = None
 
 
-def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel:
+def open_served(
+    name: str, *, options: Mapping[str, str], log_dir: Path
+) -> EndpointModel:
     """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet.
 
     `log_dir` must be private.
@@ -186,7 +208,9 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
     )
 
 
-def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+def _vllm(
+    name: str, target: str, values: Mapping[str, Any], log_dir: Path
+) -> ServedModel:
     for option in ("api_key_env", "served"):
         if option in values:
             raise UsageError(
@@ -207,8 +231,17 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     ]
     key = secrets.token_hex(16)  # other users of this machine reach the port as well
     # Replicas answer alike; splitting one model changes how its sums are rounded.
-    split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
-    identity = {**_weights(checkpoint), "vllm": version, "flags": shlex.join(flags), **split}
+    split = {
+        size: str(number)
+        for size, number in sizes.items()
+        if size != "data_parallel_size"
+    }
+    identity = {
+        **_weights(checkpoint),
+        "vllm": version,
+        "flags": shlex.join(flags),
+        **split,
+    }
     asked = asked_of(values)
     if asked["tokens"] is None and writes_as_folder(flags):
         asked["tokens"] = _tokens(checkpoint)
@@ -239,7 +272,9 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     )
 
 
-def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+def _transformers(
+    name: str, target: str, values: Mapping[str, Any], log_dir: Path
+) -> ServedModel:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     flags = read_flags(values.get("flags", ""))
@@ -248,9 +283,17 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     folder = str(
         checkpoint.folder
     )  # the server knows the model by exactly the words it was started with
-    how = {"device": values.get("device", "cpu"), "dtype": values.get("dtype", "float32")}
+    how = {
+        "device": values.get("device", "cpu"),
+        "dtype": values.get("dtype", "float32"),
+    }
     version = importlib.metadata.version("transformers")
-    identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
+    identity = {
+        **_weights(checkpoint),
+        **how,
+        "transformers": version,
+        "flags": shlex.join(flags),
+    }
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
@@ -263,7 +306,15 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
             base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}
         ),
         lambda port: [
-            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
+            *(
+                str(executable),
+                "serve",
+                folder,
+                "--device",
+                how["device"],
+                "--dtype",
+                how["dtype"],
+            ),
             *("--host", HOST, "--port", str(port), *flags),
         ],
         environment={"HF_HUB_CACHE": HF_HUB_CACHE, **_path_of(executable)},
@@ -281,13 +332,20 @@ def _path_of(executable: Path) -> dict[str, str]:
 
     It calls build tools that are installed beside it.
     """
-    return {"PATH": os.pathsep.join((str(executable.parent), os.environ.get("PATH", os.defpath)))}
+    return {
+        "PATH": os.pathsep.join(
+            (str(executable.parent), os.environ.get("PATH", os.defpath))
+        )
+    }
 
 
 def _tokens(checkpoint: Checkpoint) -> FolderTokens | None:
     """The model's own tokenizer, None where it cannot tell how long a chat is."""
     config = checkpoint.read("tokenizer_config.json")
-    templated = "chat_template" in config or (checkpoint.folder / "chat_template.jinja").is_file()
+    templated = (
+        "chat_template" in config
+        or (checkpoint.folder / "chat_template.jinja").is_file()
+    )
     return FolderTokens(checkpoint.folder) if config and templated else None
 
 
@@ -302,16 +360,15 @@ def _weights(checkpoint: Checkpoint) -> dict[str, str]:
 VLLM_VARIABLE = "MEDICAL_TASKS_VLLM"
 _VLLM_FOLDER = Path(".env-vllm", "bin", "vllm")
 
-# Address, key and name are set by the caller; the rest would write the questions into the server's
-# log, or let a file
-# set any of these.
+# Address, key and name are set by the caller; the rest would write the questions into
+# the server's log, or let a file set any of these.
 _RESERVED = frozenset({
     "--host", "--port", "--uds", "--api-key", "--served-model-name", "--config",
     "--enable-log-requests", "--enable-log-outputs", "--log-level",
 })  # fmt: skip
 
-# What gives prompts another form than the model's folder does, and what gives the model another
-# context.
+# What gives prompts another form than the model's folder does, and what gives the model
+# another context.
 _OTHER_WRITING = (
     "--tokenizer",
     "--chat-template",
@@ -327,15 +384,27 @@ _UNSTRETCHED = (
 )  # ways of scaling after which the context stated is the whole
 # As vLLM reads `16k`, `16K` and `1.5m`.
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmMgG]?)")
-_MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+_MULTIPLES = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "K": 2**10,
+    "M": 2**20,
+    "G": 2**30,
+}
 
 
 def find_vllm(given: str | None = None) -> Path:
     """Finds the `vllm` program.
 
-    As given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or PATH.
+    As given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or
+    PATH.
     """
-    for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
+    for source, named in (
+        ("executable", given),
+        (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE)),
+    ):
         if named:
             if not _is_program(Path(named)):
                 raise MissingError(
@@ -362,7 +431,11 @@ def vllm_version(executable: Path) -> str:
     """
     environment = executable.resolve().parent.parent
     found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
-    return found[-1].name.removeprefix("vllm-").removesuffix(".dist-info") if found else "unknown"
+    return (
+        found[-1].name.removeprefix("vllm-").removesuffix(".dist-info")
+        if found
+        else "unknown"
+    )
 
 
 def find_transformers() -> Path:
@@ -382,12 +455,18 @@ def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
 
     NVIDIA, AMD (`kfd`), and either under WSL (`dxg`).
     """
-    return sorted(node for pattern in ("nvidia[0-9]*", "kfd", "dxg") for node in dev.glob(pattern))
+    return sorted(
+        node for pattern in ("nvidia[0-9]*", "kfd", "dxg") for node in dev.glob(pattern)
+    )
 
 
 def wants_cpu(device: str | None, flags: list[str]) -> bool:
     """Says whether the user chose the CPU, by the argument `device=cpu` or by the server's own flag."""
-    return device == "cpu" or "--device=cpu" in flags or ("--device", "cpu") in pairwise(flags)
+    return (
+        device == "cpu"
+        or "--device=cpu" in flags
+        or ("--device", "cpu") in pairwise(flags)
+    )
 
 
 def read_flags(text: str) -> list[str]:
@@ -470,8 +549,8 @@ def free_port() -> int:
 class ManagedServer:
     """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
 
-    `ready` is asked again and again, and what it raises ends the start. The log is readable by its
-    owner alone.
+    `ready` is asked again and again, and what it raises ends the start. The log is
+    readable by its owner alone.
     """
 
     command: Sequence[str]
@@ -515,9 +594,14 @@ class ManagedServer:
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C at the terminal goes to this process alone, which first saves what it has.
+                # Ctrl-C at the terminal goes to this process alone, which first saves
+                # what it has.
                 start_new_session=True,
-                env={name: value for name, value in os.environ.items() if name not in _DROPPED}
+                env={
+                    name: value
+                    for name, value in os.environ.items()
+                    if name not in _DROPPED
+                }
                 | {**self.environment},
             )
         finally:
@@ -536,8 +620,8 @@ class ManagedServer:
                 raise MissingError(
                     f"the server ended with exit code {code} before it answered. {self._told()}"
                 )
-            # Looked at again, so that a stranger's answer on this port does not hide that our
-            # server could not have it.
+            # Looked at again, so that a stranger's answer on this port does not hide
+            # that our server could not have it.
             if self.ready() and process.poll() is None:
                 return
             if time.monotonic() > end:
@@ -550,7 +634,9 @@ class ManagedServer:
     def _told(self) -> str:
         lines = self.log_tail()
         told = "\n".join(f"  {line}" for line in lines) if lines else "  (nothing)"
-        return f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{told}"
+        return (
+            f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{told}"
+        )
 
     def log_tail(self) -> list[str]:
         """Returns the last lines of the server's log."""
@@ -567,8 +653,8 @@ class ManagedServer:
         process = self._process
         if process is None or process.stdin is None:
             return
-        # The pipe's end is the order to stop; the signal is for a pipe that a forked process still
-        # holds open.
+        # The pipe's end is the order to stop; the signal is for a pipe that a forked
+        # process still holds open.
         process.stdin.close()
         if process.poll() is None:
             process.terminate()
@@ -578,7 +664,9 @@ class ManagedServer:
 _SHOWN_CHARACTERS = 500
 
 
-def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
+def answers_chat(
+    base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0
+) -> bool:
     """Asks for a one-token answer, the only sure sign.
 
     False while nothing listens, or on 5xx, 404 or 429 while the model loads.
@@ -586,10 +674,16 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
     import httpx  # late: not every command asks a server
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Hello"}],
+        "max_tokens": 1,
+    }
     try:
         with httpx.Client(
-            timeout=timeout, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            timeout=timeout,
+            trust_env=False,
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         ) as client:
             response = client.post(
                 f"{base_url.rstrip('/')}/chat/completions", json=body, headers=headers
@@ -599,6 +693,8 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
         raise UsageError(
-            MESSAGES["chat_rejected"].format(model=model, status=response.status_code, told=told)
+            MESSAGES["chat_rejected"].format(
+                model=model, status=response.status_code, told=told
+            )
         )
     return bool(response.status_code == 200)

@@ -17,15 +17,19 @@ from medical_tasks.models.budget import (
 from medical_tasks.models.usage import Prices
 
 
-def most_of(request: Request, prices: Prices | None, longest: int | None = None) -> Amount:
+def most_of(
+    request: Request, prices: Prices | None, longest: int | None = None
+) -> Amount:
     """An upper estimate of what a request takes.
 
-    Each continuation is read once more behind the whole chat, as most servers must be asked.
+    Each continuation is read once more behind the whole chat, as most servers must be
+    asked.
 
     Args:
         request: what is asked.
         prices: the model's, None for no cost.
-        longest: most tokens of the answer by `Model.longest`, None for what the request says.
+        longest: most tokens of the answer by `Model.longest`, None for what the request
+            says.
     """
     longest = request.max_new_tokens if longest is None else longest
     prompt = estimate_chat(request.messages)
@@ -62,8 +66,10 @@ def in_groups(
         request_of: the request of one.
         most_of_one: the tokens that one takes at most.
         ceiling: None for none: then there is one group.
-        on_result: told of every result, and of the requests that the ceiling did not admit.
-        size: most of a group where minutes are limited, since a group is answered as a whole.
+        on_result: told of every result, and of the requests that the ceiling did not
+            admit.
+        size: most of a group where minutes are limited, since a group is answered as a
+            whole.
     """
     if ceiling is None:
         yield list(made), on_result
@@ -83,7 +89,9 @@ def in_groups(
         on_result(refusal(request_of(one).key))
 
     size = None if budget.max_minutes is None else size
-    for group in admitted(made, lambda one: most[request_of(one).key], budget, refuse, size):
+    for group in admitted(
+        made, lambda one: most[request_of(one).key], budget, refuse, size
+    ):
         yield group, settled
 
 

@@ -1,7 +1,7 @@
 """Models that need no download: baselines (`reference` must score the maximum), and a toy language model made on the spot.
 
-A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs
-it.
+A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the
+environment that runs it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,14 @@ def baseline_responses(
     return _random(task, items, gold_response)
 
 
-def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
+def _random(
+    task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse
+) -> Iterator[str]:
     """Answers each item with the gold of another one, drawn from its family: the last of `TaskSpec.groups`.
 
-    So a random answer has the form of a right one: for a calculator another patient's value, not
-    another calculator's. An item that is alone in its family takes any other's gold.
+    So a random answer has the form of a right one: for a calculator another patient's
+    value, not another calculator's. An item that is alone in its family takes any
+    other's gold.
     """
     kind = task.groups[-1] if task.groups else None
     families: dict[str | tuple[str, ...], list[int]] = {}
@@ -57,12 +60,19 @@ def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) 
         family.append(position)
     chosen: list[int] = []
     for position, item in enumerate(items):
-        # A generator per item: an answer does not depend on which other items are asked before it.
+        # A generator per item: an answer does not depend on which other items are asked
+        # before it.
         chooser = random.Random(f"{_SEED}:{item.id}")  # noqa: S311 - a baseline, not a secret
         known: Sequence[int] = families[item.groups[kind] if kind else ""]
-        known, own = (known, places[position]) if len(known) > 1 else (range(len(items)), position)
+        known, own = (
+            (known, places[position])
+            if len(known) > 1
+            else (range(len(items)), position)
+        )
         other = chooser.choice(range(max(1, len(known) - 1)))
-        chosen.append(known[(other + (other >= own)) % len(known)])  # its own place is passed over
+        chosen.append(
+            known[(other + (other >= own)) % len(known)]
+        )  # its own place is passed over
     # In the items' order, in which they can be read from the disk.
     golds = Texts(
         (items[position].id, gold_response(task, items[position]))
@@ -162,10 +172,13 @@ def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         torch.manual_seed(0)
         model = LlamaForCausalLM(config)
     with torch.no_grad():
-        # The bytes' own tokens are no words: without this the toy would answer in broken UTF-8.
+        # The bytes' own tokens are no words: without this the toy would answer in
+        # broken UTF-8.
         model.lm_head.weight[SPECIALS : SPECIALS + 256] *= 0.1
         words = max(2, len(tokenizer) - SPECIALS - 256)
-        # The largest of n normal numbers lies about sqrt(2 ln n) up; the end token has to reach
-        # that.
-        model.lm_head.weight[tokenizer.eos_token_id] *= math.sqrt(2 * math.log(words)) / END_AT
+        # The largest of n normal numbers lies about sqrt(2 ln n) up; the end token has
+        # to reach that.
+        model.lm_head.weight[tokenizer.eos_token_id] *= (
+            math.sqrt(2 * math.log(words)) / END_AT
+        )
     return model.to(torch.float32).eval()

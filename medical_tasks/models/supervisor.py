@@ -1,8 +1,9 @@
 """`python -I supervisor.py <parent pid> <grace seconds> <command> ...`: ends a command, and all it started, with its parent.
 
-Run by path with the standard library alone. Standard input is a pipe that closes however the parent
-ends, `kill -9` included. On Linux what the command leaves in sessions of its own is adopted
-(`PR_SET_CHILD_SUBREAPER`) and ended too; else its group is.
+Run by path with the standard library alone. Standard input is a pipe that closes
+however the parent ends, `kill -9` included. On Linux what the command leaves in
+sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; else its group
+is.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class _Supervisor:
         if self._code is None:
             _send(self._child.pid, signal.SIGTERM)
             self._wait(self._grace, lambda: self._code is not None)
-        for number, patience in ((signal.SIGTERM, _WORKERS_S), (signal.SIGKILL, _WORKERS_S)):
+        for number, patience in (
+            (signal.SIGTERM, _WORKERS_S),
+            (signal.SIGKILL, _WORKERS_S),
+        ):
             for pid in self._left():
                 _send(pid, number)
             self._wait(patience, lambda: not self._left())
@@ -131,7 +135,10 @@ def _descendants(root: int) -> list[int]:
         try:
             # "pid (name) state ppid ...": the name may hold spaces and brackets.
             state, parent = (
-                (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+                (entry / "stat")
+                .read_text(errors="replace")
+                .rpartition(")")[2]
+                .split()[:2]
             )
         except OSError:
             continue  # ended while we looked

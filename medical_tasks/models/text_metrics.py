@@ -22,10 +22,21 @@ from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
 from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
 from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
 from medical_tasks.models.checkpoint import MESSAGES
-from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.embedder import (
+    CLINICAL_BERT,
+    MINILM,
+    embedder_identity,
+    open_embedder,
+)
 from medical_tasks.models.encoder import find_folder
 from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
-from medical_tasks.scoring.bleu_and_sari import MAX_ORDER, bleu, bleu_sums, sacrebleu_sentence, sari
+from medical_tasks.scoring.bleu_and_sari import (
+    MAX_ORDER,
+    bleu,
+    bleu_sums,
+    sacrebleu_sentence,
+    sari,
+)
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.estimates import Estimate, Floats
@@ -41,11 +52,21 @@ Pairs = Sequence[tuple[str, str]]
 _ROUGE: Final = re.compile(r"(rouge(?:[1-9]|L|Lsum))(?:_(precision|recall))?")
 _OF_WORDS: Final[Mapping[str, Callable[[str, References], float]]] = {
     "bleu": lambda prediction, references: bleu(prediction, references).score,
-    "sacrebleu": lambda prediction, references: sacrebleu_sentence(prediction, references).score,
+    "sacrebleu": lambda prediction, references: (
+        sacrebleu_sentence(prediction, references).score
+    ),
     "exact_match": exact_match,
 }
 POOLED: Final = ("bleu_corpus", "sacrebleu_corpus")
-WORD_METRICS: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum", *_OF_WORDS, *POOLED, "sari")
+WORD_METRICS: Final = (
+    "rouge1",
+    "rouge2",
+    "rougeL",
+    "rougeLsum",
+    *_OF_WORDS,
+    *POOLED,
+    "sari",
+)
 """What needs nothing but texts; `sari` a source too. ROUGE has further orders, and `_precision` and `_recall`."""
 
 
@@ -58,12 +79,23 @@ def word_metrics(
     """
     rouges = {name: match for name in names if (match := _ROUGE.fullmatch(name))}
     found = (
-        rouge(prediction, references, variants=list({match[1] for match in rouges.values()}))
+        rouge(
+            prediction,
+            references,
+            variants=list({match[1] for match in rouges.values()}),
+        )
         if rouges
         else {}
     )
-    values = {name: getattr(found[match[1]], match[2] or "f1") for name, match in rouges.items()}
-    values |= {name: of(prediction, references) for name, of in _OF_WORDS.items() if name in names}
+    values = {
+        name: getattr(found[match[1]], match[2] or "f1")
+        for name, match in rouges.items()
+    }
+    values |= {
+        name: of(prediction, references)
+        for name, of in _OF_WORDS.items()
+        if name in names
+    }
     if "sari" in names:
         values["sari"] = sari(source, prediction, references).score / 100
     return values
@@ -80,7 +112,9 @@ class _Open(Protocol):
     def close(self) -> None: ...
 
 
-def _scored(name: str, what: str, scorer: _Open, score: Callable[[], list[_Score]]) -> list[_Score]:
+def _scored(
+    name: str, what: str, scorer: _Open, score: Callable[[], list[_Score]]
+) -> list[_Score]:
     """Scores with an open checkpoint, closes it, and says which texts were longer than it takes."""
     with closing(scorer):
         scores = score()
@@ -92,7 +126,10 @@ def _scored(name: str, what: str, scorer: _Open, score: Callable[[], list[_Score
 
 def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
     """Computes BERTScore, not rescaled."""
-    said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
+    said, true = (
+        [prediction for prediction, _ in pairs],
+        [reference for _, reference in pairs],
+    )
     scorer = open_bertscore(folder, layer=layer)
     return _scored("bertscore", "texts", scorer, lambda: scorer.score(said, true))
 
@@ -152,7 +189,10 @@ def medcon_identity(folder: str, variant: str) -> dict[str, object]:
 
 def alignscores(given: str, pairs: Pairs) -> list[float]:
     """Computes AlignScore of each prediction, the claim, by its reference, the context."""
-    said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
+    said, true = (
+        [prediction for prediction, _ in pairs],
+        [reference for _, reference in pairs],
+    )
     scorer = open_alignscore(**_align_files(given))
     return _scored("alignscore", "pairs", scorer, lambda: scorer.score(true, said))
 
@@ -175,11 +215,13 @@ def _align_files(given: str) -> dict[str, str]:
     return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
 
 
-def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
+def similarities(
+    name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
+) -> list[float]:
     """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
 
-    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would
-    reward not answering.
+    An empty text has 0: an answer that says nothing is like nothing, and leaving it out
+    would reward not answering.
     """
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
     with closing(open_embedder(folder, example=example)) as embedder:
@@ -195,7 +237,9 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     )
     lengths = answered * wanted
     # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
-    cosines = np.divide(dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0)
+    cosines = np.divide(
+        dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0
+    )
     return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
 
 
@@ -222,7 +266,9 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "bertscore": ModelMetric(
         "bertscore",
         "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
-        lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
+        lambda given, pairs: [
+            score.f1 for score in bertscores(*checkpoint_layer(given), pairs)
+        ],
         lambda given: bertscore_identity(*checkpoint_layer(given)),
         limits=_COSINES,
         unit="cosine",
@@ -237,7 +283,10 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         limits=(0.0, 2.0),  # synonyms can bring it above 1
     ),
     "alignscore": ModelMetric(
-        "alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity
+        "alignscore",
+        "CKPT:FOLDER, checkpoint and backbone",
+        alignscores,
+        align_identity,
     ),
     "bleurt": ModelMetric(
         "bleurt",
@@ -262,7 +311,10 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
             limits=_COSINES,
             unit="cosine",
         )
-        for name, of in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
+        for name, of in (
+            ("sentence_bert", "Sentence-BERT"),
+            ("clinical_bert", "ClinicalBERT"),
+        )
     },
 }
 """Argument to the metric that needs it."""
@@ -277,7 +329,10 @@ def metrics_of_models(
         for name, each in models.items()
         if name in arguments and pairs
     }
-    return [{name: column[place] for name, column in given.items()} for place in range(len(pairs))]
+    return [
+        {name: column[place] for name, column in given.items()}
+        for place in range(len(pairs))
+    ]
 
 
 def identity_of_models(
@@ -346,19 +401,37 @@ def score_texts(
     """Scores texts; of several references the best counts by checkpoints, as words say otherwise.
 
     Returns:
-        Each metric's value with its 95 % interval, and of all but the pooled ones each text's own.
+        Each metric's value with its 95 % interval, and of all but the pooled ones each
+        text's own.
     """
-    rows = list(zip(predictions, references, sources or [""] * len(predictions), strict=True))
-    words = [word_metrics(said, known, metrics, source=source) for said, known, source in rows]
-    columns = {name: [row[name] for row in words] for name in metrics if words and name in words[0]}
+    rows = list(
+        zip(predictions, references, sources or [""] * len(predictions), strict=True)
+    )
+    words = [
+        word_metrics(said, known, metrics, source=source)
+        for said, known, source in rows
+    ]
+    columns = {
+        name: [row[name] for row in words]
+        for name in metrics
+        if words and name in words[0]
+    }
     estimates: dict[str, Estimate] = {}
-    pairs = [(said, one) for said, known, _ in rows for one in as_references(said, known)]
+    pairs = [
+        (said, one) for said, known, _ in rows for one in as_references(said, known)
+    ]
     found = iter(metrics_of_models(MODEL_METRICS, arguments or {}, pairs))
-    modelled = [[next(found) for _ in as_references(said, known)] for said, known, _ in rows]
+    modelled = [
+        [next(found) for _ in as_references(said, known)] for said, known, _ in rows
+    ]
     for name in arguments or {}:
         metric = MODEL_METRICS[name]
-        best = columns[metric.name] = [max(each[metric.name] for each in some) for some in modelled]
-        estimates[metric.name] = mean_interval(best, clusters=clusters, limits=metric.limits)
+        best = columns[metric.name] = [
+            max(each[metric.name] for each in some) for some in modelled
+        ]
+        estimates[metric.name] = mean_interval(
+            best, clusters=clusters, limits=metric.limits
+        )
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
@@ -381,7 +454,9 @@ def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
     )
     if sacrebleu:  # the k-th order without a match counts as 1 / 2^k of an n-gram
         none = (matches == 0) & (totals > 0)
-        matches = np.where(none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches)
+        matches = np.where(
+            none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(
             np.log(matches / totals).mean(axis=0)

@@ -1,7 +1,7 @@
 """What stored answers took of a model or a judge: requests, tokens, seconds and, where prices are given, money.
 
-It is of the answers, whichever command got them, so that a run that went on states what an
-undisturbed one does.
+It is of the answers, whichever command got them, so that a run that went on states what
+an undisturbed one does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from medical_tasks.io.json_records import Field
 class Prices(NamedTuple):
     """USD for a million tokens: read, written, and read from the provider's cache.
 
-    What is read from a cache costs as much as the rest where there is no price of its own.
+    What is read from a cache costs as much as the rest where there is no price of its
+    own.
 
     Example:
         >>> prices = Prices(1.25, 10.0, 0.125)
@@ -96,7 +97,9 @@ def cost_usd(
     if prices is None or prompt_tokens is None or output_tokens is None:
         return None
     cached = min(cached_tokens, prompt_tokens)
-    price_cached = prices.price_in if prices.price_cached is None else prices.price_cached
+    price_cached = (
+        prices.price_in if prices.price_cached is None else prices.price_cached
+    )
     read = (prompt_tokens - cached) * prices.price_in + cached * price_cached
     return (read + output_tokens * prices.price_out) / 1_000_000
 
@@ -111,7 +114,9 @@ def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
         prompt_tokens=prompt,
         output_tokens=output,
         seconds=seconds,
-        tokens_per_second=round(output / seconds, 3) if seconds and output is not None else None,
+        tokens_per_second=round(output / seconds, 3)
+        if seconds and output is not None
+        else None,
         price_in=None if prices is None else prices.price_in,
         price_out=None if prices is None else prices.price_out,
         cost_usd=cost_usd(prompt, output, prices, parts.get("cached_tokens", 0)),
@@ -158,8 +163,13 @@ class Meter:
         """
         for record in (records[key] for key in records if key not in self._keys):
             for name in _STATED:
-                before, more = self._sums[name], record.get(name, 1 if name == "requests" else None)
-                self._sums[name] = None if before is None or more is None else before + more
+                before, more = (
+                    self._sums[name],
+                    record.get(name, 1 if name == "requests" else None),
+                )
+                self._sums[name] = (
+                    None if before is None or more is None else before + more
+                )
             for name in _PARTS:
                 self._parts[name] += record.get(name) or 0
             if record.get("provider"):
@@ -195,7 +205,10 @@ def _is_tally(value: object) -> bool:
     return (
         isinstance(value, dict)
         and bool(value)
-        and all(isinstance(name, str) and _is_count(n) and n > 0 for name, n in value.items())
+        and all(
+            isinstance(name, str) and _is_count(n) and n > 0
+            for name, n in value.items()
+        )
     )
 
 
@@ -211,16 +224,21 @@ def _is_usage(value: object) -> bool:
     tallies = {name for name in ("providers", "served_models") if name in value}
     if not all(_is_tally(value[name]) for name in tallies):
         return False
-    if not all(_is_count(value[name]) and value[name] for name in _PARTS if name in value):
+    if not all(
+        _is_count(value[name]) and value[name] for name in _PARTS if name in value
+    ):
         return False
     if value["requests"] is None or not all(
-        number is None or (_is_count(number) if name in _COUNTED else _is_measure(number))
+        number is None
+        or (_is_count(number) if name in _COUNTED else _is_measure(number))
         for name, number in value.items()
         if name not in tallies
     ):
         return False
     one_price = (value.get("price_in") is None) != (value.get("price_out") is None)
-    made: Mapping[str, Any] = dict(_completed(value, None if one_price else prices_of(value)))
+    made: Mapping[str, Any] = dict(
+        _completed(value, None if one_price else prices_of(value))
+    )
     return all(
         _is_the_same(number, made.get(name))
         for name, number in value.items()
@@ -300,8 +318,13 @@ def _tally_said(tally: Mapping[str, int]) -> str:
 
 def an_answer(entry: Mapping[str, Any]) -> tuple[float, str] | None:
     """Output tokens and cost by answered item of an entry of `results.json`, where it states them."""
-    usage, answered = entry.get("usage") or {}, (entry.get("coverage") or {}).get("answered")
+    usage, answered = (
+        entry.get("usage") or {},
+        (entry.get("coverage") or {}).get("answered"),
+    )
     if not answered or usage.get("output_tokens") is None:
         return None
     cost = usage.get("cost_usd")
-    return usage["output_tokens"] / answered, "" if cost is None else dollars(cost / answered)
+    return usage["output_tokens"] / answered, "" if cost is None else dollars(
+        cost / answered
+    )

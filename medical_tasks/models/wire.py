@@ -1,7 +1,7 @@
 """What is under the openai library: a request on its way to a server, past the guard and the budget, at the server's pace.
 
-The library builds requests, repeats those that failed, waits in between (`Retry-After`, else longer
-and longer) and keeps connections. What is here, no library has:
+The library builds requests, repeats those that failed, waits in between (`Retry-After`,
+else longer and longer) and keeps connections. What is here, no library has:
 
 - a 429 holds up all calls to its server, and uses up none of their attempts (`replica.Pace`);
 - every request, repeated ones included, asks the guard by the address it connects to, and the budget;
@@ -30,7 +30,11 @@ from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient  # noqa: T
 
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.addresses import is_loopback_host, is_loopback_number, read_address
+from medical_tasks.guard.addresses import (
+    is_loopback_host,
+    is_loopback_number,
+    read_address,
+)
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
@@ -40,7 +44,8 @@ from medical_tasks.models.replica import Replica
 if TYPE_CHECKING:
     from medical_tasks.models.chat_client import ChatSettings, Spending
 
-# The HTTP library that the installed version of openai stands on: httpx, or its successor.
+# The HTTP library that the installed version of openai stands on: httpx, or its
+# successor.
 http: Final[Any] = importlib.import_module(
     next(
         kind.__module__.partition(".")[0]
@@ -64,13 +69,25 @@ OWN_WORDS: Final = ("connection", "not json", "timeout", chat_reply.REDIRECT)
 _SYSTEM_WORDS: Final = ("ConnectError", "ReadError", "WriteError", "CloseError")
 # The server, or what is behind it, is not there.
 _LOST: Final = ("connection", "http 502", "http 503", "http 504")
-# The server refused the request; after any other failure it may have worked all the same, which
-# counts.
-_REFUSED: Final = ("rate limited", "quota exhausted", "prompt too long", chat_reply.REDIRECT)
+# The server refused the request; after any other failure it may have worked all the
+# same, which counts.
+_REFUSED: Final = (
+    "rate limited",
+    "quota exhausted",
+    "prompt too long",
+    chat_reply.REDIRECT,
+)
 # A base URL that does not end in its version has its addresses all in one place.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
 _SOCKET_HOST: Final = "http://localhost"  # what a server on a unix socket is called
-_HTTP_LOGGERS: Final = ("anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_HTTP_LOGGERS: Final = (
+    "anthropic",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "openai",
+)
 _USER: Final = re.compile(r"//[^/@]*@")
 
 
@@ -81,7 +98,8 @@ class Exchange:
     `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through.
     """
 
-    # below the base URL, or with `/../` beside its version; "" for the one that the library asks at
+    # below the base URL, or with `/../` beside its version; "" for the one that the
+    # library asks at
     path: str
     read: Callable[[str, Mapping[str, str]], object]
     """Makes the result of a success, its body and its headers, or raises AttemptError."""
@@ -115,35 +133,47 @@ class Wire(DefaultAsyncHttpxClient):
     """
 
     def __init__(self, settings: ChatSettings) -> None:
-        # It connects to nothing itself, so that it needs no certificates, which take long to read.
-        super().__init__(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        # It connects to nothing itself, so that it needs no certificates, which take
+        # long to read.
+        super().__init__(
+            trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )
         self._settings = settings
         self._replicas = [
             settings.known.setdefault(url, Replica(url)) for url in settings.addresses
         ]
-        self._doors = {url: open_http(url, settings.purpose) for url in settings.addresses}
+        self._doors = {
+            url: open_http(url, settings.purpose) for url in settings.addresses
+        }
 
     async def meet(self) -> None:
         """Finds out that a server is there; asks replicas that are new what they serve."""
         if not any(replica.reached for replica in self._replicas):
             await self._reach()
-        new = [each for each in self._replicas if each.serves is None and not each.trouble]
+        new = [
+            each for each in self._replicas if each.serves is None and not each.trouble
+        ]
         if len(self._replicas) > 1:
             await asyncio.gather(*map(self._meet, new))
 
     async def _reach(self) -> None:
         """Ends the run when no server accepts a connection."""
-        doors = {proxy_for(replica.url) or replica.url: replica for replica in self._replicas}
+        doors = {
+            proxy_for(replica.url) or replica.url: replica for replica in self._replicas
+        }
         named = {_USER.sub("//", url): url for url in doors}
         tries = min(TRIES, self._settings.max_retries + 1)
         troubles = await unreachable(list(named), tries)
         if troubles:
             several = len(troubles) > 1 or set(troubles) != {self._settings.base_url}
             said = [
-                f"{url}: {trouble}" if several else trouble for url, trouble in troubles.items()
+                f"{url}: {trouble}" if several else trouble
+                for url, trouble in troubles.items()
             ]
             detail = f"{'; '.join(said)}; given up after {tries} attempts"
-            raise Ended(AttemptError("connection", detail, retry=False, every_call=True))
+            raise Ended(
+                AttemptError("connection", detail, retry=False, every_call=True)
+            )
         for replica in self._replicas:
             replica.reached = True
 
@@ -162,7 +192,8 @@ class Wire(DefaultAsyncHttpxClient):
             if replica.trouble:
                 call.failure = AttemptError("connection", replica.trouble, retry=True)
                 raise http.ConnectError(replica.trouble)
-            # Others' 429s are not this call's time; once it was refused itself, they are.
+            # Others' 429s are not this call's time; once it was refused itself, they
+            # are.
             with contextlib.nullcontext() if alone else _untimed(call):
                 left = await replica.pace.turn()
             await self._admit(call)
@@ -183,12 +214,17 @@ class Wire(DefaultAsyncHttpxClient):
                 return response
 
     async def _hold(
-        self, call: Exchange, replica: Replica, left: float, failure: AttemptError, alone: int
+        self,
+        call: Exchange,
+        replica: Replica,
+        left: float,
+        failure: AttemptError,
+        alone: int,
     ) -> None:
         """Has all calls wait after a 429, or this one alone when it is refused where others are not.
 
-        `left`: when the request was sent; `alone`: how often in a row the call was refused while
-        others were answered.
+        `left`: when the request was sent; `alone`: how often in a row the call was
+        refused while others were answered.
         """
         seconds = failure.wait
         if alone <= _SHARED:
@@ -199,7 +235,9 @@ class Wire(DefaultAsyncHttpxClient):
         ending = ""
         if end is not None and now + seconds >= end:
             limit = self._settings.total_time
-            ending = f"since waiting {seconds:.0f} s more would pass total_time={limit:g}"
+            ending = (
+                f"since waiting {seconds:.0f} s more would pass total_time={limit:g}"
+            )
         elif alone > _REFUSALS:
             ending = "while others were answered"
         if ending:
@@ -207,7 +245,9 @@ class Wire(DefaultAsyncHttpxClient):
             raise Ended(AttemptError(failure.reason, detail, retry=False))
         if not replica.told:
             replica.told = True
-            _note(f"{replica.url} limits requests (HTTP 429); going on at the rate that it takes")
+            _note(
+                f"{replica.url} limits requests (HTTP 429); going on at the rate that it takes"
+            )
         if alone > _SHARED:
             await asyncio.sleep(seconds)
 
@@ -221,7 +261,9 @@ class Wire(DefaultAsyncHttpxClient):
             raise http.ReadError(failure.reason)
         return failure.response  # it reads there how long the server asks it to wait
 
-    def _say_waiting(self, call: Exchange, replica: Replica, failure: AttemptError) -> None:
+    def _say_waiting(
+        self, call: Exchange, replica: Replica, failure: AttemptError
+    ) -> None:
         """Says, once for all calls, that there is a further attempt at the very first answer."""
         tries, attempt = self._settings.max_retries + 1, call.sent + 1
         again = failure.retry and replica.waited < attempt <= tries
@@ -229,7 +271,9 @@ class Wire(DefaultAsyncHttpxClient):
             return
         replica.waited = attempt
         own = failure.reason in OWN_WORDS
-        say_waiting(replica.url, failure.detail if own else failure.reason, attempt, tries)
+        say_waiting(
+            replica.url, failure.detail if own else failure.reason, attempt, tries
+        )
 
     async def _admit(self, call: Exchange) -> None:
         """Asks the budget for one request."""
@@ -244,7 +288,9 @@ class Wire(DefaultAsyncHttpxClient):
     async def _attempt(self, call: Exchange, replica: Replica, request: Any) -> Any:
         """Sends one request of a call; raises AttemptError when it brings no result."""
         door = self._doors[replica.url]
-        headers = {name: value for name, value in request.headers.items() if name != "host"}
+        headers = {
+            name: value for name, value in request.headers.items() if name != "host"
+        }
         sent = door.build_request(
             request.method,
             _address(replica.url, call.path or request.url.raw_path.decode()),
@@ -256,7 +302,9 @@ class Wire(DefaultAsyncHttpxClient):
         reply: Reply | None = None
         free = False
         try:
-            response = await self._exchange(replica, sent, self._settings.timeout, call.texts)
+            response = await self._exchange(
+                replica, sent, self._settings.timeout, call.texts
+            )
             call.result = call.read(response.text, response.headers)
             reply = call.result if isinstance(call.result, Reply) else None
         except AttemptError as failure:
@@ -277,12 +325,14 @@ class Wire(DefaultAsyncHttpxClient):
         """
         replica.in_flight += 1
         try:
-            # The library's own timeouts are per read: a server that sends a byte now and then would
-            # never end.
+            # The library's own timeouts are per read: a server that sends a byte now
+            # and then would never end.
             async with asyncio.timeout(limit):
                 response = await self._doors[replica.url].send(request)
         except MedicalTasksError as error:
-            raise Ended(error) from None  # the guard said no as the request was about to leave
+            raise Ended(
+                error
+            ) from None  # the guard said no as the request was about to leave
         except http.ConnectTimeout:
             detail = "no connection within the time allowed"
             raise AttemptError("connection", detail, retry=True) from None
@@ -291,9 +341,14 @@ class Wire(DefaultAsyncHttpxClient):
             raise AttemptError("timeout", detail, retry=True) from None
         except (http.HTTPError, ssl.SSLError, OSError) as error:
             # No certificate becomes another one: what is wrong with it is told at once.
-            hopeless = len(self._replicas) == 1 and not replica.answered and _is_tls(error)
+            hopeless = (
+                len(self._replicas) == 1 and not replica.answered and _is_tls(error)
+            )
             raise AttemptError(
-                "connection", _broken(error, texts), retry=not hopeless, every_call=hopeless
+                "connection",
+                _broken(error, texts),
+                retry=not hopeless,
+                every_call=hopeless,
             ) from None
         finally:
             replica.in_flight -= 1
@@ -320,8 +375,14 @@ class Wire(DefaultAsyncHttpxClient):
             return replica.pace.resumes > now, replica.in_flight
 
         up = [each for each in self._replicas if not each.trouble]
-        due = [each for each in self._replicas if each.again_at <= now and not each.in_flight]
-        ready = [each for each in self._replicas if each in up or each in due] or self._replicas
+        due = [
+            each
+            for each in self._replicas
+            if each.again_at <= now and not each.in_flight
+        ]
+        ready = [
+            each for each in self._replicas if each in up or each in due
+        ] or self._replicas
         chosen = min([each for each in ready if each is not failed] or ready, key=busy)
         if chosen.trouble:
             await self._meet(chosen)
@@ -346,7 +407,9 @@ class Wire(DefaultAsyncHttpxClient):
             listed = None  # it is there, and has no such list
         entry = chat_reply.listed_model(listed, self._settings.model)
         replica.serves = (
-            f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
+            f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}"
+            if entry
+            else ""
         )
         served = {
             each.serves: f"{each.url} serves {each.serves}"
@@ -370,13 +433,16 @@ class Wire(DefaultAsyncHttpxClient):
 
     def _lose(self, replica: Replica, error: AttemptError) -> None:
         now, new = asyncio.get_running_loop().time(), not replica.trouble
-        if new or replica.again_at <= now:  # of many requests that fail together one counts
-            # Never set back: one that comes and goes is left alone for longer and longer.
+        if (
+            new or replica.again_at <= now
+        ):  # of many requests that fail together one counts
+            # Never set back: one that comes and goes is left alone for longer and
+            # longer.
             wait = FIRST_ABSENCE_S * 2 ** min(replica.losses, 30)
             replica.again_at = now + min(LONGEST_ABSENCE_S, wait)
             replica.losses += 1
-        # The words of a server that was sent text are not kept: they may be shown as this module's
-        # own.
+        # The words of a server that was sent text are not kept: they may be shown as
+        # this module's own.
         replica.trouble = error.detail if error.reason in OWN_WORDS else error.reason
         if new:
             self._note(f"{replica.url} does not answer")
@@ -429,7 +495,9 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
-    if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent))):
+    if not words or (
+        theirs and (policy.protecting() or chat_reply.quoted_from(words, sent))
+    ):
         return kind
     return f"{kind}: {words}"
 
@@ -454,15 +522,19 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             limits=DEFAULT_CONNECTION_LIMITS,
         )
     elif base_url.startswith("http://") and is_loopback_host(base_url):
-        # Plain http needs no certificates, and reading them takes longer than many a call.
+        # Plain http needs no certificates, and reading them takes longer than many a
+        # call.
         settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     elif policy.protecting() and not is_loopback_host(base_url):
         proxy = proxy_for(base_url)
         if proxy is not None:
-            # Its user and password are for the proxy alone, not for messages and the audit log.
-            policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
-        # The proxy asked about is the one taken; certificates named by the environment count as
-        # before.
+            # Its user and password are for the proxy alone, not for messages and the
+            # audit log.
+            policy.require_endpoint(
+                _USER.sub("//", proxy), f"proxy on the way to the {purpose}"
+            )
+        # The proxy asked about is the one taken; certificates named by the environment
+        # count as before.
         settings |= {
             "trust_env": False,
             "proxy": proxy,
@@ -503,5 +575,7 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     if not peer or not is_loopback_number(str(peer[0])):
         await stream.aclose()
         raise RefusedError(
-            MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address")
+            MESSAGES["other_address"].format(
+                peer=peer[0] if peer else "an unknown address"
+            )
         )

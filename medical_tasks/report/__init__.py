@@ -1,7 +1,7 @@
 """Finished runs as tables, pages and Markdown.
 
-The package can be called: `medical_tasks.report(runs, out=...)` is `medical_tasks.api.report`,
-also once the package was imported.
+The package can be called: `medical_tasks.report(runs, out=...)` is
+`medical_tasks.api.report`, also once the package was imported.
 """
 
 import sys

@@ -102,8 +102,10 @@ def write_reports(
     Args:
         folders: of the runs.
         places: where texts of open data are looked for.
-        out: a file, or a folder; None for the run's own folder, or, of several, the one one is in.
-        form: `html`, `markdown` or `both`; None for both, or for what the suffix of `out` says.
+        out: a file, or a folder; None for the run's own folder, or, of several, the one
+            one is in.
+        form: `html`, `markdown` or `both`; None for both, or for what the suffix of
+            `out` says.
         title: heading of the report; "" for one made of the models and benchmarks.
         max_text_bytes: what the texts of all items may take together.
     """
@@ -116,7 +118,9 @@ def write_reports(
     shown, _ = without_repeats(folders)
     paths = report_places(shown, out, form)
     with doing(f"gather the results and items of {len(shown)} runs"):
-        data = report_data(folders, places, title=title, max_text_bytes=max_text_bytes, tell=note)
+        data = report_data(
+            folders, places, title=title, max_text_bytes=max_text_bytes, tell=note
+        )
     for text in data.notes:
         note(text)
     render = {"html": render_page, "markdown": render_report}
@@ -171,7 +175,9 @@ def _finished(folders: Sequence[Path], tell: Callable[[str], None]) -> Sequence[
     begun = [folder for folder in folders if is_unfinished(folder)]
     if not begun or len(begun) == len(folders):
         return folders
-    tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
+    tell(
+        f"left out, since these runs have no results yet: {', '.join(map(str, begun))}"
+    )
     return [folder for folder in folders if folder not in begun]
 
 
@@ -195,7 +201,9 @@ _Part = tuple[ReportTask, str, int]
 """A task with whole texts, what it is without, and how many items' texts were not read."""
 
 
-def _fitted(parts: Sequence[_Part], most: int) -> tuple[list[ReportTask], dict[str, list[str]]]:
+def _fitted(
+    parts: Sequence[_Part], most: int
+) -> tuple[list[ReportTask], dict[str, list[str]]]:
     """Cuts the texts of all tasks to what a report may hold; also says what is missing of which."""
     fitted = fit_texts([(task.name, task.items) for task, _, _ in parts], most)
     shown: list[ReportTask] = []
@@ -214,8 +222,8 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
-    # What cannot be shown to be open is not: a task that is not known, or a run that was kept
-    # without texts.
+    # What cannot be shown to be open is not: a task that is not known, or a run that
+    # was kept without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
     metrics = _metrics(task, entry)
@@ -310,14 +318,19 @@ def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> Metr
     """
     raw = declared.get(name.removesuffix(SUFFIX))
     if raw is not None:
-        return replace(raw, name=name, description=f"{raw.name}, corrected for the judge's errors.")
-    return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
+        return replace(
+            raw, name=name, description=f"{raw.name}, corrected for the judge's errors."
+        )
+    return MetricSpec(
+        name=name, kind="mean", description="", unit=str(value.get("unit", ""))
+    )
 
 
 def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
     """Copies an entry.
 
-    Of credentialed data with its reasons reduced once more to classes that hold no text.
+    Of credentialed data with its reasons reduced once more to classes that hold no
+    text.
     """
     if not private:
         return dict(entry)
@@ -354,9 +367,13 @@ def report_title(shown: Sequence[ReportTask]) -> str:
     return " on ".join(parts)
 
 
-def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
+def report_notes(
+    shown: Sequence[ReportTask], repeated: Sequence[Path]
+) -> tuple[str, ...]:
     """The sentences that hold for the whole report."""
-    notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
+    notes = [
+        f"{folder} was given more than once and is shown once." for folder in repeated
+    ]
     by_name: dict[str, list[ReportTask]] = {}
     for task in shown:
         by_name.setdefault(task.name, []).append(task)
@@ -369,13 +386,18 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     """What keeps two runs of a task apart; each is told against the first run of the task."""
     differences = recipe_differences(
-        name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
+        name,
+        first.entry["recipe"],
+        second.entry["recipe"],
+        metrics=tuple(first.metrics),
     )
     pair = f"{name}, {first.run} and {second.run}"
     sentences = (*differences.refused, *(warned.text for warned in differences.warned))
     notes = [f"{pair}: {sentence}" for sentence in sentences]
     for setting, why in differences.left_out.items():
-        names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
+        names = ", ".join(
+            metric.name for metric in first.metrics if metric.needs == setting
+        )
         notes.append(f"{pair}: {names or setting} cannot be compared: {why}")
     return notes
 
@@ -388,7 +410,9 @@ def verdicts_by_item(
     by_item: dict[str, list[ReportVerdict]] = {}
     for line in lines:
         item = item_of(line["id"], item_ids)
-        if item is not None and "repeat" not in line:  # the texts beside them are of the first
+        if (
+            item is not None and "repeat" not in line
+        ):  # the texts beside them are of the first
             by_item.setdefault(item, []).append(_verdict(line, item, private=private))
     return {item: tuple(verdicts) for item, verdicts in by_item.items()}
 
@@ -399,7 +423,9 @@ def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     if private:
         value, votes, text = redact_value(value), redact_value(votes), ""
         unscored = unscored and redact_reason(unscored)
-    several: Sequence[object] = votes if isinstance(votes, list) and len(votes) > 1 else ()
+    several: Sequence[object] = (
+        votes if isinstance(votes, list) and len(votes) > 1 else ()
+    )
     return ReportVerdict(
         id=line["id"][len(item) :].strip("/"),
         value=cut_middle(_text(value), NOTE_LENGTH),
@@ -427,7 +453,9 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []
-    identity = {name: value for name, value in judge.items() if name not in _JUDGE_RECIPE}
+    identity = {
+        name: value for name, value in judge.items() if name not in _JUDGE_RECIPE
+    }
     setting = {
         "votes": judge.get("votes", 1),
         "mode": judge.get("mode", "single"),
@@ -437,7 +465,9 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     check = last_check(identity, **setting)
     if check is None or "problem" in check:
         return []
-    measures = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
+    measures = {
+        name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")
+    }
     if not (
         points := tuple(
             point_of(name, figures)

@@ -1,7 +1,7 @@
 """Names of the JSON that runs write, where it is read from files.
 
-What a form of `report.forms` has not checked may be anything: the names say what a mapping is of.
-`runs.results` has the types of what is made here.
+What a form of `report.forms` has not checked may be anything: the names say what a
+mapping is of. `runs.results` has the types of what is made here.
 """
 
 from typing import TypeAlias

@@ -19,9 +19,7 @@ STOPPED = (
     "Asking stopped at a ceiling ({ceilings}): the same command with a higher one, or without it, "
     "goes on from here."
 )
-TOO_LONG = (
-    "What is too long for the model stays unanswered: {longer}fewer --max-new-tokens may help."
-)
+TOO_LONG = "What is too long for the model stays unanswered: {longer}fewer --max-new-tokens may help."
 
 
 def _too_long(models: Iterable[Mapping[str, object]]) -> str:
@@ -34,7 +32,9 @@ def _is_spent(reason: str) -> bool:
     return reason.startswith("no answer: ") and reason.endswith(SPENT)
 
 
-def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = "") -> int:
+def report_results(
+    folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
+) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
 
     `stopped_by`: the ceilings of a command that asks a model.
@@ -55,7 +55,9 @@ def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
         only_too_long = reasons == {"no answer: prompt too long"}
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
-        if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+        if next_step == AGAIN and all(
+            reason.startswith("judge: ") for reason in reasons
+        ):
             from medical_tasks.judges.session import next_step as judge_step  # slow
 
             next_step = judge_step(reasons)
@@ -64,19 +66,28 @@ def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
             for each in missing
             for name, said in task_spec(each).benchmark.lasting_reasons().items()
         }
-        if known := {reason: said for reason, said in lasting.items() if reason in reasons}:
-            next_step = " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
+        if known := {
+            reason: said for reason, said in lasting.items() if reason in reasons
+        }:
+            next_step = " ".join(
+                [*known.values(), *([] if reasons <= set(known) else [next_step])]
+            )
         parts = [
-            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
+            f"{name}: "
+            + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
             for name, counts in missing.items()
         ]
         troubles = {
-            entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry
+            entry["judge"]["trouble"]
+            for entry in results["tasks"].values()
+            if "judge" in entry
         } - {None}
         if troubles:
             next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
         if only_too_long:
-            next_step = _too_long(entry["recipe"]["model"] for entry in results["tasks"].values())
+            next_step = _too_long(
+                entry["recipe"]["model"] for entry in results["tasks"].values()
+            )
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
             f"rest. {next_step}"

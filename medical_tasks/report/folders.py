@@ -93,13 +93,19 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
     Runs that share a model are named by their folders too: `smollm2 (seed-1)`.
     """
-    whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
+    whole = [
+        str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs
+    ]
     last = {
-        name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2]
+        name: name
+        if name.startswith("baseline/")
+        else name.rstrip("/").rpartition("/")[2]
         for name in whole
     }
     names = [
-        last[name] if list(last.values()).count(last[name]) == 1 and last[name] else name
+        last[name]
+        if list(last.values()).count(last[name]) == 1 and last[name]
+        else name
         for name in whole
     ]
     folders = short_names([run.folder for run in runs])
@@ -112,18 +118,23 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 def short_names(folders: Sequence[Path]) -> list[str]:
     """Names each folder by the last part of its path, and as many more as tell it from others."""
     parts = [
-        [name for name in folder.expanduser().resolve().parts if name != "/"] for folder in folders
+        [name for name in folder.expanduser().resolve().parts if name != "/"]
+        for folder in folders
     ]
     names: list[str] = []
     for own in parts:
         size = 1
-        while size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1:
+        while (
+            size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1
+        ):
             size += 1
         names.append("/".join(own[-size:]) or "/")
     return names
 
 
-def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = None) -> None:
+def check_entry(
+    path: Path, task: str, entry: Entry, form: type[Form] | None = None
+) -> None:
     """Raises for an entry of `results.json` that is not as it was written.
 
     `form` is one that asks for more than what a report needs.
@@ -145,12 +156,14 @@ _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
 _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
-def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
+def report_places(
+    folders: Sequence[Path], out: Path | None, wanted: str | None
+) -> dict[str, Path]:
     """Says which files are written.
 
-    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or,
-    with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
-    suffix of `out` says.
+    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's
+    folder, or, with several, this one. `wanted`: `html`, `markdown`, `both`; None for
+    both, or for what the suffix of `out` says.
     """
     target = (
         out.expanduser()
@@ -160,7 +173,12 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         else Path()
     )
     named = next(
-        (form for form, suffixes in _SUFFIXES.items() if target.suffix.lower() in suffixes), None
+        (
+            form
+            for form, suffixes in _SUFFIXES.items()
+            if target.suffix.lower() in suffixes
+        ),
+        None,
     )
     if (
         out is not None
@@ -194,7 +212,9 @@ def check_place(path: Path) -> None:
     try:
         with open_file(path) as file:
             head = (
-                file.read(len(MARK.encode()) + 64).decode("utf-8", "replace").replace("\r\n", "\n")
+                file.read(len(MARK.encode()) + 64)
+                .decode("utf-8", "replace")
+                .replace("\r\n", "\n")
             )
     except OSError as error:
         raise UsageError(

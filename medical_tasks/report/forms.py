@@ -105,8 +105,12 @@ class Entry(OpenForm):
     @model_validator(mode="after")
     def _counts_agree(self) -> Self:
         if self.coverage.scored > self.coverage.asked:
-            counts = f"{self.coverage.scored} scored items of {self.coverage.asked} asked"
+            counts = (
+                f"{self.coverage.scored} scored items of {self.coverage.asked} asked"
+            )
             raise ValueError(f"has {counts}")
         if self.shortened and (self.recipe.truncation or Truncation()).rule is None:
-            raise ValueError("has shortened questions, and its recipe has no truncation")
+            raise ValueError(
+                "has shortened questions, and its recipe has no truncation"
+            )
         return self

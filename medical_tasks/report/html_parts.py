@@ -1,7 +1,8 @@
 """What HTML pages are made of: escaped text, tables, and a page with its styles and scripts.
 
-A page is one file that requests nothing and forbids the browser to. Tables are whole without
-scripts; `table.js` adds sorting, filtering and a line that says how much is shown.
+A page is one file that requests nothing and forbids the browser to. Tables are whole
+without scripts; `table.js` adds sorting, filtering and a line that says how much is
+shown.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from medical_tasks.report.table import Cell, Column, Table
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and
-# line ends are).
+# A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML
+# (tab and line ends are).
 _UNSTORABLE = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _WEB = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
@@ -56,14 +57,16 @@ def _environment() -> Environment:
 
 def rendered(template: str, *, room: str = "report", **values: object) -> Markup:
     """Fills a template of a room's `templates/`."""
-    return Markup(_environment().get_template(f"{room}/templates/{template}").render(values))
+    return Markup(
+        _environment().get_template(f"{room}/templates/{template}").render(values)
+    )
 
 
 def escaped(text: str) -> Markup:
     r"""Makes text safe for HTML, inside an element and inside a quoted attribute.
 
-    `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`, `\\x00`, since
-    neither can stand in a page.
+    `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`,
+    `\\x00`, since neither can stand in a page.
     """
     if isinstance(text, Markup):
         return text
@@ -71,7 +74,9 @@ def escaped(text: str) -> Markup:
     text = _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     text = _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
     # Both end a line for some readers of HTML and for none of ours.
-    return Markup(html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;"))
+    return Markup(
+        html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;")
+    )
 
 
 def escaped_content(text: str) -> Markup:
@@ -105,7 +110,9 @@ def link(text: str, address: str) -> Markup:
         return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
     if _WEB.fullmatch(address):
         return markup(
-            f'<a href="{escaped(address)}" rel="noreferrer noopener">', escaped(text), "</a>"
+            f'<a href="{escaped(address)}" rel="noreferrer noopener">',
+            escaped(text),
+            "</a>",
         )
     return escaped(text)
 
@@ -130,11 +137,13 @@ def html_table(table: Table) -> Markup:
     )
 
 
-def _named(shown: Cell | str, column: Column) -> tuple[Cell, str, dict[str, str | None]]:
+def _named(
+    shown: Cell | str, column: Column
+) -> tuple[Cell, str, dict[str, str | None]]:
     """A cell, its element, and that element's attributes."""
     cell = Cell(shown) if isinstance(shown, str) else shown
-    # A page has thousands of cells, most of them numbers: those need no class, the style knows
-    # them by that.
+    # A page has thousands of cells, most of them numbers: those need no class, the
+    # style knows them by that.
     is_number = column.kind in ("number", "range") and not column.header
     named = {
         "scope": "row" if column.header else None,
@@ -158,9 +167,9 @@ def _sort_key(cell: Cell, column: Column) -> str | None:
 def document(title: str, body: Markup) -> str:
     """Puts a page together.
 
-    Its policy lets only these styles and scripts work (by their hashes), pictures only where they
-    are part of the page, and no request, form or frame at all; a script or style that came in with
-    a text would stay dead.
+    Its policy lets only these styles and scripts work (by their hashes), pictures only
+    where they are part of the page, and no request, form or frame at all; a script or
+    style that came in with a text would stay dead.
     """
     style = markup("\n", "\n".join(map(assets_text, PAGE_STYLES)))
     early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
@@ -181,12 +190,19 @@ def document(title: str, body: Markup) -> str:
     )
 
 
-# What tables and plots need, wherever they stand: every rule is below a `.mt` element, every
-# variable is `--mt-...`.
+# What tables and plots need, wherever they stand: every rule is below a `.mt` element,
+# every variable is `--mt-...`.
 COMPONENT_STYLES = ("tokens.css", "table.css", "plots.css")
 PAGE_STYLES = (*COMPONENT_STYLES, "page.css", "items.css", "print.css")
 # The first before anything is shown.
-PAGE_SCRIPTS = ("theme.js", "page.js", "table.js", "item_store.js", "item_detail.js", "items.js")
+PAGE_SCRIPTS = (
+    "theme.js",
+    "page.js",
+    "table.js",
+    "item_store.js",
+    "item_detail.js",
+    "items.js",
+)
 
 
 @cache
@@ -205,7 +221,7 @@ def component_styles() -> str:
 
     What they style stands in `<div class="mt">`.
 
-    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root element, or a
-    `.dark` or `.light` class around the `.mt` element, overrules it.
+    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root
+    element, or a `.dark` or `.light` class around the `.mt` element, overrules it.
     """
     return "\n".join(assets_text(name) for name in COMPONENT_STYLES)

@@ -28,7 +28,12 @@ from medical_tasks.judges.checks import (
 )
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.options import JudgeCheck
-from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, open_run_folder
+from medical_tasks.runs.folder import (
+    RunFolder,
+    default_folder,
+    is_main_process,
+    open_run_folder,
+)
 from medical_tasks.runs.judge_arguments import each_judge, judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.results import Json
@@ -36,7 +41,12 @@ from medical_tasks.runs.results import Json
 CHECK_FILE: Final = "check.json"
 
 if TYPE_CHECKING:
-    from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+    from medical_tasks.judges.check_sets import (
+        CheckRequest,
+        CheckSet,
+        CheckSetSource,
+        Mode,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +56,9 @@ class CheckedJudges:
     Attributes:
         checks: the content of each `check.json` that was made, by the judge.
         failed: why a judge could not be checked, by its name.
-        choice: all of them beside the earlier checks, and which judge to take; {} where none was
-            made. files: the check's own file where one judge was checked alone, else the page and
-            the choice.
+        choice: all of them beside the earlier checks, and which judge to take; {} where
+            none was made. files: the check's own file where one judge was checked
+            alone, else the page and the choice.
     """
 
     checks: Mapping[str, Json]
@@ -74,8 +84,8 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     """Checks judges, keeps the checks on record, and writes their files.
 
     Returns:
-        What was found, also where pairs have no verdict; None after a forecast and in all but the
-        main process.
+        What was found, also where pairs have no verdict; None after a forecast and in
+        all but the main process.
     """
     if not is_main_process():
         return None  # there is nothing to share among processes
@@ -124,7 +134,9 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         files = (path / CHECK_FILE,)
     elif choice:
         folders = sorted(str(path) for _, path, _ in judges.values())
-        out = arguments.out or default_folder(f"judges-{arguments.set}", {"checks": folders})
+        out = arguments.out or default_folder(
+            f"judges-{arguments.set}", {"checks": folders}
+        )
         files = (out / "judges.html", out / "choosing.json")
         with WholeFile(files[0]) as page:
             page.write(judges_page(choice))
@@ -136,7 +148,9 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
                 "mode": check["mode"],
                 "prompts": check["prompts"]["set"],
             }
-            record_check(check_key(check["judge"]["identity"], **how), summary_of(check))
+            record_check(
+                check_key(check["judge"]["identity"], **how), summary_of(check)
+            )
     return CheckedJudges(checks=made, failed=failed, choice=choice, files=files)
 
 
@@ -145,7 +159,9 @@ def _sets() -> dict[str, CheckSetSource]:
     from medical_tasks.judges.check_sets import GENERAL_SETS
 
     own = {
-        name: each for benchmark in benchmarks() for name, each in benchmark.check_sets().items()
+        name: each
+        for benchmark in benchmarks()
+        for name, each in benchmark.check_sets().items()
     }
     return {**own, **GENERAL_SETS}
 
@@ -156,12 +172,18 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
 
     check_least({"--max-pairs": arguments.max_pairs})
     given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
-    special = {name for each in sets.values() for name in each.takes} - sets[arguments.set].takes
+    special = {name for each in sets.values() for name in each.takes} - sets[
+        arguments.set
+    ].takes
     if stray := [
-        name for name, value in given.items() if name in special and value not in (None, "own")
+        name
+        for name, value in given.items()
+        if name in special and value not in (None, "own")
     ]:
         takers = (
-            ", ".join(name for name, known in sets.items() if known.takes.issuperset(stray))
+            ", ".join(
+                name for name, known in sets.items() if known.takes.issuperset(stray)
+            )
             or "other sets"
         )
         raise UsageError(
@@ -174,7 +196,9 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
             "nothing to batch. Leave it out."
         )
     raters = (
-        [] if arguments.raters is None else [name.strip() for name in arguments.raters.split(",")]
+        []
+        if arguments.raters is None
+        else [name.strip() for name in arguments.raters.split(",")]
     )
     if not all(raters):
         raise UsageError(
@@ -198,11 +222,16 @@ def _judges(
     )
     for one in several:
         request = (
-            judge_request(one, [task], prompts=arguments.prompts, upstream=arguments.upstream)
+            judge_request(
+                one, [task], prompts=arguments.prompts, upstream=arguments.upstream
+            )
             or JudgeRequest()
         )
-        # Not how much is asked, nor whether in batches: what is in the store is never asked again.
-        identity = {name: value for name, value in request.identity.items() if name != "mode"}
+        # Not how much is asked, nor whether in batches: what is in the store is never
+        # asked again.
+        identity = {
+            name: value for name, value in request.identity.items() if name != "mode"
+        }
         settings: dict[str, object] = {"check": arguments.set, "judge": identity}
         if "format" in known.takes:
             settings["format"] = arguments.format or "open"
@@ -210,7 +239,9 @@ def _judges(
             raise UsageError(
                 f"--judge {request.name}: is given twice with the same settings. Once is enough."
             )
-        path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
+        path = arguments.out or default_folder(
+            f"check-{arguments.set}-{request.name}", settings
+        )
         if arguments.out and len(several) + len(arguments.compare) > 1:
             path = arguments.out / default_folder(request.name, settings).name
         found[_name(request.name, found)] = request, path, settings
@@ -239,7 +270,11 @@ def _checked(
     )
 
     with open_session_in(
-        folder, request.name, args=request.args, options=request.options, label=arguments.set
+        folder,
+        request.name,
+        args=request.args,
+        options=request.options,
+        label=arguments.set,
     ) as session:
         began = time.monotonic()
         if arguments.style is not None and session.reads == "pair":

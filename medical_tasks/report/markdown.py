@@ -2,8 +2,8 @@
 
 Items are on the page alone.
 
-The documents are templates; every text put into one is made inert, unless it is `Markup`, which is
-Markdown already.
+The documents are templates; every text put into one is made inert, unless it is
+`Markup`, which is Markdown already.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def render_report(data: ReportData) -> str:
     )
 
 
-def filled(template: str, *, finalize: Callable[[str], str] | None = None, **values: object) -> str:
+def filled(
+    template: str, *, finalize: Callable[[str], str] | None = None, **values: object
+) -> str:
     """Makes a document of a template.
 
     `finalize` makes what is put into one inert, where it is no Markdown.
@@ -116,7 +118,15 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
+    functions = (
+        code,
+        as_json,
+        metrics,
+        breakdowns,
+        published,
+        entry_notes,
+        paper_lines,
+    )
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"own": _own, "points": _points}
     return environment
@@ -134,7 +144,9 @@ def cell(text: object) -> Markup:
 
 def code(text: str) -> Markup:
     """Writes a text as code, on one line."""
-    return Markup("`" + " ".join(text.replace("`", "'").split()).replace("|", "\\|") + "`")
+    return Markup(
+        "`" + " ".join(text.replace("`", "'").split()).replace("|", "\\|") + "`"
+    )
 
 
 def as_json(value: object) -> Markup:
@@ -144,7 +156,9 @@ def as_json(value: object) -> Markup:
 
 def markdown_table(table: Table) -> Markup:
     """Writes a table without its drawings."""
-    shown = [index for index, column in enumerate(table.columns) if column.kind != "plot"]
+    shown = [
+        index for index, column in enumerate(table.columns) if column.kind != "plot"
+    ]
     header = [cell(table.columns[index].label) for index in shown]
     rows = [[_written(row.cells[index]) for index in shown] for row in table.rows]
     first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
@@ -155,7 +169,9 @@ def _written(shown: Cell | str) -> Markup:
     if isinstance(shown, str):
         return cell(shown)
     text = cell(" ".join(filter(None, (shown.text, shown.note))))
-    return Markup(f"[{text}]({shown.href})") if shown.href.startswith("https://") else text
+    return (
+        Markup(f"[{text}]({shown.href})") if shown.href.startswith("https://") else text
+    )
 
 
 def metrics(tasks: Sequence[ReportTask]) -> Markup:

@@ -1,7 +1,7 @@
 """A report as one page, from its overview to each task's section and the browser of its items.
 
-It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for
-items.
+It works from a file, offline, on paper, on a phone, in the dark, and without scripts
+except for items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from medical_tasks.report.html_parts import (
     html_table,
     rendered,
 )
-from medical_tasks.report.page_data import ReportData, ReportTask, items_json, script_json
+from medical_tasks.report.page_data import (
+    ReportData,
+    ReportTask,
+    items_json,
+    script_json,
+)
 from medical_tasks.report.plots import (
     Line,
     finite,
@@ -72,17 +77,20 @@ def render_page(data: ReportData) -> str:
         "page.html",
         data=data,
         sections=[
-            (f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)
+            (f"task-{base}", tasks)
+            for base, tasks in zip(bases, by_name.values(), strict=True)
         ],
         runs=html_table(_runs(data)),
         glance=_glance(by_name) if len(by_name) > 1 else "",
         overview=html_table(overview_table(data.tasks)),
         task_section=partial(task_section, every=by_name, held=held),
     )
-    # The items of a large run go in last: each time a page is put together it is in memory once
-    # more. No text holds the mark.
+    # The items of a large run go in last: each time a page is put together it is in
+    # memory once more. No text holds the mark.
     parts = document(data.title, body).split(_HELD)
-    return "".join(held[int(text)] if index % 2 else text for index, text in enumerate(parts))
+    return "".join(
+        held[int(text)] if index % 2 else text for index, text in enumerate(parts)
+    )
 
 
 def judges_page(choice: Json) -> str:
@@ -91,9 +99,12 @@ def judges_page(choice: Json) -> str:
     Agreement beside cost, the table of judges, and which to take.
     """
     rows = {
-        name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()
+        name: dict(zip(COLUMNS, cells(row), strict=True))
+        for name, row in choice["judges"].items()
     }
-    spent, words = ("$", "cheapest") if choice["by"] == "cost_usd" else ("seconds", "fastest")
+    spent, words = (
+        ("$", "cheapest") if choice["by"] == "cost_usd" else ("seconds", "fastest")
+    )
     points = [
         point_of(
             name,
@@ -101,12 +112,16 @@ def judges_page(choice: Json) -> str:
             detail=f"$ {row['$'][0]} and {row['seconds'][0]} s for 1,000 verdicts",
         )
         for name, row in sorted(
-            rows.items(), key=lambda pair: (pair[1][spent][1] is None, pair[1][spent][1] or 0.0)
+            rows.items(),
+            key=lambda pair: (pair[1][spent][1] is None, pair[1][spent][1] or 0.0),
         )
     ]
     lines = [Line(point.label, [point]) for point in points]
     plot = intervals_chart(
-        lines, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa"
+        lines,
+        id="kappa",
+        title=f"Kappa with people's labels, the {words} first",
+        unit="kappa",
     )
     table = Table(
         id="judges",
@@ -114,12 +129,21 @@ def judges_page(choice: Json) -> str:
             Column(name="judge", label="Judge", header=True),
             *(Column(name=name, label=name, kind="number") for name in COLUMNS),
         ],
-        rows=[Row([name, *(Cell(*pair) for pair in row.values())]) for name, row in rows.items()],
+        rows=[
+            Row([name, *(Cell(*pair) for pair in row.values())])
+            for name, row in rows.items()
+        ],
         caption="The judges that were checked on these pairs.",
     )
     return document(
         "Judges",
-        rendered("judges.html", choice=choice, plot=plot, table=html_table(table), notes=NOTES),
+        rendered(
+            "judges.html",
+            choice=choice,
+            plot=plot,
+            table=html_table(table),
+            notes=NOTES,
+        ),
     )
 
 
@@ -130,7 +154,9 @@ def _runs(data: ReportData) -> Table:
     rows = []
     for name, tasks in runs.items():
         count = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
-        judges = _joined(str((task.entry.get("judge") or {}).get("name", "")) for task in tasks)
+        judges = _joined(
+            str((task.entry.get("judge") or {}).get("name", "")) for task in tasks
+        )
         cells: Cells = [
             name,
             _joined(task.model for task in tasks),
@@ -171,10 +197,14 @@ def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
         best = next((point for point in points if point.published), None)
         for point in points:
             if not point.published or point is best:
-                label = f"best of papers: {point.label}" if point.published else point.label
+                label = (
+                    f"best of papers: {point.label}" if point.published else point.label
+                )
                 lines.append(Line(label, [point], heading=f"{tasks[0].name}, {name}"))
     return (
-        intervals_chart(lines, id="glance-chart", title="At a glance, with 95 % intervals")
+        intervals_chart(
+            lines, id="glance-chart", title="At a glance, with 95 % intervals"
+        )
         if lines
         else Markup("")
     )
@@ -193,8 +223,8 @@ def task_section(
 ) -> Markup:
     """The section of a task, with every run that has it.
 
-    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the
-    section marks the place of.
+    `every`: the report's tasks by name, for views of several. `held`: takes the items,
+    which the section marks the place of.
     """
     reported = {name for task in tasks for name in task.entry["metrics"]}
     held.append(script_json(items_json(tasks)))
@@ -211,7 +241,9 @@ def task_section(
         papers=[(", ".join(runs), line) for line, runs in papers.items()],
         metrics=html_table(metrics_table(tasks, id=f"{base}-metrics")),
         meanings=[spec for spec in tasks[0].metrics if spec.name in reported],
-        chart=_chart(tasks, tasks[0].headline, base=base) if tasks[0].headline else None,
+        chart=_chart(tasks, tasks[0].headline, base=base)
+        if tasks[0].headline
+        else None,
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
@@ -229,7 +261,9 @@ def task_section(
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
         items_data=Markup(f"{_HELD}{len(held) - 1}{_HELD}"),
-        written=lambda recipe: escaped_content(json.dumps(recipe, indent=2, ensure_ascii=False)),
+        written=lambda recipe: escaped_content(
+            json.dumps(recipe, indent=2, ensure_ascii=False)
+        ),
     )
 
 
@@ -253,7 +287,12 @@ def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
                 "bounds": bounds(metric),
             }
             figures.append(
-                {"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words}
+                {
+                    "run": task.run,
+                    "rank": metric["value"] or 0.0,
+                    "n": metric["n"],
+                    **words,
+                }
             )
     spec = tasks[0].spec(tasks[0].headline or "")
     best = max if spec is None or spec.higher_is_better else min
@@ -269,9 +308,13 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
 
     Of the same items, and where the runs' judge compares more than words.
     """
-    if not all(task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks):
+    if not all(
+        task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks
+    ):
         return []
-    configs = {(task.entry["recipe"].get("data") or {}).get("config") for task in tasks} - {None}
+    configs = {
+        (task.entry["recipe"].get("data") or {}).get("config") for task in tasks
+    } - {None}
     return [
         result
         for result in tasks[0].published
@@ -285,7 +328,12 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
     Of ours and the authors', which all runs have, most papers'.
     """
     papers = papers_beside(tasks, name)
-    beside = (metric for result in papers for metric, ours in result.beside.items() if ours == name)
+    beside = (
+        metric
+        for result in papers
+        for metric, ours in result.beside.items()
+        if ours == name
+    )
     options = dict.fromkeys([name, *beside])
 
     def known(task: ReportTask, metric: str) -> bool:
@@ -296,7 +344,9 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
         for metric in options
         if all(known(task, metric) or not known(task, name) for task in tasks)
     ]
-    return max(alike, key=lambda metric: sum(metric in result.metrics for result in papers))
+    return max(
+        alike, key=lambda metric: sum(metric in result.metrics for result in papers)
+    )
 
 
 def _points(
@@ -309,7 +359,9 @@ def _points(
     points = []
     for task in tasks:
         metrics = (
-            task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
+            task.entry["breakdown"].get(by, {}).get(group, {})
+            if by
+            else task.entry["metrics"]
         )
         if name in metrics:
             detail = "" if metrics[name].get("comparable", True) else "not comparable"
@@ -325,11 +377,17 @@ def _points(
     for result, value in sorted(
         figures, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
     ):
-        label = published_label(result) + (f" (judge {result.judge})" if len(judges) > 1 else "")
+        label = published_label(result) + (
+            f" (judge {result.judge})" if len(judges) > 1 else ""
+        )
         label += "" if alike else " [other setting]"
         points.append(
             PlotPoint(
-                label=label, value=value, n=result.n_items, published=True, detail=result.source
+                label=label,
+                value=value,
+                n=result.n_items,
+                published=True,
+                detail=result.source,
             )
         )
     return list(dict.fromkeys(points))
@@ -342,10 +400,18 @@ def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
     title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
     title += "" if spec is None or spec.higher_is_better else "; lower is better"
     lines = [Line(point.label, [point]) for point in points]
-    drawn = intervals_chart(lines, id=f"{base}-chart", title=title, unit=_unit(tasks, name))
+    drawn = intervals_chart(
+        lines, id=f"{base}-chart", title=title, unit=_unit(tasks, name)
+    )
     papers = sum(point.published for point in points)
     apart = len(tasks[0].published) - papers
-    return {"drawn": drawn, "by": name, "headline": first, "papers": papers, "apart": apart}
+    return {
+        "drawn": drawn,
+        "by": name,
+        "headline": first,
+        "papers": papers,
+        "apart": apart,
+    }
 
 
 def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
@@ -353,7 +419,9 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
     return Markup("") if table is None else html_table(table)
 
 
-def _published(tasks: Sequence[ReportTask], base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+def _published(
+    tasks: Sequence[ReportTask], base: str
+) -> tuple[Markup, list[tuple[str, ...]]]:
     table, notes = published_table(tasks, id=base)
     return html_table(table) if table.rows else Markup(""), notes
 
@@ -369,13 +437,18 @@ def _views(
         drawn = _view(view, tasks, every, f"{base}-view{index}")
         if drawn:
             numbers = (
-                _breakdown(tasks, view.by, f"{base}-view{index}-table") if view.by else Markup("")
+                _breakdown(tasks, view.by, f"{base}-view{index}-table")
+                if view.by
+                else Markup("")
             )
             yield view.by, drawn, numbers
 
 
 def _view(
-    view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str
+    view: View,
+    tasks: Sequence[ReportTask],
+    every: Mapping[str, Sequence[ReportTask]],
+    base: str,
 ) -> Markup:
     """Draws a view: the groups of a breakdown, or the tasks of a family side by side."""
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
@@ -437,14 +510,21 @@ def _few_last(lines: list[Line]) -> list[Line]:
 
 
 def _plane(
-    view: View, family: Mapping[str, Sequence[ReportTask]], names: Sequence[str], base: str
+    view: View,
+    family: Mapping[str, Sequence[ReportTask]],
+    names: Sequence[str],
+    base: str,
 ) -> Markup:
     pairs = []
     for label, tasks in family.items():
-        across, up = ({point.label: point for point in _points(tasks, name)} for name in names)
+        across, up = (
+            {point.label: point for point in _points(tasks, name)} for name in names
+        )
         for name, point in across.items():
             shown = (
-                point if point.published or not label else replace(point, label=f"{name}, {label}")
+                point
+                if point.published or not label
+                else replace(point, label=f"{name}, {label}")
             )
             pairs += [(shown, up[name])] if name in up else []
     unit = _unit([task for tasks in family.values() for task in tasks], names[0])
@@ -460,9 +540,14 @@ def _unit(tasks: Sequence[ReportTask], name: str) -> str:
 def _notes(task: ReportTask) -> list[str]:
     notes = entry_notes(task.entry)
     reasons = ", ".join(
-        f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items()
+        f"{count:,} x {reason}"
+        for reason, count in task.entry["coverage"]["unscored"].items()
     )
-    return [*notes, f"Not scored, and not counted as wrong: {reasons}."] if reasons else notes
+    return (
+        [*notes, f"Not scored, and not counted as wrong: {reasons}."]
+        if reasons
+        else notes
+    )
 
 
 def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
@@ -470,11 +555,18 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
     for n, task in enumerate(tasks):
         for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
-            lines = [Line(point.label, [point], heading=plot.x_label) for point in plot.points]
-            yield intervals_chart(lines, id=f"{base}-plot{n}-{index}", title=title, note=plot.note)
+            lines = [
+                Line(point.label, [point], heading=plot.x_label)
+                for point in plot.points
+            ]
+            yield intervals_chart(
+                lines, id=f"{base}-plot{n}-{index}", title=title, note=plot.note
+            )
 
 
-def _own_tables(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, str]]:
+def _own_tables(
+    tasks: Sequence[ReportTask], *, base: str
+) -> Iterable[tuple[str, Markup, str]]:
     """The benchmark's own tables, each of one run: title, table and note."""
     for n, task in enumerate(tasks):
         for index, shown in enumerate(task.tables):
@@ -488,4 +580,8 @@ def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
     runs: dict[str, list[str]] = {}
     for task in tasks:
         runs.setdefault(task.texts, []).append(task.run)
-    return [(names if len(runs) > 1 else [], reason) for reason, names in runs.items() if reason]
+    return [
+        (names if len(runs) > 1 else [], reason)
+        for reason, names in runs.items()
+        if reason
+    ]

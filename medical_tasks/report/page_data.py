@@ -1,12 +1,12 @@
 """What a report shows: everything it needs, read and checked before a line is written.
 
-`report_data` fills these from run folders; the page and the Markdown are made from them alone.
-Where a dataset is credentialed, texts are "" here already: what renders a report cannot leak what
-it was never given.
+`report_data` fills these from run folders; the page and the Markdown are made from them
+alone. Where a dataset is credentialed, texts are "" here already: what renders a report
+cannot leak what it was never given.
 
-A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one
-length, the largest of `LENGTHS` at which all fit; where even the smallest is too much, the last
-items have no texts. What was left out is always stated.
+A report must open quickly, so its texts have a maximum size. Every text is cut in its
+middle to one length, the largest of `LENGTHS` at which all fit; where even the smallest
+is too much, the last items have no texts. What was left out is always stated.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ReportItem:
     Attributes:
         groups: by breakdown; several are joined by a space.
         values: by metric; None without a decision or a denominator.
-        question: as the model saw it; "" for credentialed data, or where the data are not here.
+        question: as the model saw it; "" for credentialed data, or where the data are
+            not here.
         answer: what the model answered; "" likewise.
         gold: the reference; "" likewise.
         parsed: the final answer as it was read.
@@ -141,7 +142,8 @@ class ReportData:
 
     Attributes:
         title: its heading.
-        tasks: every task of every run: those of one task stand together, in the order of the runs.
+        tasks: every task of every run: those of one task stand together, in the order
+            of the runs.
         suite: name and version of what wrote it.
         notes: what a reader must know of all of it, a sentence each.
     """
@@ -185,7 +187,9 @@ def cut_middle(text: str, length: int) -> str:
         return text
     head = (length + 1) // 2
     tail = text[len(text) - (length - head) :]
-    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
+    return (
+        f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
+    )
 
 
 def size_of(text: str) -> int:
@@ -204,10 +208,10 @@ def fit_texts(
 ) -> list[FittedItems]:
     """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
-    Runs of one task share texts that are the same in them (questions, gold), as they do in the
-    page. Each task has an equal part, and what one does not need the others have. Of a task that
-    has too much even at the smallest length, the first items keep their texts. `sys.maxsize` cuts
-    nothing.
+    Runs of one task share texts that are the same in them (questions, gold), as they do
+    in the page. Each task has an equal part, and what one does not need the others
+    have. Of a task that has too much even at the smallest length, the first items keep
+    their texts. `sys.maxsize` cuts nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
         cut_items = [
@@ -221,7 +225,11 @@ def fit_texts(
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
         name: _first_ids(
-            [own for (other, _), own in zip(tasks, cut_items, strict=True) if other == name],
+            [
+                own
+                for (other, _), own in zip(tasks, cut_items, strict=True)
+                if other == name
+            ],
             rooms[name],
         )
         for name in full
@@ -229,22 +237,31 @@ def fit_texts(
     fitted = []
     for (name, before), after in zip(tasks, cut_items, strict=True):
         items = [
-            new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "")
+            new
+            if name not in full or new.id in kept[name]
+            else _with_texts(new, lambda text: "")
             for new in after
         ]
         emptied = sum(new is not shown for new, shown in zip(after, items, strict=True))
         cut = sum(
-            old is not new is shown for old, new, shown in zip(before, after, items, strict=True)
+            old is not new is shown
+            for old, new, shown in zip(before, after, items, strict=True)
         )
-        fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
+        fitted.append(
+            FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied)
+        )
     return fitted
 
 
-def _wanted(names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
+def _wanted(
+    names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]
+) -> dict[str, int]:
     """How much each task's texts take, those of its runs together."""
     texts: dict[str, set[str]] = {}
     for name, items in zip(names, items_of, strict=True):
-        texts.setdefault(name, set()).update(text for item in items for text in _texts(item))
+        texts.setdefault(name, set()).update(
+            text for item in items for text in _texts(item)
+        )
     return {name: sum(map(size_of, of_task)) for name, of_task in texts.items()}
 
 
@@ -283,7 +300,9 @@ def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
     """The item with other texts; where none of them changes, the very same one."""
     if all(change(text) is text for text in _texts(item)):
         return item
-    verdicts = tuple(replace(verdict, text=change(verdict.text)) for verdict in item.verdicts)
+    verdicts = tuple(
+        replace(verdict, text=change(verdict.text)) for verdict in item.verdicts
+    )
     question, answer, gold = map(change, (item.question, item.answer, item.gold))
     return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
@@ -298,16 +317,22 @@ _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def script_json(value: object) -> Markup:
     """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
-    # A part at a time: the encoder keeps every number as a text of its own until it is done.
+    # A part at a time: the encoder keeps every number as a text of its own until it is
+    # done.
     if isinstance(value, dict):
         return markup(
             "{",
             ",".join(
-                f"{script_json(str(name))}:{script_json(inner)}" for name, inner in value.items()
+                f"{script_json(str(name))}:{script_json(inner)}"
+                for name, inner in value.items()
             ),
             "}",
         )
-    if isinstance(value, list) and value and all(isinstance(inner, dict) for inner in value):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(inner, dict) for inner in value)
+    ):
         return markup("[", ",".join(map(script_json, value)), "]")
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return markup(_ENDS_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
@@ -316,10 +341,10 @@ def script_json(value: object) -> Markup:
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats,
-    `full`, `partly` or `zero`. `unclear` for an answer that the reader could not tell, which counts
-    as not right; `scored` for a count; `unscored` where a reason says why there is no value, `no
-    value` where the metric has no denominator.
+    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of
+    repeats, `full`, `partly` or `zero`. `unclear` for an answer that the reader could
+    not tell, which counts as not right; `scored` for a count; `unscored` where a reason
+    says why there is no value, `no value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -339,13 +364,14 @@ def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
     """What the page holds of a task's items.
 
     Returns:
-        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of
-        breakdowns); `strings`; `runs`, each with `name`, `texts` (why there are none), `count` of
-        its items, and columns of numbers of strings, which may end before the last items: `i` id,
-        `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear, `h`
-        hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a
-        column a metric; `g` groups (a number, or a list where they are several), a column a
-        breakdown.
+        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups`
+        (names of breakdowns); `strings`; `runs`, each with `name`, `texts` (why there
+        are none), `count` of
+        its items, and columns of numbers of strings, which may end before the last
+        items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u`
+        unscored, `n` unclear, `h` hash, `s` decision, `d` verdicts as `[id, value,
+        unscored, text, votes]`; `v` values, a column a metric; `g` groups (a number, or
+        a list where they are several), a column a breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 
@@ -432,7 +458,13 @@ def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[obj
 
 def _written(value: float | None) -> float | None:
     number = finite(value)
-    return number if number is None else int(number) if number.is_integer() else round(number, 6)
+    return (
+        number
+        if number is None
+        else int(number)
+        if number.is_integer()
+        else round(number, 6)
+    )
 
 
 def _group_numbers(

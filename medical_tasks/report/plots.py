@@ -2,8 +2,8 @@
 
 Their text is never shrunk.
 
-Horizontal positions are in percent of the available width, so that one drawing serves a phone and a
-wide screen.
+Horizontal positions are in percent of the available width, so that one drawing serves a
+phone and a wide screen.
 """
 
 from __future__ import annotations
@@ -28,21 +28,30 @@ class Scale:
 
     low: float  # in the metric's own unit
     high: float
-    ticks: tuple[tuple[float, str], ...]  # values with a line, and what is written at each
+    ticks: tuple[
+        tuple[float, str], ...
+    ]  # values with a line, and what is written at each
 
     def percent(self, value: float) -> float:
         """Where a value stands, in percent of the axis; what is beyond an end stands at it."""
-        return round(100 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low))), 2)
+        return round(
+            100 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low))), 2
+        )
 
 
-# Shares are drawn from 0 to 100 %, always: a cut axis makes a small difference look large.
-SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (1.0, "100 %")))
+# Shares are drawn from 0 to 100 %, always: a cut axis makes a small difference look
+# large.
+SHARES = Scale(
+    0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (1.0, "100 %"))
+)
 
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     """Chooses the axis on which all values can stand; the unit of a share is ""."""
     numbers = [
-        value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None
+        value if abs(value) > _LEAST else 0.0
+        for value in map(finite, values)
+        if value is not None
     ]
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     if not unit and low >= 0 and high <= 1:
@@ -70,14 +79,26 @@ def _step(span: float) -> float:
 
 def finite(value: object) -> float | None:
     """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return (
+        float(value)
+        if isinstance(value, int | float) and math.isfinite(value)
+        else None
+    )
 
 
 def point_of(label: str, metric: Metric, **more: Any) -> PlotPoint:
     """A metric's estimate as a point."""
-    value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
+    value, low, high, n = (
+        metric.get(name) for name in ("value", "ci_low", "ci_high", "n")
+    )
     return PlotPoint(
-        label=label, value=value, low=low, high=high, n=n, few=bool(metric.get("too_few")), **more
+        label=label,
+        value=value,
+        low=low,
+        high=high,
+        n=n,
+        few=bool(metric.get("too_few")),
+        **more,
     )
 
 
@@ -104,10 +125,12 @@ def intervals_chart(
 ) -> Markup:
     """Draws a row a line: dots with a bar for their interval, open diamonds for papers' results.
 
-    `series`: the labels of points that have a shape and colour of their own, with a legend. Every
-    number is said in words.
+    `series`: the labels of points that have a shape and colour of their own, with a
+    legend. Every number is said in words.
     """
-    scale = scale_of([end for line in lines for point in line.points for end in _ends(point)], unit)
+    scale = scale_of(
+        [end for line in lines for point in line.points for end in _ends(point)], unit
+    )
     return rendered(
         "intervals.html",
         id=id,
@@ -121,13 +144,16 @@ def intervals_chart(
         ),
         mark=lambda point, lane: _mark(point, scale, lane, series),
         words=lambda point: interval_words(point, unit),
-        # The source of a paper's figure has no room; a warning that goes with a run's number always
-        # has.
+        # The source of a paper's figure has no room; a warning that goes with a run's
+        # number always has.
         short=lambda point: interval_words(
-            replace(point, few=False, detail="" if point.published else point.detail), unit
+            replace(point, few=False, detail="" if point.published else point.detail),
+            unit,
         ),
         hollow=any(few(point) for line in lines for point in line.points),
-        value=lambda point: "n/a" if finite(point.value) is None else number(point.value, unit),
+        value=lambda point: (
+            "n/a" if finite(point.value) is None else number(point.value, unit)
+        ),
         note=note,
     )
 
@@ -139,7 +165,11 @@ def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
 def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
     index = series.index(point.label) if point.label in series else 0
     drawn = _drawn(
-        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=index
+        *_ends(point),
+        scale=scale,
+        y=10 + 12 * lane,
+        published=point.published,
+        series=index,
     )
     kind = (
         "mt-published"
@@ -151,7 +181,9 @@ def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> M
 
 def few(point: PlotPoint) -> bool:
     """Whether a run's point is of too few items to tell, by its breakdown's rule or their number."""
-    return not point.published and (point.few or (point.n is not None and point.n < FEWEST))
+    return not point.published and (
+        point.few or (point.n is not None and point.n < FEWEST)
+    )
 
 
 def interval_mark(
@@ -177,7 +209,9 @@ def interval_mark(
 def axis_ticks(scale: Scale = SHARES) -> Markup:
     """Writes the ends and the middle of an axis, for the heading of a column of `interval_mark`."""
     ticks = scale.ticks[:: max(1, (len(scale.ticks) - 1) // 2)]
-    return rendered("axis.html", ticks=[(scale.percent(tick), label) for tick, label in ticks])
+    return rendered(
+        "axis.html", ticks=[(scale.percent(tick), label) for tick, label in ticks]
+    )
 
 
 _SHAPES = (
@@ -205,7 +239,8 @@ def _drawn(
         left, right = scale.percent(low), scale.percent(high)
         parts.append(f'<line x1="{left:g}%" x2="{right:g}%" y1="{y}" y2="{y}"/>')
         parts += [
-            f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)
+            f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>'
+            for x in (left, right)
         ]
     shape = _DIAMOND if published else _SHAPES[series % len(_SHAPES)]
     if value is not None and shape:
@@ -231,7 +266,9 @@ def plane_svg(
 
     Papers' have numbers for names.
     """
-    drawn = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
+    drawn = [
+        pair for pair in pairs if all(finite(point.value) is not None for point in pair)
+    ]
     scale = scale_of([end for across, _ in drawn for end in _ends(across)], unit)
     return rendered(
         "plane.html",
@@ -242,7 +279,9 @@ def plane_svg(
         numbered=[across for across, _ in drawn if across.published],
         x=lambda value: None if finite(value) is None else scale.percent(value),
         y=lambda value: (
-            None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
+            None
+            if finite(value) is None
+            else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
         ),
         words=lambda across, up: (
             f"{labels[0]} {interval_words(across, unit)}; {labels[1]} {interval_words(up)}"

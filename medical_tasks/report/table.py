@@ -1,8 +1,8 @@
 """A table as it is: columns, rows of cells, and what goes with them, for any of three writers.
 
-`html_parts.html_table` writes it for a page, `markdown.markdown_table` and `terminal.text_table`
-for the others. A cell says what is shown and what it is sorted by; a drawing is made only where one
-is written.
+`html_parts.html_table` writes it for a page, `markdown.markdown_table` and
+`terminal.text_table` for the others. A cell says what is shown and what it is sorted
+by; a drawing is made only where one is written.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Column:
     Attributes:
         name: unique in the table.
         label: its heading.
-        kind: a `number` or `range` stands to the right and is sorted by `Cell.sort`; a `plot` holds
-            drawings and is not sorted.
+        kind: a `number` or `range` stands to the right and is sorted by `Cell.sort`; a
+            `plot` holds drawings and is not sorted.
         help: shown when the heading is pointed at, and read with it.
         header: its cells name the row.
         facet: offers a list of its values to choose from, above the table.
@@ -47,7 +47,8 @@ class Cell:
 
     Attributes:
         text: what is shown.
-        sort: what it is sorted by; None takes the text in a text column and "last" in others.
+        sort: what it is sorted by; None takes the text in a text column and "last" in
+            others.
         title: shown when the cell is pointed at.
         href: an address on the web, or `#...`; any other is left out.
         draw: makes a drawing after the text.
@@ -85,10 +86,12 @@ class Table:
     Attributes:
         id: of the table on a page; what belongs to it has ids that begin with it.
         caption: what it shows.
-        filter_label: label of the field that filters rows; "" for no filter, facets and toggles.
-        toggles: boxes to tick, each with its label, the tag of the rows that are shown then, and
-            whether it is ticked at first.
-        show_caption: False keeps the caption for readers of the table alone (a heading says it).
+        filter_label: label of the field that filters rows; "" for no filter, facets and
+            toggles.
+        toggles: boxes to tick, each with its label, the tag of the rows that are shown
+            then, and whether it is ticked at first.
+        show_caption: False keeps the caption for readers of the table alone (a heading
+            says it).
         empty: what stands in its place where there are no rows.
     """
 

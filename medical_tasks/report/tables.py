@@ -5,7 +5,8 @@
     markdown_table(table)    # `markdown`: without drawings
     text_table(table)        # `terminal`: aligned columns
 
-A cell says what is shown and what it is sorted by; a drawing is made only where one is written.
+A cell says what is shown and what it is sorted by; a drawing is made only where one is
+written.
 """
 
 from __future__ import annotations
@@ -53,10 +54,16 @@ _VALUE: Final = Column(
 )
 _INTERVAL: Final = Column(name="interval", label="95 % interval", kind="range")
 _N: Final = Column(
-    name="n", label="n", kind="number", help="Over how many items or pairs the value is taken."
+    name="n",
+    label="n",
+    kind="number",
+    help="Over how many items or pairs the value is taken.",
 )
 _SCORED: Final = Column(
-    name="scored", label="Scored", kind="range", help="Items that were scored, of those asked."
+    name="scored",
+    label="Scored",
+    kind="range",
+    help="Items that were scored, of those asked.",
 )
 _BOUNDS: Final = Column(
     name="bounds",
@@ -72,7 +79,9 @@ _FILTER_FROM: Final = 9
 
 
 def _plot(scale: Scale) -> Column:
-    return Column(name="plot", label="Interval", kind="plot", axis=partial(axis_ticks, scale))
+    return Column(
+        name="plot", label="Interval", kind="plot", axis=partial(axis_ticks, scale)
+    )
 
 
 def clean(metric: Metric) -> JsonDict:
@@ -86,7 +95,9 @@ def sort_value(value: float | None, unit: str = "") -> float | None:
     return None if value is None else round(value if unit else 100 * value, 4)
 
 
-def metric_cells(metric: Metric, *, strong: bool = False, scale: Scale = SHARES) -> list[Cell]:
+def metric_cells(
+    metric: Metric, *, strong: bool = False, scale: Scale = SHARES
+) -> list[Cell]:
     """Writes a metric: value, drawing, interval and n.
 
     One with a unit of its own stands on no axis of shares.
@@ -114,16 +125,22 @@ def coverage_cell(entry: Entry, metric: Metric | None = None) -> Cell:
     """Writes how many of the items asked were scored on a metric, and why the others were not."""
     counts = entry["coverage"]
     total, decided = counts["asked"], scored(entry, metric)
-    reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+    reasons = "; ".join(
+        f"{count} x {reason}" for reason, count in counts["unscored"].items()
+    )
     title = f"not scored: {reasons}" if reasons and decided < total else ""
-    return Cell(coverage(entry, metric), decided / total if total else None, title=title)
+    return Cell(
+        coverage(entry, metric), decided / total if total else None, title=title
+    )
 
 
 def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
     """Cells of `_METRIC`, `_RUN`, `_VALUE`, a plot, `_INTERVAL` and all that follow."""
     metric, spec = clean(task.entry["metrics"][name]), task.spec(name)
     strong = name == task.headline
-    between = Cell(bounds(metric), sort_value(metric["bound_low"], metric.get("unit", "")))
+    between = Cell(
+        bounds(metric), sort_value(metric["bound_low"], metric.get("unit", ""))
+    )
     better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
     return [
         Cell(metric_label(name, metric), strong=strong),
@@ -161,7 +178,10 @@ def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A0
     """The metrics of a task in all its runs, one below the other."""
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
     rows = [
-        _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
+        _metric_row(task, name)
+        for name in names
+        for task in tasks
+        if name in task.entry["metrics"]
     ]
     rows += [
         [label, task.run, value, *[""] * 6]
@@ -211,7 +231,9 @@ def breakdown_table(
             if group in of_run:
                 metrics = of_run[group]
                 more = [_other(metrics[name]) for name in others]
-                rows.append(Row([group, run, *metric_cells(metrics[first], scale=scale), *more]))
+                rows.append(
+                    Row([group, run, *metric_cells(metrics[first], scale=scale), *more])
+                )
     columns = [
         Column(name="group", label=by, header=True),
         _RUN,
@@ -227,7 +249,9 @@ def breakdown_table(
         columns=columns,
         rows=rows,
         caption=f"{_label(tasks, first)} by {by}, with 95 % intervals{further}",
-        filter_label=f"Filter rows of this table ({by})" if len(rows) >= _FILTER_FROM else "",
+        filter_label=f"Filter rows of this table ({by})"
+        if len(rows) >= _FILTER_FROM
+        else "",
     )
     return table if len(tasks) > 1 else table.without("run")
 
@@ -235,7 +259,8 @@ def breakdown_table(
 def _numbers(labels: Iterable[str]) -> list[Column]:
     """Columns of further metrics."""
     return [
-        Column(name=f"m{index}", label=label, kind="number") for index, label in enumerate(labels)
+        Column(name=f"m{index}", label=label, kind="number")
+        for index, label in enumerate(labels)
     ]
 
 
@@ -243,7 +268,9 @@ def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> li
     """Names of the metrics that all entries have, in the order of the whole result."""
     reported = dict.fromkeys(name for metrics in entries for name in metrics)
     names = [name for name in reported if all(name in metrics for metrics in entries)]
-    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+    return sorted(
+        names, key=lambda name: order.index(name) if name in order else len(order)
+    )
 
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
@@ -258,7 +285,9 @@ def _other(metric: Metric) -> Cell:
     unit = cleaned.get("unit", "")
     ends = interval({**cleaned, "too_few": False})
     return Cell(
-        number(cleaned["value"], unit), sort_value(cleaned["value"], unit), note=f"({ends})"
+        number(cleaned["value"], unit),
+        sort_value(cleaned["value"], unit),
+        note=f"({ends})",
     )
 
 
@@ -285,7 +314,9 @@ def published_table(
     order = {spec.name: index for index, spec in enumerate(tasks[0].metrics)}
     names = list(dict.fromkeys(name for result in results for name in result.figures))
     names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
-    notes = list(dict.fromkeys(filter(None, (result.differences for result in results))))
+    notes = list(
+        dict.fromkeys(filter(None, (result.differences for result in results)))
+    )
     rows = []
     for result in results:
         n = result.n_items
@@ -303,7 +334,9 @@ def published_table(
             note,
         ]
         rows.append(Row(cells))
-    with_units = (f"{name} ({units[name]})" if units.get(name) else f"{name}, %" for name in names)
+    with_units = (
+        f"{name} ({units[name]})" if units.get(name) else f"{name}, %" for name in names
+    )
     columns = [
         Column(name="model", label="Model", header=True),
         Column(name="setting", label="Setting"),
@@ -318,7 +351,9 @@ def published_table(
         columns=columns,
         rows=rows,
         caption="Published results, as their papers report them; not verified here.",
-        filter_label="Filter published results by words" if len(rows) >= _FILTER_FROM else "",
+        filter_label="Filter published results by words"
+        if len(rows) >= _FILTER_FROM
+        else "",
     )
     return table, notes
 
@@ -344,7 +379,11 @@ def plain_table(
         for index, label in enumerate(header)
     ]
     return Table(
-        id=id, columns=columns, rows=list(map(Row, rows)), caption=caption, show_caption=False
+        id=id,
+        columns=columns,
+        rows=list(map(Row, rows)),
+        caption=caption,
+        show_caption=False,
     )
 
 
@@ -398,12 +437,22 @@ def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
     for name, entry in entries:
         model = entry["recipe"]["model"]["name"]
         for key, metric in entry["metrics"].items():
-            cells = [model, name, metric_label(key, metric), valued(metric), interval(metric)]
+            cells = [
+                model,
+                name,
+                metric_label(key, metric),
+                valued(metric),
+                interval(metric),
+            ]
             cells += [str(metric["n"]), coverage(entry, metric), bounds(metric)]
             rows.append(Row(cells if with_bounds else cells[:-1]))
         for label, value in reported_figures(entry):
             cells = [model, name, label, value, *[""] * 4]
             rows.append(Row(cells if with_bounds else cells[:-1]))
-    texts = [Column(name="model", label="Model"), Column(name="task", label="Task"), _METRIC]
+    texts = [
+        Column(name="model", label="Model"),
+        Column(name="task", label="Task"),
+        _METRIC,
+    ]
     numbers = [_VALUE, _INTERVAL, _N, _SCORED, _BOUNDS][: 5 if with_bounds else 4]
     return Table(id="results", columns=[*texts, *numbers], rows=rows)

@@ -28,14 +28,18 @@ def render_table(*runs: Json) -> str:
 
     Items without a score are named below, with what they could change.
     """
-    entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
+    entries = [
+        (name, entry) for results in runs for name, entry in results["tasks"].items()
+    ]
     lines = text_table(results_table(entries))
     for name, entry in entries:
         about = f"{entry['recipe']['model']['name']}, {name}"
         lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
         lines += [f"{about}: {note}" for note in entry_notes(entry)]
         if unscored := entry["coverage"]["unscored"]:
-            reasons = ", ".join(f"{count} x {reason}" for reason, count in unscored.items())
+            reasons = ", ".join(
+                f"{count} x {reason}" for reason, count in unscored.items()
+            )
             first, metric = next(iter(entry["metrics"].items()))
             unclear = ", and whatever is unclear," if unclear_counts(entry) else ""
             lines.append(
@@ -47,7 +51,8 @@ def render_table(*runs: Json) -> str:
 def text_table(table: Table) -> list[str]:
     """Writes a table as lines: texts to the left, numbers to the right."""
     header = [
-        column.label if column.name == "n" else column.label.lower() for column in table.columns
+        column.label if column.name == "n" else column.label.lower()
+        for column in table.columns
     ]
     rows = [
         [shown if isinstance(shown, str) else shown.text for shown in row.cells]
@@ -58,7 +63,12 @@ def text_table(table: Table) -> list[str]:
 
 def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    notes = [*_imported(entry), *_judge(entry), *unclear_notes(entry), *value_notes(entry)]
+    notes = [
+        *_imported(entry),
+        *_judge(entry),
+        *unclear_notes(entry),
+        *value_notes(entry),
+    ]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]
@@ -71,7 +81,9 @@ def entry_notes(entry: Entry) -> list[str]:
         drawn_by = f"seed {drawn['seed']}, strata: {strata}"
         of = f"{entry['n_items']:,} of {drawn['of']:,} items ({drawn_by})"
         whole = (
-            "" if "shard" in recipe else "; values and intervals are of the score on all of them"
+            ""
+            if "shard" in recipe
+            else "; values and intervals are of the score on all of them"
         )
         notes.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
@@ -113,7 +125,9 @@ def _imported(entry: Entry) -> list[str]:
     lost = sum(count for way, count in ways.items() if way not in MATCHED_BY)
     harness = one_line(str(origin.get("harness") or origin.get("kind")))
     stated = [
-        one_line(str(origin[name]), 300) for name in ("address", "licence") if origin.get(name)
+        one_line(str(origin[name]), 300)
+        for name in ("address", "licence")
+        if origin.get(name)
     ]
     where = f" ({', '.join(stated)})" if stated else ""
     said = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
@@ -130,8 +144,12 @@ def _judge(entry: Entry) -> list[str]:
     if judge is None:
         return []
     verdicts = judge["verdicts"]
-    missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
-    lacking = any(not reason.startswith(UNANSWERED) for reason in entry["coverage"]["unscored"])
+    missing = ", ".join(
+        f"{count} x {reason}" for reason, count in verdicts["unscored"].items()
+    )
+    lacking = any(
+        not reason.startswith(UNANSWERED) for reason in entry["coverage"]["unscored"]
+    )
     if not missing or lacking:
         counted = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
             f" (missing: {missing})" if missing else ""

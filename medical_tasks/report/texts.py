@@ -1,9 +1,9 @@
 """The items of a report with their texts: question, answer and gold. Of open data alone.
 
-The texts are not in the run's results: questions and gold come from the built dataset, answers from
-where the run left them (`run_responses`): its own store, a baseline made again, the file or the run
-that `score` scored. Whatever cannot be found is left empty, and a note says why and what would
-bring it; the report is made all the same.
+The texts are not in the run's results: questions and gold come from the built dataset,
+answers from where the run left them (`run_responses`): its own store, a baseline made
+again, the file or the run that `score` scored. Whatever cannot be found is left empty,
+and a note says why and what would bring it; the report is made all the same.
 """
 
 from __future__ import annotations
@@ -50,14 +50,16 @@ def report_items(
 ) -> tuple[ReportItem, ...]:
     """Makes the items of one task of one run from its rows of `items.parquet`.
 
-    `note_words`: for credentialed data the words that scoring itself writes into its notes; None
-    for open data. Rows of credentialed data are reduced here once more, so that a file that was not
-    cannot give a text away.
+    `note_words`: for credentialed data the words that scoring itself writes into its
+    notes; None for open data. Rows of credentialed data are reduced here once more, so
+    that a file that was not cannot give a text away.
     """
     items = []
     # Many items are in the same groups, and have the same values and notes.
     same_groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
-    same_values: dict[tuple[tuple[str, float | None], ...], dict[str, float | None]] = {}
+    same_values: dict[
+        tuple[tuple[str, float | None], ...], dict[str, float | None]
+    ] = {}
     same_notes: dict[str, str] = {}
     for row in rows:
         shown, digest = dict(row), str(row.get(DIGEST) or "")
@@ -76,7 +78,9 @@ def report_items(
             cut_middle(str(shown.get(name) or ""), NOTE_LENGTH)
             for name in ("parsed", "why", "unscored", "unclear")
         )
-        parsed, why, unscored, unclear = (same_notes.setdefault(note, note) for note in notes)
+        parsed, why, unscored, unclear = (
+            same_notes.setdefault(note, note) for note in notes
+        )
         items.append(
             ReportItem(
                 id=row["id"],
@@ -106,9 +110,12 @@ class TextPlaces:
     """Where texts are looked for.
 
     Attributes:
-        data: folder of the built datasets, or of the one that is needed; None for the user's home.
-        source: the one file that a dataset of the user's own is made of, in place of `data`.
-        responses: files that `score` scored, and folders of runs whose answers it scored.
+        data: folder of the built datasets, or of the one that is needed; None for the
+            user's home.
+        source: the one file that a dataset of the user's own is made of, in place of
+            `data`.
+        responses: files that `score` scored, and folders of runs whose answers it
+            scored.
         upstream: the authors' checkout, for runs with the official prompts.
         items: whether items are read; without them only the data are, for plots.
     """
@@ -133,7 +140,8 @@ class TaskTexts:
         answers: by item.
         golds: by item.
         tables: the benchmark's, about the data and the run's numbers.
-        missing: sentences that say what is not there and what would bring it; "" when all is.
+        missing: sentences that say what is not there and what would bring it; "" when
+            all is.
         remark: sentences that say how to read what is there.
         unread: how many items, the last ones, a report has no room for.
     """
@@ -154,7 +162,12 @@ class TaskTexts:
 
 
 def find_texts(
-    task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces, *, room: int
+    task: TaskSpec,
+    spec: DatasetSpec,
+    run: FinishedRun,
+    places: TextPlaces,
+    *,
+    room: int,
 ) -> TaskTexts:
     """Finds the texts of a task's items in a run, of as many as `room` bytes may hold.
 
@@ -201,7 +214,8 @@ def _found(
             _showable(task.benchmark.gold_response(task, item)),
         )
         least = {
-            cut_middle(text, LENGTHS[-1]) for text in (questions[item.id], golds[item.id])
+            cut_middle(text, LENGTHS[-1])
+            for text in (questions[item.id], golds[item.id])
         } - seen
         room -= sum(map(size_of, least))
         seen |= least
@@ -270,7 +284,9 @@ def chat_text(messages: Sequence[Message]) -> str:
     """
     if len(messages) == 1 and messages[0]["role"] == "user":
         return messages[0]["content"]
-    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
+    return "\n\n".join(
+        f"[{message['role']}]\n{message['content']}" for message in messages
+    )
 
 
 _RESPONSES = "responses/"
@@ -306,18 +322,23 @@ def _scored_file(recipe: Recipe) -> str:
 
 
 def _answers(
-    task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, shown: Collection[str]
+    task: TaskSpec,
+    run: FinishedRun,
+    data: TaskData,
+    places: TextPlaces,
+    shown: Collection[str],
 ) -> tuple[dict[str, str], str]:
     """The answers that were scored, by id of the items shown, and what is missing of them."""
     recipe = run.entries[task.name]["recipe"]
     wanted = {
         row["id"]
         for row in run.rows[task.name]
-        if row["id"] in shown and not str(row.get("unscored") or "").startswith(UNANSWERED)
+        if row["id"] in shown
+        and not str(row.get("unscored") or "").startswith(UNANSWERED)
     }
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
-        # A store is asked for these alone; a file, or a baseline that draws on other items, goes
-        # with all.
+        # A store is asked for these alone; a file, or a baseline that draws on other
+        # items, goes with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
     upstream = places.upstream if _asked_officially(recipe) else None
     digest = _scored_file(recipe)
@@ -329,7 +350,9 @@ def _answers(
     reason = ""
     for folder in (run.folder, *others):
         try:
-            there = run_responses(task, data, recipe, folder, responses=file, upstream=upstream)
+            there = run_responses(
+                task, data, recipe, folder, responses=file, upstream=upstream
+            )
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue

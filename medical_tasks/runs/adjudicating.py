@@ -1,8 +1,8 @@
 """Unclear answers, decided by a person or a judge: their sheet, and what scoring takes from it.
 
-A reader that cannot tell what an answer is says so and never guesses. The sheet has a row for each
-such answer, without the gold, so that whoever reads it says what the answer *is* and not whether it
-is right; scoring decides that.
+A reader that cannot tell what an answer is says so and never guesses. The sheet has a
+row for each such answer, without the gold, so that whoever reads it says what the
+answer *is* and not whether it is right; scoring decides that.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class UnclearAnswer:
     def question(self) -> str:
         """What was asked, shortened; "" where the dataset has no column of that name."""
         text = " ".join(str(self.item.fields.get("question", "")).split())
-        return text if len(text) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}..."
+        return (
+            text if len(text) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}..."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,9 @@ def unclear_answers(
     for task in (each for each in tasks if each.reads):
         _check_entry(run, task, entries[task.name])
         unclear = {
-            row["id"]: row for row in rows if row["task"] == task.name and row.get("unclear")
+            row["id"]: row
+            for row in rows
+            if row["task"] == task.name and row.get("unclear")
         }
         if unclear:
             answers += _with_texts(run, task, specs[task.name], unclear, places)
@@ -163,13 +167,18 @@ def _with_texts(
         )
         for name, row in unclear.items():
             text = texts.get(name)
-            if text is None or row.get("response_sha256", "") not in ("", response_sha256(text)):
+            if text is None or row.get("response_sha256", "") not in (
+                "",
+                response_sha256(text),
+            ):
                 raise UsageError(
                     f"{source}: the answer to {name!r} of {task.name} that was scored is not found "
                     "again. Give the run's command again, or give --responses with what was "
                     "scored."
                 )
-            yield UnclearAnswer(task=task, item=items[name], answer=text, reason=row["unclear"])
+            yield UnclearAnswer(
+                task=task, item=items[name], answer=text, reason=row["unclear"]
+            )
 
 
 # What a judge is asked
@@ -206,13 +215,15 @@ _READING: Final = Checker(
 def reading_question(unclear: UnclearAnswer) -> Question:
     """Asks a judge for the final answer of a reply.
 
-    The value is what the judge copied, "" for none. A reading with a word or number that the reply
-    does not have is unreadable: whatever the reply says to the judge, nothing comes of it but a
-    part of the reply.
+    The value is what the judge copied, "" for none. A reading with a word or number
+    that the reply does not have is unreadable: whatever the reply says to the judge,
+    nothing comes of it but a part of the reply.
     """
     question = str(unclear.item.fields.get("question", ""))
     text = _ASKED.format(
-        reads=unclear.task.reads, question=quoted(question), reply=quoted(unclear.answer)
+        reads=unclear.task.reads,
+        question=quoted(question),
+        reply=quoted(unclear.answer),
     )
     keys = {"reading": _READING}
     words = _words(unclear.answer)
@@ -221,7 +232,9 @@ def reading_question(unclear: UnclearAnswer) -> Question:
         reading = " ".join((value["reading"] or "").split())
         strange = _words(reading) - words
         return (
-            Unreadable("the reading has words that the reply does not have") if strange else reading
+            Unreadable("the reading has words that the reply does not have")
+            if strange
+            else reading
         )
 
     return Question(
@@ -236,7 +249,11 @@ def reading_question(unclear: UnclearAnswer) -> Question:
 
 
 def _is_line(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST_READING and "\n" not in value.strip()
+    return (
+        isinstance(value, str)
+        and len(value) <= _LONGEST_READING
+        and "\n" not in value.strip()
+    )
 
 
 def _words(text: str) -> set[str]:
@@ -283,9 +300,14 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
             "open, so there is nothing to adjudicate."
         )
     request = _judge_request(arguments, readable)
-    subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in readable]
+    subjects = [
+        policy.Subject.of(specs[task.name], task=task.name) for task in readable
+    ]
     places = AnswerPlaces(
-        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
+        **{
+            name: getattr(arguments, name)
+            for name in ("data", "source", "responses", "upstream")
+        }
     )
     private = any(not policy.text_allowed(specs[task.name]) for task in readable)
     with (
@@ -299,7 +321,10 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
         readings = _Readings() if request is None else _asked(run, request, answers)
         if request is not None and request.options.forecast:
             return UnclearSheet(path=None, answers=len(answers))
-        rows = [_row(unclear, readings, whole=out.suffix.lower() == ".csv") for unclear in answers]
+        rows = [
+            _row(unclear, readings, whole=out.suffix.lower() == ".csv")
+            for unclear in answers
+        ]
         _check_unread(out, rows)
         _write(out, rows)
     return UnclearSheet(
@@ -327,22 +352,36 @@ class _Readings:
     usage: Usage | None = None
 
 
-def _judge_request(arguments: Adjudicate, tasks: Sequence[TaskSpec]) -> JudgeRequest | None:
+def _judge_request(
+    arguments: Adjudicate, tasks: Sequence[TaskSpec]
+) -> JudgeRequest | None:
     if arguments.judging is not None:
-        raise UsageError("--judging: each answer is asked about by itself. Leave it out.")
+        raise UsageError(
+            "--judging: each answer is asked about by itself. Leave it out."
+        )
     if arguments.judge is not None:
         judged = [replace(task, judge=True) for task in tasks]
         return judge_request(arguments, judged, upstream=arguments.upstream)
-    options = ("judge_args", "votes", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens")
+    options = (
+        "judge_args",
+        "votes",
+        "judge_reply_tokens",
+        "max_judge_calls",
+        "max_judge_tokens",
+    )
     switches = ("judge_batch", "forecast")
     chosen = [name for name in (*options, *switches) if getattr(arguments, name)]
     if chosen:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
-        raise UsageError(f"{names}: no judge is asked. Give --judge MODEL, or leave it out.")
+        raise UsageError(
+            f"{names}: no judge is asked. Give --judge MODEL, or leave it out."
+        )
     return None
 
 
-def _asked(run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]) -> _Readings:
+def _asked(
+    run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]
+) -> _Readings:
     """Asks a judge about each answer.
 
     Its replies are kept with the run, and are not asked for twice.
@@ -353,7 +392,9 @@ def _asked(run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]) -
         "label": "unclear answers",
         "must_read": True,
     }
-    with open_session_in(lambda: existing_run_folder(run), request.name, **opening) as session:
+    with open_session_in(
+        lambda: existing_run_folder(run), request.name, **opening
+    ) as session:
         return _read_by(session, answers)
 
 
@@ -371,10 +412,13 @@ def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readin
 def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
     """Where the sheet goes.
 
-    In the run's folder, or where its private answers lie, unless the user names another place.
+    In the run's folder, or where its private answers lie, unless the user names another
+    place.
     """
     if out is None:
-        return (existing_run_folder(run).answers.parent if private else run) / "unclear.csv"
+        return (
+            existing_run_folder(run).answers.parent if private else run
+        ) / "unclear.csv"
     if out.suffix.lower() not in _SUFFIXES:
         raise UsageError(
             f"--out {out}: a sheet is CSV or XLSX, told by its name. Give one that ends in "
@@ -385,7 +429,9 @@ def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
     return out.expanduser()
 
 
-def _row(unclear: UnclearAnswer, readings: _Readings, *, whole: bool) -> dict[str, object]:
+def _row(
+    unclear: UnclearAnswer, readings: _Readings, *, whole: bool
+) -> dict[str, object]:
     reading = readings.values.get("/".join(unclear.key))
     left_out = 0 if whole else max(0, len(unclear.answer) - _LONGEST_CELL)
     mark = f"[... {left_out:,} characters left out ...]\n" if left_out else ""
@@ -406,7 +452,9 @@ def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     if path.suffix.lower() == ".csv":
         write_sheet(path, COLUMNS, rows)
         return
-    content = workbook_bytes(COLUMNS, [[str(row[name]) for name in COLUMNS] for row in rows])
+    content = workbook_bytes(
+        COLUMNS, [[str(row[name]) for name in COLUMNS] for row in rows]
+    )
     with WholeFile(path, private=True) as file:
         file.write_bytes(content)
 
@@ -428,7 +476,9 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 # What scoring takes from a sheet
 
 
-def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) -> Adjudication:
+def read_adjudication(
+    path: Path, task: TaskSpec, responses: Mapping[str, str]
+) -> Adjudication:
     """Reads the decisions on answers to a task.
 
     Everything that is wrong with rows is one `UsageError`.
@@ -474,11 +524,18 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
     return Adjudication(sha256=file_sha256(path), readings=readings, unfilled=unfilled)
 
 
-def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
+def _decision(
+    row: TableRow, responses: Mapping[str, str]
+) -> tuple[str, Reading | None]:
     """What is wrong with a row, "" for nothing, and its decision, None where there is none."""
-    name, text, by = (row.cells[column].strip() for column in ("id", "reading", "read_by"))
+    name, text, by = (
+        row.cells[column].strip() for column in ("id", "reading", "read_by")
+    )
     if name not in responses:
-        return f"there is no answer to an item {name!r} here. Is it the sheet of this run?", None
+        return (
+            f"there is no answer to an item {name!r} here. Is it the sheet of this run?",
+            None,
+        )
     if row.cells["response_sha256"].strip() != response_sha256(responses[name]):
         return (
             f"the answer to {name!r} is not the one that was read. Adjudicate the run that is "

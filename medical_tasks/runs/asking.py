@@ -53,7 +53,9 @@ class Asked:
             else:
                 lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
                 self.failed[each.id] = (
-                    f"{step}{each.problem}" if each.reason in (UNREADABLE, CUT) else lost
+                    f"{step}{each.problem}"
+                    if each.reason in (UNREADABLE, CUT)
+                    else lost
                 )
         return values
 
@@ -84,7 +86,10 @@ def asked(
         finished: the file that is there once an outcome was written.
         args: usual settings of the model, which those given overrule.
     """
-    tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
+    tries, longest = (
+        TRIES if arguments.tries is None else arguments.tries,
+        arguments.max_new_tokens,
+    )
     check_least({"--tries": tries, "--max-new-tokens": longest})
     model, args = full_name(name), {**(args or {}), **arguments.model_args}
     if model.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in model:
@@ -93,7 +98,12 @@ def asked(
             "openai-api/HOST/NAME."
         )
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
-    opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
+    opening: JsonDict = {
+        "args": args,
+        "options": options,
+        "label": what,
+        "role": "model",
+    }
     decisive = {
         "construct": step,
         **settings,

@@ -29,7 +29,9 @@ def run_baseline(
 
     `copy-example` copies from the set `prompts`.
     """
-    own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
+    own = {
+        key: value for key, value in (task_args or {}).items() if key in task.arguments
+    }
     responses: Iterable[str]
     identity: Json
     if name == COPY_EXAMPLE:
@@ -53,7 +55,10 @@ def run_baseline(
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
     recipe = make_recipe(
-        task, data=data.revision, model={"name": f"baseline/{name}"}, max_samples=max_samples
+        task,
+        data=data.revision,
+        model={"name": f"baseline/{name}"},
+        max_samples=max_samples,
     )
     recipe |= data.part
     if own:
@@ -82,5 +87,7 @@ def _answered(
         )
     if name not in BASELINES:
         names = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
-        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {names}.")
+        raise UsageError(
+            f"{task.name}: there is no baseline/{name}. Baselines: {names}."
+        )
     return baseline_responses(name, task, data.items, task.benchmark.gold_response), {}

@@ -1,8 +1,8 @@
 """Scores corrected for the judge's errors (`--calibration`): which check fits, what is reported.
 
-A check fits that asked the same judge in the same way about the task's own set of pairs. A general
-set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated beside the numbers. How labels
-correct scores: `correcting`.
+A check fits that asked the same judge in the same way about the task's own set of
+pairs. A general set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated
+beside the numbers. How labels correct scores: `correcting`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,12 @@ class Corrections:
     def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
         """The items' rows with their corrected values."""
         return [
-            {**row, **{name: values.get(row["id"]) for name, values in self.columns.items()}}
+            {
+                **row,
+                **{
+                    name: values.get(row["id"]) for name, values in self.columns.items()
+                },
+            }
             for row in rows
         ]
 
@@ -70,8 +75,8 @@ class Corrections:
 def raw_name(name: str, declared: Container[str]) -> str:
     """The metric that a name in `results.json` is of.
 
-    A corrected metric is of its raw one. A metric that is declared under such a name is none, as
-    MedCalc-Bench's `accuracy_corrected`, by corrected labels.
+    A corrected metric is of its raw one. A metric that is declared under such a name is
+    none, as MedCalc-Bench's `accuracy_corrected`, by corrected labels.
     """
     return name if name in declared else name.removesuffix(SUFFIX)
 
@@ -105,7 +110,9 @@ class Calibration:
 
     def check_judge(self, recipe: Json, identity: Json) -> None:
         """Refuses a judge, or a way of asking it, other than the checked one."""
-        keys = ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
+        keys = (
+            ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
+        )
         checked = {"judge": dict(self.check["judge"]["identity"])}
         checked |= {key: self.check[key] for key in keys}
         here = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
@@ -120,7 +127,9 @@ class Calibration:
 
     def columns(self, task: TaskSpec) -> list[str]:
         """Columns of `items.parquet` with the items' corrected values."""
-        own = [metric for metric in task.metrics if metric.verdict not in ("", "several")]
+        own = [
+            metric for metric in task.metrics if metric.verdict not in ("", "several")
+        ]
         return [name for metric in own for name in column_names(metric)]
 
 
@@ -158,12 +167,17 @@ def read_calibration(
                 f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(own, **asked)}"
             )
     return Calibration(
-        path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion"
+        path,
+        hashlib.sha256(raw).hexdigest(),
+        check,
+        "prediction" if sampled else "confusion",
     )
 
 
 def same_calibration(entries: Sequence[Json]) -> bool:
     """Whether corrected metrics were corrected alike."""
     facts = [mapping(entry.get("calibration")) for entry in entries]
-    first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in facts)
+    first, *others = (
+        [each.get(key) for key in ("sha256", "form", "classes")] for each in facts
+    )
     return bool(first[0]) and all(each == first for each in others)

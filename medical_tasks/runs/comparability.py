@@ -1,7 +1,7 @@
 """Whether a run's figures may stand beside the paper's, and why: the line below every table.
 
-A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says how it was
-run here.
+A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says
+how it was run here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ NO_OFFICIAL_FIGURES: Final = (
     "--upstream DIR asks with the authors')"
 )
 NO_JUDGE: Final = "no official figures: no judge was asked"
-NO_PROMPTS_READ: Final = "no official figures: the judge reads no prompts, the authors' neither"
-_NOT_KNOWN: Final = "not known (an earlier version made these results; score the answers again)"
+NO_PROMPTS_READ: Final = (
+    "no official figures: the judge reads no prompts, the authors' neither"
+)
+_NOT_KNOWN: Final = (
+    "not known (an earlier version made these results; score the answers again)"
+)
 _BASELINE: Final = "baseline/"
 
 
@@ -34,9 +38,10 @@ class Comparability:
 
     Attributes:
         comparable: whether they are.
-        reasons: what the run does not have in common with the paper, or, where it is comparable,
-            what it has.
-        official: why the authors' figures are not reported; "" where they are, or there are none.
+        reasons: what the run does not have in common with the paper, or, where it is
+            comparable, what it has.
+        official: why the authors' figures are not reported; "" where they are, or there
+            are none.
     """
 
     comparable: bool
@@ -61,8 +66,12 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
     """
     judge = _recipe(entry, "judge")
     official = ""
-    if any(map(task.needs_official_prompts, task.metrics)) and not asked_officially(judge):
-        official = NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
+    if any(map(task.needs_official_prompts, task.metrics)) and not asked_officially(
+        judge
+    ):
+        official = (
+            NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
+        )
         official = official if judge else NO_JUDGE
     differences = tuple(_differences(task, entry))
     reasons = differences or tuple(_shared(task, entry))
@@ -108,8 +117,9 @@ def asked_officially(judge: Entry) -> bool:
 def is_same_model(name: str, paper: str) -> bool:
     """Whether a judge's name is that of a paper's model, or of a dated version of it.
 
-    What counts is the last part of the name, in any case, and nothing but digits may follow:
-    `openai-api/host/gpt-4-0613` is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are other models.
+    What counts is the last part of the name, in any case, and nothing but digits may
+    follow: `openai-api/host/gpt-4-0613` is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are
+    other models.
     """
     last = name.rpartition("/")[2].casefold()
     return re.fullmatch(re.escape(paper.casefold()) + r"(-\d+)*", last) is not None
@@ -132,11 +142,17 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
         yield from _judge_differs(paper, judge)
     yield from _items_differ(task, paper, entry)
     figures = [metric for metric in task.metrics if task.needs_official_prompts(metric)]
-    figures = figures or [metric for metric in task.metrics if metric.official is not None]
+    figures = figures or [
+        metric for metric in task.metrics if metric.official is not None
+    ]
     reported = mapping(entry.get("metrics"))
     values = [mapping(reported.get(metric.name)).get("value") for metric in figures]
     # Without the authors' prompts there are none, which the line on them says.
-    if figures and set(values) == {None} and (asked_officially(judge) or not paper.judges):
+    if (
+        figures
+        and set(values) == {None}
+        and (asked_officially(judge) or not paper.judges)
+    ):
         yield "no figure by the authors' script"
 
 

@@ -1,18 +1,20 @@
 """How a check's labels correct a run's scores, and what widens the corrected intervals.
 
-A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
-depend on three things: the group of the question, the length of the answer, and whether it is by a
-model of the judge's family. Where one is mixed otherwise in the run than in the labels, and there
-are enough labels of each kind, each kind is corrected by its own. What is left of length and family
-widens the interval: by how much further the judge is off on long answers (on its family's), both
-ends of that figure's 95 % interval, times how far the run's answers lie from the labelled ones,
-where 1 is the way from short to long.
+A correction assumes that the judge errs on a run's answers as on the labelled ones. Its
+errors may depend on three things: the group of the question, the length of the answer,
+and whether it is by a model of the judge's family. Where one is mixed otherwise in the
+run than in the labels, and there are enough labels of each kind, each kind is corrected
+by its own. What is left of length and family widens the interval: by how much further
+the judge is off on long answers (on its family's), both ends of that figure's 95 %
+interval, times how far the run's answers lie from the labelled ones, where 1 is the way
+from short to long.
 
 Example:
-    On labels of answers with 50 words the judge is right, on those with 200 it calls 10 points too
-    much entailed. A run whose answers have about 200 words is on the upper side: where there are
-    too few labels of long answers to correct it by those alone, its interval becomes wider by about
-    10 points below.
+    On labels of answers with 50 words the judge is right, on those with 200 it calls 10
+    points too
+    much entailed. A run whose answers have about 200 words is on the upper side: where
+    there are too few labels of long answers to correct it by those alone, its interval
+    becomes wider by about 10 points below.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ import numpy.typing as npt
 
 from medical_tasks.judges.check_figures import same_family
 from medical_tasks.judges.checks import GENERAL, THREE_WAY
-from medical_tasks.runs.calibrating import Answers, Calibration, Corrections, column_names
+from medical_tasks.runs.calibrating import (
+    Answers,
+    Calibration,
+    Corrections,
+    column_names,
+)
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.results import Figure, Json, JsonDict
 from medical_tasks.scoring.correction import (
@@ -66,9 +73,7 @@ _SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("shorter", "longer"),
     "family": ("less often by its family", "more often by its family"),
 }
-_ELSEWHERE: Final = (
-    ". They are of another task: how the judge errs on them need not be how it errs here"
-)
+_ELSEWHERE: Final = ". They are of another task: how the judge errs on them need not be how it errs here"
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
@@ -117,8 +122,8 @@ class _Factor:
         name: what it is called.
         labels: the kind that each label is of.
         items: the kind of each item.
-        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of
-            the lower side, 1 of the upper.
+        labels_at: where each label stands on the factor's scale, if it has one: 0 is
+            the mean of the lower side, 1 of the upper.
         items_at: where each item stands.
         refused: why the labels do not reach as far as the items; "" where they do.
     """
@@ -146,9 +151,9 @@ class _Run:
     ) -> tuple[list[str], tuple[str, ...], Verdicts]:
         """The verdicts of items with a value: their ids, the verdicts' classes, and counts.
 
-        Known verdicts stand for missing ones of the same item, as in the raw value. They are of all
-        classes where there are enough of each in the labels (gold, judged), else of the one that
-        counts and the rest.
+        Known verdicts stand for missing ones of the same item, as in the raw value.
+        They are of all classes where there are enough of each in the labels (gold,
+        judged), else of the one that counts and the rest.
         """
         ids, rows, named, clusters = [], [], [], []
         for item in self.items:
@@ -159,7 +164,9 @@ class _Run:
                 verdicts = counts.verdicts if counts is not None else ()
                 ids.append(item.id)
                 rows.append(row)
-                named.append(sum((Counter(each.classes) for each in verdicts), Counter()))
+                named.append(
+                    sum((Counter(each.classes) for each in verdicts), Counter())
+                )
                 clusters.append(item.cluster)
         table = np.array(rows).reshape(-1, 5)
         classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
@@ -175,18 +182,30 @@ class _Run:
     def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
         """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
 
-        None for an item without a value, or whose value is but a guess from other items.
+        None for an item without a value, or whose value is but a guess from other
+        items.
         """
         value, of = self.estimator.item_value(metric, score)
         if not of or math.isnan(value):
             return None
         counts = score.counts.get(metric.name)
-        unasked = sum(each.unasked for each in counts.verdicts) if counts is not None else 0
+        unasked = (
+            sum(each.unasked for each in counts.verdicts) if counts is not None else 0
+        )
         if counts is not None and counts.how == "points" and counts.known:
-            # Were all of them hits, they would be worth `most`, in which minus points count too.
-            asked = [(each.weight, each.known + each.missing) for each in counts.verdicts]
+            # Were all of them hits, they would be worth `most`, in which minus points
+            # count too.
+            asked = [
+                (each.weight, each.known + each.missing) for each in counts.verdicts
+            ]
             most = math.fsum(weight * number for weight, number in asked) / counts.of
-            return value * counts.known, (most - value) * counts.known, 1.0 / counts.known, 0.0, of
+            return (
+                value * counts.known,
+                (most - value) * counts.known,
+                1.0 / counts.known,
+                0.0,
+                of,
+            )
         if counts is not None and counts.known:
             total = of if metric.kind == "ratio" else counts.of
             of_all = of / total if counts.is_share else 1.0
@@ -207,10 +226,14 @@ def _correct(
     _check_verdicts(metric, judged)
     ids, classes, verdicts = run.verdicts(metric, (gold, judged))
     gold, judged = (
-        [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
+        [name if name in classes else classes[-1] for name in names]
+        for names in (gold, judged)
     )
-    # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same.
-    alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2 and not run.has_points(metric)
+    # Labels drawn verdict by verdict stand for a metric in which each verdict weighs
+    # the same.
+    alike = len(
+        {*verdicts.unit[verdicts.unit > 0].tolist()}
+    ) < 2 and not run.has_points(metric)
     form: Form = calibration.form if alike else "confusion"
     factors = _factors(calibration, labels, run, ids)
     mass = verdicts.unit * verdicts.counts.sum(axis=1)
@@ -225,7 +248,9 @@ def _correct(
     share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
     try:
         # What labels would do is known, roughly, from fewer of them too.
-        pooled = rescoring(gold, judged, classes, clusters=clusters, form=form, fewest=1)
+        pooled = rescoring(
+            gold, judged, classes, clusters=clusters, form=form, fewest=1
+        )
         _, error = judge_error(pooled, verdicts)
         needed = labels_needed(pooled, error, HALF_WIDTH * share)
         half = math.sqrt(error.variance) / share
@@ -233,7 +258,9 @@ def _correct(
         used, learnt, spread = _stratified(shifted, columns, classes, form, verdicts)
         value, own_error = corrected(learnt, spread, limits=metric.limits)
     except NotCorrectableError as reason:
-        advice = _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
+        advice = (
+            _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
+        )
         raise NotCorrectableError(f"{reason} ({note}){advice}") from None
     widened = _widened(factors, used, mass, pooled, error, clusters)
     if 2.0 * half > HALF_WIDTH:
@@ -303,23 +330,33 @@ def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
             "more than one verdict goes into each count, so that errors do not average out"
         )
     if metric.verdict == "contradiction" and "not_entailment" in judged:
-        raise NotCorrectableError("the judge tells entailed from not entailed and no more")
+        raise NotCorrectableError(
+            "the judge tells entailed from not entailed and no more"
+        )
 
 
 def _by_class(
-    hit: str, named: Sequence[Counter[str]], sides: Floats, labels: Sequence[Sequence[str]]
+    hit: str,
+    named: Sequence[Counter[str]],
+    sides: Floats,
+    labels: Sequence[Sequence[str]],
 ) -> tuple[tuple[str, ...], Floats]:
     """The classes of verdicts and how many of each an item has.
 
-    They are all classes where items name the class of every verdict and there are enough labels of
-    each, else the one that counts (`hit`) and the rest, as `sides` counts them.
+    They are all classes where items name the class of every verdict and there are
+    enough labels of each, else the one that counts (`hit`) and the rest, as `sides`
+    counts them.
     """
     classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
     counts = np.array([[each[name] for name in classes] for each in named], dtype=float)
     counts = counts.reshape(-1, len(classes))
     whole = (counts.sum(axis=1) == np.rint(sides.sum(axis=1))).all()
     fewest = min(side.count(name) for side in labels for name in classes)
-    if whole and len(classes) == len(THREE_WAY.classes) and fewest >= FEWEST["confusion"]:
+    if (
+        whole
+        and len(classes) == len(THREE_WAY.classes)
+        and fewest >= FEWEST["confusion"]
+    ):
         return classes, counts
     return (hit, f"not {hit}"), sides
 
@@ -339,8 +376,15 @@ def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) ->
 
 def _error_json(error: JudgeError) -> JsonDict:
     """What `comparison.statistics.with_judge_error` needs of the labels' error."""
-    arrays = {"weights": error.weights, "slope": error.slope, "covariance": error.covariance}
-    return {**{name: array.tolist() for name, array in arrays.items()}, "freedom": error.freedom}
+    arrays = {
+        "weights": error.weights,
+        "slope": error.slope,
+        "covariance": error.covariance,
+    }
+    return {
+        **{name: array.tolist() for name, array in arrays.items()},
+        "freedom": error.freedom,
+    }
 
 
 def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -350,7 +394,9 @@ def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     return {name: [column[index] for index in kept] for name, column in labels.items()}
 
 
-def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
+def _groups(
+    labels: Mapping[str, Sequence[Any]], items: Sequence[Item]
+) -> list[_Factor]:
     """The groups of questions that labels and items both tell."""
     factors = []
     for name, of_labels in labels.items():
@@ -373,14 +419,15 @@ def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
     low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
     scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
     beyond = float(np.mean((own < words.min()) | (own > words.max())))
-    refused = (
-        f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
-    )
+    refused = f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
     return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
 
 
 def _scaled(
-    name: str, upper: Sequence[npt.NDArray[np.bool_]], scale: Sequence[Floats], refused: str = ""
+    name: str,
+    upper: Sequence[npt.NDArray[np.bool_]],
+    scale: Sequence[Floats],
+    refused: str = "",
 ) -> _Factor:
     """A factor by which labels and items are on the lower or the upper side."""
     kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
@@ -429,7 +476,9 @@ def _stratified(
         gold, judged, clusters = (column[kept].tolist() for column in labels)
         numbers = np.searchsorted(strata, of_labels[kept]).tolist()
         try:
-            learnt = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
+            learnt = rescoring(
+                gold, judged, classes, clusters=clusters, form=form, strata=numbers
+            )
         except NotCorrectableError:
             if used:
                 continue
@@ -439,7 +488,11 @@ def _stratified(
         counts = np.zeros((items, len(strata), len(classes)))
         counts[np.arange(items), index] = run.counts
         names = tuple(f"{kind}{name}" for kind in strata for name in classes)
-        return used, replace(learnt, classes=names), replace(run, counts=counts.reshape(items, -1))
+        return (
+            used,
+            replace(learnt, classes=names),
+            replace(run, counts=counts.reshape(items, -1)),
+        )
     raise AssertionError("the last try is without factors")
 
 
@@ -464,7 +517,8 @@ def _widened(
     """What widens the interval of each factor that has a scale, as `widening` takes it.
 
     Raises:
-        NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
+        NotCorrectableError: the judge's errors depend on the factor, and no label
+            reaches so far.
     """
     widened: dict[str, JsonDict] = {}
     for factor in factors:
@@ -481,7 +535,10 @@ def _widened(
                 f"{factor.refused}. Label some of this run's own",
                 labels=False,
             )
-        widened[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
+        widened[factor.name] = {
+            "distance": distance,
+            "drift": [further.ci_low, further.ci_high],
+        }
     return widened
 
 
@@ -495,19 +552,27 @@ def _unlike_said(
         if max(down, up) >= LEAST_SAID:
             side = _SIDES[name][each["distance"] > 0.0]
             text += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
-    if left := [each.name for each in shifted if each not in used and each.name not in widened]:
+    if left := [
+        each.name for each in shifted if each not in used and each.name not in widened
+    ]:
         text += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
     return text
 
 
 def _advice(
-    needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form
+    needed: int,
+    judged: Sequence[str],
+    run: Verdicts,
+    classes: Sequence[str],
+    form: Form,
 ) -> str:
     """How many labels would do, and of which verdicts the run has most for each label."""
     counts = dict(zip(classes, run.counts.sum(axis=0), strict=True))
     name = max(classes, key=lambda each: counts[each] / max(1, judged.count(each)))
     more = (
-        f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
+        f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts"
+        if needed
+        else ""
     )
     if form == "confusion":
         return f"{more}; label further answers, chosen without a look at the judge's verdicts"

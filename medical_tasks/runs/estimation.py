@@ -1,13 +1,14 @@
 """From scored items to a metric's figure: number, interval and bounds.
 
-Every item is in one of four states for a metric. It is *decided*: it has a value. It has *nothing
-to count*: its denominator is 0. It is *open*: verdicts of the judge are missing, or it has no
-answer. Or it is *unclear*: the reader could not tell the answer, which counts as not right and
-might be right.
+Every item is in one of four states for a metric. It is *decided*: it has a value. It
+has *nothing to count*: its denominator is 0. It is *open*: verdicts of the judge are
+missing, or it has no answer. Or it is *unclear*: the reader could not tell the answer,
+which counts as not right and might be right.
 
 Example:
-    Three answers have four statements each. The judge said of the first that 3 of 4 hold, of the
-    second that 1 of 2 holds and nothing of the other two; of the third it said nothing.
+    Three answers have four statements each. The judge said of the first that 3 of 4
+    hold, of the second that 1 of 2 holds and nothing of the other two; of the third it
+    said nothing.
 
     - value: the second is estimated by its own verdicts as 0.5, the third by the judged answers'
       mean, (0.75 + 0.5) / 2 = 0.625. The value is (0.75 + 0.5 + 0.625) / 3 = 0.625.
@@ -91,8 +92,8 @@ class _Open(NamedTuple):
 class Estimator:
     """A task's scores, with estimates for the verdicts that are missing.
 
-    Figures of a group of items use the estimates of the whole task: the verdicts of other answers
-    that stand for missing ones need not be of the group.
+    Figures of a group of items use the estimates of the whole task: the verdicts of
+    other answers that stand for missing ones need not be of the group.
     """
 
     def __init__(
@@ -109,11 +110,14 @@ class Estimator:
             task: the task with the metrics that are reported.
             scores: of the answered items, by id.
             items: how many items the task has, answered or not.
-            unanswered_limits: of an item without an answer; by default the metrics' own.
+            unanswered_limits: of an item without an answer; by default the metrics'
+                own.
         """
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._reported = {metric.name: metric for metric in task.metrics}
-        self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
+        self._ended = {
+            metric.name: _ended(metric, scores, items) for metric in task.metrics
+        }
         self._without_value = {
             metric.name: self._ended[metric.name] or _undecided(metric, scores.values())
             for metric in task.metrics
@@ -132,9 +136,13 @@ class Estimator:
             return math.nan, 0.0
         if metric.name in score.values:
             value = score.values[metric.name]
-            return value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
+            return value, 0.0 if math.isnan(value) else score.weights.get(
+                metric.name, 1.0
+            )
         estimate = self._estimates[metric.name].get(score.id)
-        return (math.nan, 0.0) if estimate is None else (estimate.value, estimate.weight)
+        return (
+            (math.nan, 0.0) if estimate is None else (estimate.value, estimate.weight)
+        )
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """Computes a metric's figure; what cannot be computed is None, and `reason` says why."""
@@ -165,7 +173,9 @@ class Estimator:
 
         def columns(end: int | None = None) -> list[list[float]]:
             metrics = (self._reported[name] for name in shares)
-            return in_turns([self._sums(each, item, end) for item in items] for each in metrics)
+            return in_turns(
+                [self._sums(each, item, end) for item in items] for each in metrics
+            )
 
         def estimate(columns: Sequence[Sequence[float]]) -> Estimate:
             return whole_set_estimate(
@@ -185,13 +195,18 @@ class Estimator:
         moved = figure.copy()
         moved["sample"] = {name: figure[name] for name in ENDS}
         moved["value"] = whole.value
-        moved["ci_low"], moved["ci_high"] = _number(whole.ci_low), _number(whole.ci_high)
+        moved["ci_low"], moved["ci_high"] = (
+            _number(whole.ci_low),
+            _number(whole.ci_high),
+        )
         unclear = any(score.unclear for score in self._scores.values())
         for end, name in enumerate(BOUNDS):
             bound = figure[name]
             if bound is not None:
                 decided = columns(end) if unclear else counted
-                shift = whole_set_shift(bound - value, end, counted, decided, weights, estimate)
+                shift = whole_set_shift(
+                    bound - value, end, counted, decided, weights, estimate
+                )
                 moved[name] = _clipped(whole.value + shift, metric.limits)
         moved.pop("std", None)
         return moved
@@ -199,8 +214,8 @@ class Estimator:
     def _sums(self, metric: MetricSpec, item: Item, end: int | None) -> Sums:
         """What an item adds to a metric's numerator and denominator; nan where nothing is known.
 
-        `end` is 0 or 1 for the smallest or largest value that an unclear answer could have, and
-        None for the value that it counts as.
+        `end` is 0 or 1 for the smallest or largest value that an unclear answer could
+        have, and None for the value that it counts as.
         """
         score = self._counted(metric, item)
         if score is None:
@@ -220,14 +235,18 @@ class Estimator:
             return ItemScore(id=item.id, values={metric.name: 0.0})
         return score
 
-    def _range(self, metric: MetricSpec, items: Sequence[Item]) -> tuple[float, float] | None:
+    def _range(
+        self, metric: MetricSpec, items: Sequence[Item]
+    ) -> tuple[float, float] | None:
         """The range of a metric's values: its own, or the widest of these items'.
 
         None for no end.
         """
         low, high = metric.limits
         if self._limits is not None and items:
-            limits = [self._limits(item).get(metric.name, metric.limits) for item in items]
+            limits = [
+                self._limits(item).get(metric.name, metric.limits) for item in items
+            ]
             low = min(each[0] for each in limits) if math.isinf(low) else low
             high = max(each[1] for each in limits) if math.isinf(high) else high
         return (low, high) if -math.inf < low < high < math.inf else None
@@ -243,7 +262,8 @@ class Estimator:
         limits = self._range(metric, items)
         figure = tally.without_value(reason) if reason else tally.figure(limits)
         if ended and not metric.judged:
-            # The answers themselves end the script: nothing is missing that could bring a figure.
+            # The answers themselves end the script: nothing is missing that could bring
+            # a figure.
             figure["bound_low"] = figure["bound_high"] = None
         if unanswered_value(metric) is not None and len(answered) < len(items):
             figure["unanswered"] = len(items) - len(answered)
@@ -254,7 +274,9 @@ class Estimator:
         score = self._counted(metric, item)
         if score is None:
             of_item = self._limits(item) if self._limits else {}
-            tally.add_open(item, _Open(*of_item.get(metric.name, metric.limits), math.inf))
+            tally.add_open(
+                item, _Open(*of_item.get(metric.name, metric.limits), math.inf)
+            )
         elif metric.name in score.values:
             tally.add(item, score)
         else:
@@ -266,7 +288,8 @@ class Estimator:
         """The average of other metrics' totals, over the items on which all of them are decided."""
         parts = components(metric, self._reported)
         totals = [
-            (share, self.entry(self._reported[name], items)) for name, share in parts.shares.items()
+            (share, self.entry(self._reported[name], items))
+            for name, share in parts.shares.items()
         ]
         answered = [item for item in items if item.id in self._scores]
         lacking = _lacking_component(metric, parts, totals)
@@ -274,7 +297,10 @@ class Estimator:
         if parts.shares and not lacking:
             average = self._average_interval(metric, parts, answered)
             figure["value"] = _number(average.value)
-            figure["ci_low"], figure["ci_high"] = _number(average.ci_low), _number(average.ci_high)
+            figure["ci_low"], figure["ci_high"] = (
+                _number(average.ci_low),
+                _number(average.ci_high),
+            )
             figure["n"] = average.n
         for name in BOUNDS:
             figure[name] = None if lacking else _average_bound(name, totals)
@@ -286,7 +312,10 @@ class Estimator:
             figure["reason"] = lacking or (NO_COMPONENT if answered else NO_ANSWER)
         figure["components"] = list(parts.shares)
         if parts.missing:
-            figure["missing_components"], figure["comparable"] = list(parts.missing), False
+            figure["missing_components"], figure["comparable"] = (
+                list(parts.missing),
+                False,
+            )
         clear = all(total["bound_low"] == total["bound_high"] for _, total in totals)
         return _inside(figure, whole=clear and decided == len(items))
 
@@ -297,7 +326,11 @@ class Estimator:
         scores = [self._scores[item.id] for item in answered]
         columns = in_turns(
             [
-                sums(self._reported[name], score.values.get(name), score.weights.get(name))
+                sums(
+                    self._reported[name],
+                    score.values.get(name),
+                    score.weights.get(name),
+                )
                 for score in scores
             ]
             for name in parts.shares
@@ -305,7 +338,9 @@ class Estimator:
         return average_interval(
             columns,
             list(parts.shares.values()),
-            clusters=[item.cluster for item in answered] if self._task.cluster else None,
+            clusters=[item.cluster for item in answered]
+            if self._task.cluster
+            else None,
             limits=metric.limits,
         )
 
@@ -321,7 +356,9 @@ def _lacking_component(
     return next(reasons, "") or missing
 
 
-def _average_bound(name: BoundName, totals: Sequence[tuple[float, Figure]]) -> float | None:
+def _average_bound(
+    name: BoundName, totals: Sequence[tuple[float, Figure]]
+) -> float | None:
     """A bound of an average: not all components need reach theirs at once, so it is no tighter."""
     ends = [(share, total[name]) for share, total in totals]
     finite = [share * end for share, end in ends if end is not None]
@@ -335,15 +372,21 @@ class _Tally:
         decided: numerators and denominators of items with a value.
         estimated: the same of items whose value is estimated.
         partly: those of `estimated` that have verdicts of their own.
-        due: values of items whose denominator is 0 though there should have been something.
+        due: values of items whose denominator is 0 though there should have been
+            something.
         missing: open items.
         left: those of `missing` without an estimate.
-        unclear: how far below and above its value each unclear answer could bring the numerator.
+        unclear: how far below and above its value each unclear answer could bring the
+            numerator.
         joining: unclear answers that count only if they are right.
     """
 
     def __init__(self, metric: MetricSpec, *, clustered: bool) -> None:
-        self.metric, self.clustered, self.pooled = metric, clustered, metric.kind == "ratio"
+        self.metric, self.clustered, self.pooled = (
+            metric,
+            clustered,
+            metric.kind == "ratio",
+        )
         self.items = 0
         self.decided: list[_Share] = []
         self.estimated: list[_Share] = []
@@ -358,7 +401,9 @@ class _Tally:
         """Adds an item on which the metric is decided."""
         self.items += 1
         value = score.values[self.metric.name]
-        low, high = score.could_be(self.metric.name) if score.unclear else (value, value)
+        low, high = (
+            score.could_be(self.metric.name) if score.unclear else (value, value)
+        )
         if math.isnan(value):
             if not math.isnan(low):
                 self.joining.append(_Open(low, high, score.weight(self.metric)))
@@ -371,7 +416,9 @@ class _Tally:
         if score.unclear:
             self.unclear.append(((low - value) * weight, (high - value) * weight))
 
-    def add_open(self, item: Item, limits: _Open, estimate: Estimated | None = None) -> None:
+    def add_open(
+        self, item: Item, limits: _Open, estimate: Estimated | None = None
+    ) -> None:
         """Adds an item on which the metric is not decided."""
         self.items += 1
         if not self.pooled:
@@ -393,7 +440,10 @@ class _Tally:
             return ""
         if not self.missing:
             return NOTHING
-        return _lacking(s for s in answered if self.metric.name not in s.values) or NO_ANSWER
+        return (
+            _lacking(s for s in answered if self.metric.name not in s.values)
+            or NO_ANSWER
+        )
 
     def without_value(self, reason: str) -> Figure:
         """The figure without a value."""
@@ -408,23 +458,29 @@ class _Tally:
             limits: between which all values lie; None where there is no such end.
         """
         if not self.decided and not self.estimated:
-            # What items say of nothing to share where there should have been something: the worst.
+            # What items say of nothing to share where there should have been something:
+            # the worst.
             low, high = map(_number, self.metric.limits)
             figure = self._figure(min(self.due), low, high, len(self.due))
             return _inside(figure, whole=self._settled)
         shares = [*self.decided, *self.estimated]
         complete = self._interval(self.decided)
         low, high = complete.ci_low, complete.ci_high
-        value = self._with_left(_ratio(shares) if self.estimated else complete.value, shares)
+        value = self._with_left(
+            _ratio(shares) if self.estimated else complete.value, shares
+        )
         if value != complete.value:
             partly = self._interval([*self.decided, *self.partly], fractions=True)
             low, high = _around(value, (complete, partly), self.metric.limits)
         # Where there is no largest value there is a smallest all the same.
         least, most = limits or self.metric.limits
         ends = _number(max(low, least)), _number(min(high, most))
-        figure = self._figure(value, *ends, len(shares), math.fsum(s.below for s in shares))
+        figure = self._figure(
+            value, *ends, len(shares), math.fsum(s.below for s in shares)
+        )
         if self.metric.kind == "proportion" and self.decided:
-            # The papers' plus-minus: standard error of a proportion, items taken as independent.
+            # The papers' plus-minus: standard error of a proportion, items taken as
+            # independent.
             figure["std"] = math.sqrt(value * (1 - value) / len(self.decided))
         return _inside(figure, whole=self._settled)
 
@@ -434,7 +490,12 @@ class _Tally:
         return not (self.missing or self.unclear or self.joining)
 
     def _figure(
-        self, value: float | None, low: float | None, high: float | None, n: int, of: float = 0.0
+        self,
+        value: float | None,
+        low: float | None,
+        high: float | None,
+        n: int,
+        of: float = 0.0,
     ) -> Figure:
         """A figure with the bounds, and with how many items are decided where not all are."""
         bounds = self._bound(0), self._bound(1)
@@ -463,7 +524,9 @@ class _Tally:
         ]
         return _ratio([*shares, *stand_ins])
 
-    def _interval(self, shares: Sequence[_Share], *, fractions: bool = False) -> Estimate:
+    def _interval(
+        self, shares: Sequence[_Share], *, fractions: bool = False
+    ) -> Estimate:
         """The value of some items with its interval; `fractions` are not all 0 or 1."""
         above = [share.above for share in shares]
         clusters = [share.cluster for share in shares] if self.clustered else None
@@ -478,11 +541,14 @@ class _Tally:
     def _bound(self, end: int) -> float | None:
         """The value if all that is open or unclear had been worst (`end` 0), or best (1).
 
-        The denominator is the largest possible one. None where there is no end: an item may have
-        any value, or nothing counts.
+        The denominator is the largest possible one. None where there is no end: an item
+        may have any value, or nothing counts.
         """
         limited = [limits for limits in self.missing if limits.weight < math.inf]
-        below = [*(share.below for share in self.decided), *(open_.weight for open_ in limited)]
+        below = [
+            *(share.below for share in self.decided),
+            *(open_.weight for open_ in limited),
+        ]
         above = [
             *(share.above for share in self.decided),
             *(moves[end] for moves in self.unclear),
@@ -494,7 +560,10 @@ class _Tally:
             ends.append(top / bottom)
         if self.joining:
             more = math.fsum(limits[end] * limits.weight for limits in self.joining)
-            ends.append((top + more) / (bottom + math.fsum(open_.weight for open_ in self.joining)))
+            ends.append(
+                (top + more)
+                / (bottom + math.fsum(open_.weight for open_ in self.joining))
+            )
         if not ends:
             return None
         # Of a pooled share an unclear answer leaves the denominator open as well: see
@@ -504,7 +573,9 @@ class _Tally:
 
 
 def _ratio(shares: Sequence[_Share]) -> float:
-    return math.fsum(share.above for share in shares) / math.fsum(share.below for share in shares)
+    return math.fsum(share.above for share in shares) / math.fsum(
+        share.below for share in shares
+    )
 
 
 def _clipped(value: float, limits: tuple[float, float]) -> float:
@@ -514,7 +585,11 @@ def _clipped(value: float, limits: tuple[float, float]) -> float:
 def _lacking(scores: Iterable[ItemScore]) -> str:
     """The most frequent reason for which something is not decided on these; "" for none."""
     reasons = Counter(score.unscored for score in scores if score.unscored)
-    return f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}" if reasons else ""
+    return (
+        f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}"
+        if reasons
+        else ""
+    )
 
 
 def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
@@ -543,7 +618,9 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
     if undecided:
         return f"{official.undecided or NO_VERDICT} ({undecided} of {items} items)"
     if official.unanswered == "ends" and scores and items > len(scores):
-        return f"official script ends: no answer ({items - len(scores)} of {items} items)"
+        return (
+            f"official script ends: no answer ({items - len(scores)} of {items} items)"
+        )
     return ""
 
 
@@ -558,7 +635,10 @@ def _around(
     sides = [side for side in sides if not math.isnan(sum(side))]
     if not sides:
         return math.nan, math.nan
-    low, high = value - max(down for down, _ in sides), value + max(up for _, up in sides)
+    low, high = (
+        value - max(down for down, _ in sides),
+        value + max(up for _, up in sides),
+    )
     # What does not fit inside the limits on one side is needed on the other.
     over, under = max(0.0, high - limits[1]), max(0.0, limits[0] - low)
     return max(limits[0], low - over), min(limits[1], high + under)
@@ -572,8 +652,12 @@ def _inside(figure: Figure, *, whole: bool) -> Figure:
     value = figure["value"]
     if value is not None:
         low, high = figure["bound_low"], figure["bound_high"]
-        figure["bound_low"] = value if whole else low if low is None else min(low, value)
-        figure["bound_high"] = value if whole else high if high is None else max(high, value)
+        figure["bound_low"] = (
+            value if whole else low if low is None else min(low, value)
+        )
+        figure["bound_high"] = (
+            value if whole else high if high is None else max(high, value)
+        )
     return figure
 
 
@@ -582,14 +666,17 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
+def estimated(
+    metric: MetricSpec, scores: Mapping[str, ItemScore]
+) -> dict[str, Estimated]:
     """Estimates undecided items by id.
 
-    An answer's own verdicts of a kind stand for its missing ones; where it has none, those of all
-    judged answers; where these have none, those of the kind above (`subjective/entailed` is within
-    `subjective`).
+    An answer's own verdicts of a kind stand for its missing ones; where it has none,
+    those of all judged answers; where these have none, those of the kind above
+    (`subjective/entailed` is within `subjective`).
 
-    Example: of four statements two have a verdict, of which one holds. The value is 0.5, and `own`.
+    Example: of four statements two have a verdict, of which one holds. The value is
+    0.5, and `own`.
     """
     judged = {
         name: score.counts[metric.name]
@@ -597,7 +684,9 @@ def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, 
         if metric.name in score.counts
     }
     lacking = {
-        name: counts for name, counts in judged.items() if metric.name not in scores[name].values
+        name: counts
+        for name, counts in judged.items()
+        if metric.name not in scores[name].values
     }
     if not lacking or not any(counts.known for counts in judged.values()):
         return {}
@@ -639,17 +728,24 @@ class _Rates:
 
     def _unlisted(self, verdicts: Verdicts) -> float:
         """How many verdicts a list that could not be made would have had: as others, 1 at least."""
-        return min(max(self._length(verdicts.kind), 1.0), verdicts.more) if verdicts.more else 0.0
+        return (
+            min(max(self._length(verdicts.kind), 1.0), verdicts.more)
+            if verdicts.more
+            else 0.0
+        )
 
     def _any_of(self, of: int, missing: int) -> float:
         """How probably missing verdicts hold a hit where none is known.
 
-        The known verdicts of answers about as long stand for it, so many of them hidden by chance.
-        Example: of a clean answer's 4 verdicts 1 is missing. An answer with 1 hit in 4 hides just
-        that one in 1 of 4 cases, two clean answers always hide none: (1/4) / (1/4 + 1 + 1) = 0.11.
+        The known verdicts of answers about as long stand for it, so many of them hidden
+        by chance. Example: of a clean answer's 4 verdicts 1 is missing. An answer with
+        1 hit in 4 hides just that one in 1 of 4 cases, two clean answers always hide
+        none: (1/4) / (1/4 + 1 + 1) = 0.11.
         """
         judged = [counts for counts in self._judged if counts.known]
-        alike = [counts for counts in judged if abs(round(counts.of) - of) <= _ABOUT_AS_LONG]
+        alike = [
+            counts for counts in judged if abs(round(counts.of) - of) <= _ABOUT_AS_LONG
+        ]
         sizes = Counter(
             (counts.known, int(sum(verdicts.hits for verdicts in counts.verdicts)))
             for counts in alike or judged
@@ -658,7 +754,11 @@ class _Rates:
         for (known, hits), times in sizes.items():
             taken = min(missing, known)
             if hits <= taken:
-                share = times * math.comb(known - hits, taken - hits) / math.comb(known, taken)
+                share = (
+                    times
+                    * math.comb(known - hits, taken - hits)
+                    / math.comb(known, taken)
+                )
                 clean.append(share)
                 hidden.append(share if hits else 0.0)
         return math.fsum(hidden) / math.fsum(clean) if clean else 1.0
@@ -675,7 +775,10 @@ class _Rates:
             pairs = [(hits, known) for hits, known in pairs if known]
             if how == "share" and self._by_item:
                 pairs = [(hits / known, 1.0) for hits, known in pairs]
-            self._sums[kind] = math.fsum(pair[0] for pair in pairs), math.fsum(p[1] for p in pairs)
+            self._sums[kind] = (
+                math.fsum(pair[0] for pair in pairs),
+                math.fsum(p[1] for p in pairs),
+            )
         hits, known = self._sums[kind]
         return hits / known if known else self._rate(kind.rpartition("/")[0], how)
 
@@ -699,4 +802,6 @@ def _is_within(kind: str, other: str) -> bool:
 def _within(kind: str, verdicts: Iterable[Verdicts]) -> tuple[float, float]:
     """Hits and known verdicts of a kind."""
     within = [each for each in verdicts if _is_within(each.kind, kind)]
-    return float(sum(each.hits for each in within)), float(sum(each.known for each in within))
+    return float(sum(each.hits for each in within)), float(
+        sum(each.known for each in within)
+    )

@@ -1,7 +1,7 @@
 """Running tasks from the options of `run` and `score`: data, model or answers, judge, results.
 
-Both take the options as their verbs declare them, and the tasks with their datasets' specs by task
-name.
+Both take the options as their verbs declare them, and the tasks with their datasets'
+specs by task name.
 """
 
 from __future__ import annotations
@@ -70,7 +70,13 @@ from medical_tasks.runs.imported import (
     keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
+from medical_tasks.runs.judging import (
+    JudgeRequest,
+    RunJudge,
+    check_request,
+    opens_early,
+    run_judge,
+)
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
     GivenAnswers,
@@ -134,7 +140,9 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
         ) as model,
     ):
         forecasts = {
-            task.name: forecast_task(task, setup.data[task.name], model, setup.options, store)
+            task.name: forecast_task(
+                task, setup.data[task.name], model, setup.options, store
+            )
             for task in asking
         }
     return RunForecast(model=setup.name, tasks=forecasts)
@@ -159,9 +167,13 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     task_args = checked_task_args(arguments.task_args, tasks)
     roles = read_roles(arguments.role, tasks, model=name)
     budget = _budget(arguments, name, model_args, roles)
-    judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
+    judge = judge_request(
+        arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream
+    )
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
-    _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
+    _check_one(
+        subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration
+    )
     data = {
         task.name: load_task_data(
             task,
@@ -197,7 +209,12 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
     settings |= {"subset": list(drawn)} if drawn is not None else {}
     return _Setup(
-        name=name, tasks=tasks, data=data, options=options, judge=judge, settings=settings
+        name=name,
+        tasks=tasks,
+        data=data,
+        options=options,
+        judge=judge,
+        settings=settings,
     )
 
 
@@ -225,7 +242,10 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
 def _tell_forecasts(setup: _Setup, path: Path) -> None:
     """Says what answering and judging would take, but for what a run in the folder has."""
     foreseen = _foreseen(setup, _kept(path))
-    said = forecast_said(setup.name, foreseen["tasks"]) or f"{setup.name} is asked nothing."
+    said = (
+        forecast_said(setup.name, foreseen["tasks"])
+        or f"{setup.name} is asked nothing."
+    )
     tell(said, foreseen)
     if setup.judge is not None:
         _forecast(setup.judge, _references(setup.tasks, setup.data, setup.options))
@@ -241,8 +261,13 @@ def _budget(
     roles: Mapping[str, RoleChoice],
 ) -> RunBudget | None:
     """What the answers may take; None where no ceiling is given."""
-    ceilings = {option_name(field): getattr(arguments, field) for field in parameters(WithCeilings)}
-    if not (named := [option for option, limit in ceilings.items() if limit is not None]):
+    ceilings = {
+        option_name(field): getattr(arguments, field)
+        for field in parameters(WithCeilings)
+    }
+    if not (
+        named := [option for option, limit in ceilings.items() if limit is not None]
+    ):
         return None
     if name.startswith(BASELINE):
         raise UsageError(
@@ -251,7 +276,9 @@ def _budget(
         )
     check_least(ceilings, 0)
     models = [(name, model_args, "--model-args")]
-    models += [(choice.name, choice.args, f"--role {role}") for role, choice in roles.items()]
+    models += [
+        (choice.name, choice.args, f"--role {role}") for role, choice in roles.items()
+    ]
     for model, args, where in models:
         if read_prices(args, model=model) is None and arguments.max_cost is not None:
             raise UsageError(
@@ -275,13 +302,16 @@ def _settings(
 ) -> JsonDict:
     """What tells a run from others: the settings of its folder.
 
-    How much is asked at once, and for how long, changes no answer: such arguments may differ when a
-    run goes on. What is optional is named only where it is given, so that folders of tasks without
-    it stay what they were.
+    How much is asked at once, and for how long, changes no answer: such arguments may
+    differ when a run goes on. What is optional is named only where it is given, so that
+    folders of tasks without it stay what they were.
     """
     own = {argument for task in tasks for argument in task.arguments}
     optional = {
-        "task_args": {key: value for key, value in options.task_args.items() if key in own} or None,
+        "task_args": {
+            key: value for key, value in options.task_args.items() if key in own
+        }
+        or None,
         "roles": {
             role: [choice.name, deciding_args(choice.name, choice.args)]
             for role, choice in options.role_choices.items()
@@ -301,12 +331,20 @@ def _settings(
     }
 
 
-def checked_task_args(arguments: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+def checked_task_args(
+    arguments: Mapping[str, str], tasks: Sequence[TaskSpec]
+) -> dict[str, str]:
     """Checks `--task-args`, of which each must be a setting of one of the tasks."""
-    names = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    names = {
+        name for task in tasks for name in (*task.arguments, *task.scoring_arguments)
+    }
     for name in arguments:
         if name not in names:
-            hint = f"They take: {', '.join(sorted(names))}." if names else "They take none."
+            hint = (
+                f"They take: {', '.join(sorted(names))}."
+                if names
+                else "They take none."
+            )
             raise UsageError(
                 f"--task-args: {name!r} is not a setting of "
                 f"{', '.join(task.name for task in tasks)}. {hint}"
@@ -333,13 +371,19 @@ def read_roles(
                 f"{known}"
             )
         if not equals or not name:
-            raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
+            raise UsageError(
+                f"--role {text}: name the model, as {role}=openai-api/HOST/NAME."
+            )
         if role in roles:
             raise UsageError(f"--role {text}: the role {role} has a model already.")
         name = full_name(name)
         if name.startswith("baseline/"):
-            raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
-        roles[role] = RoleChoice(name=name, args=read_settings(args, option=f"--role {role}"))
+            raise UsageError(
+                f"--role {text}: a baseline answers tasks and cannot talk."
+            )
+        roles[role] = RoleChoice(
+            name=name, args=read_settings(args, option=f"--role {role}")
+        )
     lacking = [role for role in wanted if role not in roles]
     if lacking and not model.startswith("baseline/"):
         role = lacking[0]
@@ -361,7 +405,8 @@ def _finished(
 ) -> Path | None:
     """Answers, then scores.
 
-    A judge that needs no weights is opened first, so that what it lacks is told at once.
+    A judge that needs no weights is opened first, so that what it lacks is told at
+    once.
     """
     if request is not None:
         check_request(request, tasks)
@@ -404,7 +449,9 @@ def _references(
     """The reference answers to judged tasks, in place of the model's."""
     judged = (task for task in tasks if task.judge)
     return (
-        run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
+        run_baseline(
+            "reference", task, data[task.name], max_samples=options.max_samples
+        )
         for task in judged
     )
 
@@ -442,8 +489,14 @@ def _answers(
     answered: list[AnsweredTask] | None = []
     if alone:
         own = replace(options, prompts="own", truncate="refuse")
-        answered = _baseline_answers(f"{BASELINE}{alone[0].baseline}", {}, alone, data, own)
-    others = _model_answers(name, model_args, of_model, data, folder, options) if of_model else []
+        answered = _baseline_answers(
+            f"{BASELINE}{alone[0].baseline}", {}, alone, data, own
+        )
+    others = (
+        _model_answers(name, model_args, of_model, data, folder, options)
+        if of_model
+        else []
+    )
     if answered is None or others is None:
         return None
     by_task = {each.task.name: each for each in (*answered, *others)}
@@ -459,10 +512,16 @@ def _baseline_answers(
 ) -> list[AnsweredTask] | None:
     """The answers of a baseline, which is asked nothing."""
     copies = name == f"{BASELINE}{COPY_EXAMPLE}"
-    no_meaning = f"{name} is asked nothing, so that {{}} has no meaning for it. Leave it out."
+    no_meaning = (
+        f"{name} is asked nothing, so that {{}} has no meaning for it. Leave it out."
+    )
     if model_args:
         raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-    if options.prompts != "own" and not copies and not any(task.judge for task in tasks):
+    if (
+        options.prompts != "own"
+        and not copies
+        and not any(task.judge for task in tasks)
+    ):
         raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
     if options.truncate != "refuse":
         raise UsageError(no_meaning.format("--truncate"))
@@ -546,8 +605,8 @@ def rescore(
         responses: the answers, where they are not in the file `arguments.responses`.
 
     Returns:
-        The folder, and whether an item has no answer; None after a forecast and in further
-        processes.
+        The folder, and whether an item has no answer; None after a forecast and in
+        further processes.
     """
     responses = responses or arguments.responses
     task, *others = parse_task_names(arguments.task)
@@ -583,7 +642,8 @@ def rescore(
             scoring_args={**answered.scoring_args, **asked},
             adjudication=_adjudication(arguments.adjudicated, task, answered),
         )
-        # Not the sheet's content: one with more rows filled in is scored into the same folder.
+        # Not the sheet's content: one with more rows filled in is scored into the same
+        # folder.
         settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(responses.stem, settings)
@@ -599,7 +659,9 @@ def rescore(
             return folder.path, bool(answered.unanswered)
 
 
-def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> Adjudication | None:
+def _adjudication(
+    path: Path | None, task: TaskSpec, answered: AnsweredTask
+) -> Adjudication | None:
     """The decisions on unclear answers that a sheet has."""
     if path is None:
         return None
@@ -608,12 +670,16 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
             f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
             "has one answer to each. Leave it out."
         )
-    from medical_tasks.runs.adjudicating import read_adjudication  # readers of judges: slow
+    from medical_tasks.runs.adjudicating import (
+        read_adjudication,
+    )  # readers of judges: slow
 
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) -> dict[str, str]:
+def _scoring_args(
+    task_args: Mapping[str, str], task: TaskSpec, recipe: Json
+) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
     own = checked_task_args(task_args, [task])
     questions = [name for name in own if name not in task.scoring_arguments]
@@ -634,7 +700,9 @@ def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) ->
 
 def _kept(path: Path) -> Path | None:
     """The store of a scoring that was begun: a forecast leaves out what was judged already."""
-    store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
+    store = (
+        existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
+    )
     return store if store is not None and store.is_file() else None
 
 
@@ -651,14 +719,26 @@ def _answered(
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
     if isinstance(file, PublishedSource):
-        published = answered_of(task, data, file.found(task, data.items), scoring_args=data.found)
+        published = answered_of(
+            task, data, file.found(task, data.items), scoring_args=data.found
+        )
         name = f"{IMPORTED}{file.name}"
-        settings = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+        settings = {
+            "tasks": [task.name],
+            "model": name,
+            "data": {task.name: data.identity},
+        }
         return published, settings
     content, items = read_file(file), data.answerable
-    # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
-    check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
-    responses = read_responses(file, ids, content=content, check=check, task=task, items=items)
+    # Says what is wrong with a submission, for a benchmark whose shared task has a form
+    # of its own.
+    check, ids = (
+        task.benchmark.submission_check(task, items),
+        [item.id for item in items],
+    )
+    responses = read_responses(
+        file, ids, content=content, check=check, task=task, items=items
+    )
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{file.name}{sheet}"
@@ -667,9 +747,13 @@ def _answered(
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
     answered = _of_responses(task, data, responses, recipe, "not in the responses")
-    # Not their content: a corrected file is scored again into the same folder, in which nothing
-    # else lies.
-    return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+    # Not their content: a corrected file is scored again into the same folder, in which
+    # nothing else lies.
+    return answered, {
+        "tasks": [task.name],
+        "model": name,
+        "data": {task.name: data.identity},
+    }
 
 
 def _check_one(**given: object) -> None:
@@ -681,12 +765,16 @@ def _check_one(**given: object) -> None:
         )
 
 
-def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[AnsweredTask, JsonDict]:
+def _from_run(
+    task: TaskSpec, spec: DatasetSpec, arguments: Score
+) -> tuple[AnsweredTask, JsonDict]:
     """The answers of a run, and what tells this scoring from others."""
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:
-        raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
+        raise UsageError(
+            f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}."
+        )
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
     _check_same_items(folder, recipe, arguments)
@@ -697,7 +785,9 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
             "run. Leave it out."
         )
     config, split = recipe["data"]["config"], recipe["data"]["split"]
-    data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
+    data = load_task_data(
+        task, spec, data=arguments.data, config=config, split=split, **part
+    )
     _check_one(
         subset=drawn or "subset" in recipe,
         repeats="repeats" in recipe,
@@ -710,8 +800,12 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
-    answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
+    answered = _of_responses(
+        task, data, ran.responses, recipe, "not answered in the run"
+    )
+    answered = replace(
+        answered, repeats=ran.repeats, details=ran.details, opening=ran.opening
+    )
     if is_imported(recipe):
         why = {item: ran.unanswered[item] for item in answered.unanswered}
         reported = entries[task.name].get("reported", ())
@@ -733,14 +827,20 @@ def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
     other = None
     if arguments.config not in (None, config):
         other = f"configuration {config}, got --config {arguments.config}"
-    elif arguments.split is not None and {*split_names(arguments.split)} != {*split_names(split)}:
+    elif arguments.split is not None and {*split_names(arguments.split)} != {
+        *split_names(split)
+    }:
         other = f"split {split}, got --split {arguments.split}"
     if other:
         raise UsageError(f"{folder}: ran on {other}. Leave it out.")
 
 
 def _of_responses(
-    task: TaskSpec, data: TaskData, responses: Mapping[str, str], recipe: Json, reason: str
+    task: TaskSpec,
+    data: TaskData,
+    responses: Mapping[str, str],
+    recipe: Json,
+    reason: str,
 ) -> AnsweredTask:
     """Answers that are there; `reason` is why items have none."""
     return AnsweredTask(

@@ -35,7 +35,12 @@ from medical_tasks.runs.results import (
     write_run,
 )
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.runs.summary import ScoredTask, drawn_from_set, not_comparable, summary_of
+from medical_tasks.runs.summary import (
+    ScoredTask,
+    drawn_from_set,
+    not_comparable,
+    summary_of,
+)
 from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
 
 _BLOCK: Final = 2_000
@@ -47,7 +52,9 @@ PACKAGE_FAULT: Final = "a fault of the task's package"
 """Why items are unscored whose scorer failed."""
 
 
-def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
+def score_responses(
+    answered: AnsweredTask, judging: Judging | None = None
+) -> dict[str, ItemScore]:
     """Scores the answered items of a task with the benchmark's own scorer."""
     scores: dict[str, ItemScore] = {}
     for block in _scored_blocks(answered, judging):
@@ -65,13 +72,21 @@ def finish(
     calibration = None if request is None else request.calibration
     private = folder.private
     tasks = [_reported(each, official=official, private=private) for each in answered]
-    items = ItemsFile(name for task in tasks for name in _columns(task, calibration, private))
+    items = ItemsFile(
+        name for task in tasks for name in _columns(task, calibration, private)
+    )
     entries: dict[str, TaskEntry] = {}
     verdicts: list[JsonDict] = []
     for original, task in zip(answered, tasks, strict=True):
-        task_judge = judge.task_judge(task.task) if judge is not None and task.task.judge else None
+        task_judge = (
+            judge.task_judge(task.task)
+            if judge is not None and task.task.judge
+            else None
+        )
         recipe = _recipe(task, original.task, task_judge, official=official)
-        scoring = _Scoring(task, task_judge, calibration, private, alone=len(tasks) == 1)
+        scoring = _Scoring(
+            task, task_judge, calibration, private, alone=len(tasks) == 1
+        )
         scored = scoring.run(items)
         summary = summary_of(scored, sample=drawn_from_set(recipe))
         if task_judge is not None and not task_judge.recipe["comparable"]:
@@ -99,9 +114,13 @@ def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> Answe
     """
     task = answered.task.reporting(answered.scoring_args, official=official)
     arguments = answered.scoring_args
-    repeats = [replace(each, task=task, scoring_args=arguments) for each in answered.repeats]
+    repeats = [
+        replace(each, task=task, scoring_args=arguments) for each in answered.repeats
+    ]
     if private:
-        repeats = [replace(each, unanswered=_closed(each.unanswered)) for each in repeats]
+        repeats = [
+            replace(each, unanswered=_closed(each.unanswered)) for each in repeats
+        ]
         answered = replace(answered, unanswered=_closed(answered.unanswered))
     return replace(answered, task=task, repeats=repeats)
 
@@ -110,11 +129,15 @@ def _closed(reasons: Mapping[str, str]) -> dict[str, str]:
     return {item: redact_reason(reason) for item, reason in reasons.items()}
 
 
-def _columns(task: AnsweredTask, calibration: Calibration | None, private: bool) -> list[str]:
+def _columns(
+    task: AnsweredTask, calibration: Calibration | None, private: bool
+) -> list[str]:
     """The columns of a task's rows: those of its first, and those of its corrected values."""
     first = task.items[:1]
     unanswered = replace(task, unanswered={item.id: "" for item in first})
-    columns = [name for row in _rows(unanswered, first, {}, (), private) for name in row]
+    columns = [
+        name for row in _rows(unanswered, first, {}, (), private) for name in row
+    ]
     if calibration is not None and task.task.judge:
         columns += calibration.columns(task.task)
     return columns
@@ -129,7 +152,9 @@ def _recipe(
     all_metrics = declared.reporting(declared.scoring_arguments, official=official)
     recipe["metrics"] = metric_kinds(all_metrics)
     if task.task.scoring_arguments:
-        identity = task.task.benchmark.scoring_identity(task.task, dict(task.scoring_args))
+        identity = task.task.benchmark.scoring_identity(
+            task.task, dict(task.scoring_args)
+        )
         recipe |= {"scoring": identity} if identity else {}
     if judge is not None:
         recipe["judge"] = judge.recipe
@@ -190,7 +215,12 @@ class _Scoring:
                 model = str(mapping(task.recipe.get("model")).get("name") or "")
                 answers = Answers(task.responses, model)
                 self.corrections = correct(
-                    self.calibration, task.task, task.items, block.scores, limits, answers
+                    self.calibration,
+                    task.task,
+                    task.items,
+                    block.scores,
+                    limits,
+                    answers,
                 )
                 rows = self.corrections.added_to(rows)
             items.add(rows)
@@ -211,7 +241,8 @@ class _Scoring:
         if self.judge is None or len(repeats) == 1:
             return []
         return [
-            [score_responses(repeat, vote) for repeat in repeats] for vote in self.judge.by_vote()
+            [score_responses(repeat, vote) for repeat in repeats]
+            for vote in self.judge.by_vote()
         ]
 
 
@@ -244,17 +275,27 @@ def _scored_blocks(
         before = len(rows)
         decided: dict[str, ItemScore] = {}
         try:
-            with plugins.telling(), doing(f"score {len(responses):,} answers to {task.name}"):
+            with (
+                plugins.telling(),
+                doing(f"score {len(responses):,} answers to {task.name}"),
+            ):
                 answers = [answered.answer(item) for item in answered_items]
-                scored = task.benchmark.score_items(task, answered_items, answers, scoring)
+                scored = task.benchmark.score_items(
+                    task, answered_items, answers, scoring
+                )
                 check_scores(task, answered_items, scored)
                 scores = {score.id: score for score in scored}
                 decided = _adjudicated(answered, answered_items, scores, scoring)
         except plugins.PluginError as error:
             if alone:
                 raise
-            said = PACKAGE_FAULT if private else error  # of private data it may hold a text
-            print(f"{task.name} is left unscored, and the others go on: {said}", file=sys.stderr)
+            said = (
+                PACKAGE_FAULT if private else error
+            )  # of private data it may hold a text
+            print(
+                f"{task.name} is left unscored, and the others go on: {said}",
+                file=sys.stderr,
+            )
             scores = {
                 item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
                 for item in answered_items
@@ -262,15 +303,17 @@ def _scored_blocks(
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         scores |= decided
-        yield _Block(items, _redacted(task, scores) if private else scores, list(decided))
+        yield _Block(
+            items, _redacted(task, scores) if private else scores, list(decided)
+        )
 
 
 def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
     """Checks what a benchmark's scorer returned, which may be another package's.
 
     Raises:
-        PluginError: The scores are not one `ItemScore` for each item, or a value lies outside of
-            its metric's limits.
+        PluginError: The scores are not one `ItemScore` for each item, or a value lies
+            outside of its metric's limits.
     """
     problem = _scores_problem(task, items, scores)
     if problem:
@@ -283,7 +326,9 @@ def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
 
 def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> str:
     """What is wrong with the scores of items, as the end of a sentence; "" where nothing is."""
-    if not isinstance(scores, Sequence) or not all(isinstance(each, ItemScore) for each in scores):
+    if not isinstance(scores, Sequence) or not all(
+        isinstance(each, ItemScore) for each in scores
+    ):
         return f"must return a list of ItemScore, got {type(scores).__name__} of something else"
     ids = sorted(score.id for score in scores)
     if ids != sorted(item.id for item in items):
@@ -292,7 +337,10 @@ def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> st
     for score in scores:
         for name, value in score.values.items():
             low, high = limits.get(name, (-math.inf, math.inf))
-            if not math.isnan(value) and not low - _ROUNDING <= value <= high + _ROUNDING:
+            if (
+                not math.isnan(value)
+                and not low - _ROUNDING <= value <= high + _ROUNDING
+            ):
                 return (
                     f"gave item {score.id} a value of {name} outside of the metric's limits: "
                     f"{value:g}, not from {low:g} to {high:g}"
@@ -303,7 +351,8 @@ def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> st
 def _blocks(answered: AnsweredTask) -> Iterator[Sequence[Item]]:
     """Cuts a task's items into blocks; one without items is a block too.
 
-    Of a cluster that stands together all items are scored at once: some metrics compare them.
+    Of a cluster that stands together all items are scored at once: some metrics compare
+    them.
     """
     items = answered.items
     size = max(1, len(items)) if answered.task.judge else _BLOCK
@@ -331,11 +380,18 @@ def _adjudicated(
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
     answers = [answered.answer(item) for item in unclear]
-    read = task.benchmark.score_items(task, unclear, answers, replace(scoring, readings=texts))
+    read = task.benchmark.score_items(
+        task, unclear, answers, replace(scoring, readings=texts)
+    )
     check_scores(task, unclear, read)
-    unread = [score.id for score in read if texts[score.id] and (score.unclear or not score.parsed)]
+    unread = [
+        score.id
+        for score in read
+        if texts[score.id] and (score.unclear or not score.parsed)
+    ]
     if unread:
-        # Only the items are named: a reading may quote an answer that nobody else may see.
+        # Only the items are named: a reading may quote an answer that nobody else may
+        # see.
         raise UsageError(
             f"--adjudicated: {len(unread)} readings say no answer to {task.name}, or leave it "
             f"open: those of the items {listed(unread, _NAMED)}. In the column 'reading' write "
@@ -347,7 +403,9 @@ def _adjudicated(
 def _read_anew(before: ItemScore, read: ItemScore) -> ItemScore:
     """The score of an answer by what somebody read in it; what rests on no reader stays."""
     undecided = {
-        name: limits for name, limits in before.limits.items() if name not in before.values
+        name: limits
+        for name, limits in before.limits.items()
+        if name not in before.values
     }
     return replace(
         before,
@@ -379,7 +437,8 @@ def _without_texts(
 ) -> dict[str, ItemScore]:
     """The scores without their texts, which stand in the items' rows.
 
-    Equal values are held once, in `values`, as long as they are few: 50,000 items fit in memory.
+    Equal values are held once, in `values`, as long as they are few: 50,000 items fit
+    in memory.
     """
     small: dict[str, ItemScore] = {}
     for name, score in scores.items():
@@ -399,20 +458,30 @@ def _rows(
 ) -> list[JsonDict]:
     """The rows of some items, with the values of each repeat beside their mean."""
     rows = item_rows(
-        task.task, items, scores, task.unanswered, sources=task.sources, asked=task.asked
+        task.task,
+        items,
+        scores,
+        task.unanswered,
+        sources=task.sources,
+        asked=task.asked,
     )
     metrics = task.task.metrics if task.repeats else ()
     for row in rows:
         for name in [metric.name for metric in metrics if metric.name in row]:
             for number in range(1 + len(task.repeats)):
                 score = repeats[number].get(row["id"]) if repeats else None
-                row[f"{name}_repeat_{number + 1}"] = score.values.get(name) if score else None
+                row[f"{name}_repeat_{number + 1}"] = (
+                    score.values.get(name) if score else None
+                )
     if any(repeat.details for repeat in (task, *task.repeats)):
         for row, item in zip(rows, items, strict=True):
             row |= _spent_cells(task, item)
     if private:
         words = task.task.benchmark.note_words()
-        rows = [redact_row(row, task.responses.get(row["id"]), note_words=words) for row in rows]
+        rows = [
+            redact_row(row, task.responses.get(row["id"]), note_words=words)
+            for row in rows
+        ]
     return rows
 
 
@@ -435,11 +504,16 @@ def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
     limits_of = task.benchmark.unanswered_limits
-    # An item that may not count at all must be able to leave the mean of the others where it is,
-    # and that of any of them.
+    # An item that may not count at all must be able to leave the mean of the others
+    # where it is, and that of any of them.
     widest: dict[str, tuple[float, float]] = {}
     for name in task.benchmark.sometimes_counted:
-        limits = [each[name] for item in items if name in (each := limits_of(task, item))]
+        limits = [
+            each[name] for item in items if name in (each := limits_of(task, item))
+        ]
         if limits:
-            widest[name] = (min(low for low, _ in limits), max(high for _, high in limits))
+            widest[name] = (
+                min(low for low, _ in limits),
+                max(high for _, high in limits),
+            )
     return lambda item: {**limits_of(task, item), **widest}

@@ -13,8 +13,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
+from medical_tasks.errors import (
+    IncompleteError,
+    MissingError,
+    UsageError,
+    system_reason,
+)
+from medical_tasks.guard.private_store import (
+    SETTINGS_FILE,
+    in_use,
+    new_private_id,
+    private_folder,
+)
 from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
 from medical_tasks.runs.results import Json, JsonDict
 
@@ -46,7 +56,11 @@ def locked(folder: RunFolder) -> Iterator[None]:
                 f"{folder.path}: another command is using this folder. Wait until it has ended, or "
                 "choose another --out."
             )
-        with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
+        with (
+            in_use(folder.answers.parent)
+            if folder.private
+            else contextlib.nullcontext()
+        ):
             try:
                 yield
             except BaseException:
@@ -110,9 +124,9 @@ def default_folder(model: str, settings: Json) -> Path:
     The same command, the same folder.
     """
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[
-        :8
-    ]
+    digest = hashlib.sha256(
+        json.dumps(settings, sort_keys=True, default=str).encode()
+    ).hexdigest()[:8]
     return Path("runs") / f"{slug[-80:]}-{digest}"
 
 
@@ -120,9 +134,7 @@ _MOVED = (
     " Only the server's address differs, which is part of a run: start the server at the old one, "
     "or begin a run with --model-args served=NAME, which answers are then known by in its place."
 )
-_REFUSAL = (
-    "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
-)
+_REFUSAL = "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
 
 
 def open_run_folder(
@@ -137,8 +149,8 @@ def open_run_folder(
 
     With other settings it is entered only while nothing is in it.
 
-    `begun`: something outside of it was made with its settings; `refusal`: what is said of others,
-    which stand for `{}`.
+    `begun`: something outside of it was made with its settings; `refusal`: what is said
+    of others, which stand for `{}`.
     """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -166,12 +178,15 @@ def open_run_folder(
         # Through JSON, which has no tuples.
         wanted = json.loads(json.dumps(settings))
         if before != wanted and not begun and not _begun(_run_folder(path, stored)):
-            # A command that was refused, or misspelt, must not keep the folder for good.
+            # A command that was refused, or misspelt, must not keep the folder for
+            # good.
             with locked(_run_folder(path, stored)):
                 stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
         if before != wanted:
             moved = _MOVED if _moved(before, wanted) else ""
-            raise UsageError(f"{path}: {refusal.format(_differing(before, wanted))}{moved}")
+            raise UsageError(
+                f"{path}: {refusal.format(_differing(before, wanted))}{moved}"
+            )
         if private != (PRIVATE in stored):
             raise UsageError(
                 f"{path}: was made when the dataset's access class was another one. Choose another "
@@ -181,15 +196,21 @@ def open_run_folder(
 
 
 def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
-    content = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    content = (
+        dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    )
     with WholeFile(file) as draft:
-        draft.write(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        draft.write(
+            json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        )
     return content
 
 
 def _begun(run: RunFolder) -> bool:
     """Whether a run left anything but its settings."""
-    return run.answers.exists() or any(path.name != SETTINGS_FILE for path in run.path.iterdir())
+    return run.answers.exists() or any(
+        path.name != SETTINGS_FILE for path in run.path.iterdir()
+    )
 
 
 def existing_run_folder(path: Path) -> RunFolder:
@@ -206,7 +227,10 @@ def run_settings(path: Path) -> JsonDict:
 
 def _run_folder(path: Path, settings: Json) -> RunFolder:
     return RunFolder(
-        path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None
+        path,
+        home=private_folder(settings[PRIVATE], run=path)
+        if PRIVATE in settings
+        else None,
     )
 
 
@@ -233,5 +257,9 @@ def _moved(there: Json, settings: Json) -> bool:
 
 
 def _differing(there: Json, settings: Json) -> str:
-    names = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
-    return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names)
+    names = sorted(
+        key for key in {*there, *settings} if there.get(key) != settings.get(key)
+    )
+    return "; ".join(
+        f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names
+    )

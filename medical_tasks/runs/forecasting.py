@@ -41,7 +41,11 @@ class TaskForecast(TypedDict):
 
 
 def forecast_task(
-    task: TaskSpec, data: TaskData, model: Model, options: RunOptions, store: Path | None
+    task: TaskSpec,
+    data: TaskData,
+    model: Model,
+    options: RunOptions,
+    store: Path | None,
 ) -> TaskForecast:
     """Says what the answers to a task will take. Nothing is asked.
 
@@ -64,7 +68,9 @@ def forecast_task(
         for place, request in enumerate(pending):
             most = most_of(request, None, model.longest(request))
             prompt = most.prompt_tokens if counts is None else counts[place]
-            total = Amount(total.prompt_tokens + prompt, total.output_tokens + most.output_tokens)
+            total = Amount(
+                total.prompt_tokens + prompt, total.output_tokens + most.output_tokens
+            )
     prices = read_prices(options.model_args, model=model.name)
     return TaskForecast(
         questions=stored + to_ask,
@@ -89,7 +95,9 @@ def _requests(
     seen: set[str] = set()
     for repeat in range(1, options.repeats + 1):
         for item in items:
-            request = opening_request(task, prompts, item, model, options.of_repeat(repeat))
+            request = opening_request(
+                task, prompts, item, model, options.of_repeat(repeat)
+            )
             if request.key not in seen:
                 seen.add(request.key)
                 yield request
@@ -121,7 +129,11 @@ def forecast_said(model: str, forecasts: Mapping[str, TaskForecast]) -> str:
 
 
 def _line(model: str, task: str, foreseen: TaskForecast) -> str:
-    by = "by the model's tokenizer" if foreseen["tokens_by"] == "tokenizer" else "an estimate"
+    by = (
+        "by the model's tokenizer"
+        if foreseen["tokens_by"] == "tokenizer"
+        else "an estimate"
+    )
     parts = [
         f"{foreseen['questions']:,} questions",
         f"{foreseen['stored']:,} in the store",

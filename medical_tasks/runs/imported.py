@@ -1,8 +1,8 @@
 """Runs of answers that another harness collected: what they are made of, and how they are kept.
 
-A source (`PublishedSource`) finds the answers to a task's items in its files. They are scored as
-those of any file, and kept in the run's folder, of credentialed data in the private store, so that
-they can be scored again without the source.
+A source (`PublishedSource`) finds the answers to a task's items in its files. They are
+scored as those of any file, and kept in the run's folder, of credentialed data in the
+private store, so that they can be scored again without the source.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class PublishedSource(ABC):
     def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
         """Finds the answers to the items; what they say of the model is not trusted.
 
-        Called where the data guard is on, since messages about texts may be of credentialed data.
+        Called where the data guard is on, since messages about texts may be of
+        credentialed data.
         """
 
 
@@ -94,7 +95,9 @@ def answered_of(
     recipe["imported"] = dict(found.origin)
     if len(found.repeats) > 1:
         recipe["repeats"] = len(found.repeats)
-    answered = _answered(task, data, recipe, found.repeats, scoring_args, found.reported)
+    answered = _answered(
+        task, data, recipe, found.repeats, scoring_args, found.reported
+    )
     recipe["model"]["sha256"] = hashlib.sha256(_lines(answered)).hexdigest()
     return answered
 
@@ -135,7 +138,9 @@ def keep_answers(answered: AnsweredTask, folder: RunFolder) -> None:
         file.write_bytes(_lines(answered))
 
 
-def kept_answers(task: TaskSpec, data: TaskData, recipe: Json, folder: Path) -> AnsweredTask:
+def kept_answers(
+    task: TaskSpec, data: TaskData, recipe: Json, folder: Path
+) -> AnsweredTask:
     """Reads the answers of an imported run."""
     path = existing_run_folder(folder).given
     again = "Give the folder that `medical-tasks import` wrote, whole, or import again."
@@ -171,7 +176,9 @@ def is_imported(recipe: Json) -> bool:
 
 
 def _lines(answered: AnsweredTask) -> bytes:
-    lines = (json.dumps(record, ensure_ascii=True) + "\n" for record in _records(answered))
+    lines = (
+        json.dumps(record, ensure_ascii=True) + "\n" for record in _records(answered)
+    )
     return "".join(lines).encode("ascii")
 
 

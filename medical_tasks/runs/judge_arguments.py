@@ -37,8 +37,12 @@ def each_judge(arguments: WithJudges) -> list[WithJudge]:
             f"--judge-args is given {len(settings)} times, and --judge {len(names)} times. Give it "
             'once for all judges, or once for each in their order ("" for none).'
         )
-    shared = {field.name: getattr(arguments, field.name) for field in fields(WithJudging)}
-    several = zip(names, settings * len(names) if len(settings) == 1 else settings, strict=True)
+    shared = {
+        field.name: getattr(arguments, field.name) for field in fields(WithJudging)
+    }
+    several = zip(
+        names, settings * len(names) if len(settings) == 1 else settings, strict=True
+    )
     return [WithJudge(**shared, judge=name, judge_args=args) for name, args in several]
 
 
@@ -52,7 +56,8 @@ def judge_request(
     """Reads whom to ask and how; None when no task needs a judge.
 
     Args:
-        arguments: of a verb; those with `WithCalibration` say what is known of the judge's errors.
+        arguments: of a verb; those with `WithCalibration` say what is known of the
+            judge's errors.
         tasks: whose answers are judged.
         prompts: the judge's prompts, own or official.
         upstream: the authors' checkout, for the official ones.
@@ -61,7 +66,11 @@ def judge_request(
     from medical_tasks.models.opener import full_name
 
     check = arguments.calibration if isinstance(arguments, WithCalibration) else None
-    source = arguments.calibration_from if isinstance(arguments, WithCalibration) else "other"
+    source = (
+        arguments.calibration_from
+        if isinstance(arguments, WithCalibration)
+        else "other"
+    )
     if check is None and source != "other":
         raise UsageError(
             "--calibration-from says where the labels of --calibration CHECK are from. Give both, "
@@ -77,7 +86,12 @@ def judge_request(
                 "Leave it out."
             )
         return None
-    check_least({"--votes": arguments.votes, "--judge-reply-tokens": arguments.judge_reply_tokens})
+    check_least(
+        {
+            "--votes": arguments.votes,
+            "--judge-reply-tokens": arguments.judge_reply_tokens,
+        }
+    )
     check_least(
         {
             "--max-judge-calls": arguments.max_judge_calls,
@@ -87,7 +101,9 @@ def judge_request(
     )
     name = full_name(arguments.judge or _DEFAULT)
     args = dict(arguments.judge_args)
-    votes = default_votes(name, args, tasks) if arguments.votes is None else arguments.votes
+    votes = (
+        default_votes(name, args, tasks) if arguments.votes is None else arguments.votes
+    )
     mode = arguments.judging or default_mode(tasks)
     calibration = None
     if check is not None:

@@ -1,7 +1,7 @@
 """The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
 
-One that cannot be reached leaves questions without a verdict and never ends a run; the same command
-asks for the rest.
+One that cannot be reached leaves questions without a verdict and never ends a run; the
+same command asks for the rest.
 """
 
 from __future__ import annotations
@@ -121,7 +121,10 @@ def open_session_in(
                 yield session
         return
     run = folder()
-    with locked(run), open_session(name, store=run.answers, log_dir=run.logs, **opening) as session:
+    with (
+        locked(run),
+        open_session(name, store=run.answers, log_dir=run.logs, **opening) as session,
+    ):
         yield session
 
 
@@ -140,7 +143,9 @@ def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec])
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
         return 1
     own = {task.name: task.votes for task in tasks if task.judge}
-    return _agreed(own, 1, f"take different numbers of votes from the judge {name}", "--votes")
+    return _agreed(
+        own, 1, f"take different numbers of votes from the judge {name}", "--votes"
+    )
 
 
 def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
@@ -149,10 +154,14 @@ def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
     return _agreed(own, "single", "are judged in different ways", "--judging")
 
 
-def _agreed(own: Mapping[str, Chosen], default: Chosen, differ: str, option: str) -> Chosen:
+def _agreed(
+    own: Mapping[str, Chosen], default: Chosen, differ: str, option: str
+) -> Chosen:
     if len(set(own.values())) > 1:
         said = ", ".join(f"{task} {each}" for task, each in own.items())
-        raise UsageError(f"the tasks {differ} ({said}). Run them one by one, or give {option}.")
+        raise UsageError(
+            f"the tasks {differ} ({said}). Run them one by one, or give {option}."
+        )
     return next(iter(own.values()), default)
 
 
@@ -167,7 +176,9 @@ class _Nobody:
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         if questions:
-            raise RuntimeError(f"{len(questions)} questions were put to a judge that is not there")
+            raise RuntimeError(
+                f"{len(questions)} questions were put to a judge that is not there"
+            )
         return []
 
 
@@ -188,7 +199,9 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):
-        find_checkpoint(request.name.partition("/")[2], revision=request.args.get("revision"))
+        find_checkpoint(
+            request.name.partition("/")[2], revision=request.args.get("revision")
+        )
     for task in tasks:
         if task.judge:
             prompts = _judge_prompts(task, request)
@@ -198,7 +211,9 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
     check_prompt_set(task, request.prompts)
-    return task.benchmark.load_judge_prompts(task, request.prompts, request.options.upstream)
+    return task.benchmark.load_judge_prompts(
+        task, request.prompts, request.options.upstream
+    )
 
 
 class _Patient:
@@ -206,7 +221,11 @@ class _Patient:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self.name, self.identity, self.endpoint = backend.name, backend.identity, backend.endpoint
+        self.name, self.identity, self.endpoint = (
+            backend.name,
+            backend.identity,
+            backend.endpoint,
+        )
         self.comparable, self.samples, self.reads = (
             backend.comparable,
             backend.samples,
@@ -214,7 +233,9 @@ class _Patient:
         )
         self.trouble: str | None = None
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         answered: set[str] = set()
 
         def deliver(reply: Reply | NoReply) -> None:
@@ -237,8 +258,8 @@ class _Patient:
 class RunJudge:
     """The judge that a user asked for, opened once and asked by every judged task.
 
-    Use as a context manager, with a store for the replies; what it opens is closed at the end. A
-    harness, whose threads bring stores of their own, opens it without one.
+    Use as a context manager, with a store for the replies; what it opens is closed at
+    the end. A harness, whose threads bring stores of their own, opens it without one.
 
     Attributes:
         request: what the user asked for.
@@ -247,13 +268,16 @@ class RunJudge:
 
     _store: Store
 
-    def __init__(self, request: JudgeRequest, *, log_dir: Path, store: Path | None = None) -> None:
+    def __init__(
+        self, request: JudgeRequest, *, log_dir: Path, store: Path | None = None
+    ) -> None:
         self.request = request
         self._path = store
         self._prices = read_prices(request.args, model=request.name, what="judge")
         self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
         self.asked: RecordedJudge | _Patient
-        # What is wrong with it is said now, before the model under test answers for hours.
+        # What is wrong with it is said now, before the model under test answers for
+        # hours.
         if request.file is not None:
             self.asked = RecordedJudge(request.file)
             return
@@ -281,7 +305,9 @@ class RunJudge:
         """Refuses a calibration of another judge before anything is asked of one."""
         for task in tasks:
             if task.judge and self.request.calibration is not None:
-                recipe = _recipe(self.request, self.asked, _judge_prompts(task, self.request))
+                recipe = _recipe(
+                    self.request, self.asked, _judge_prompts(task, self.request)
+                )
                 self.request.calibration.check_judge(recipe, self.asked.identity)
 
     def batches(self) -> list[dict[str, str | int]]:
@@ -310,7 +336,9 @@ class RunJudge:
 
 
 def _recipe(
-    request: JudgeRequest, judge: RecordedJudge | JudgeSession | _Patient, prompts: JudgePrompts
+    request: JudgeRequest,
+    judge: RecordedJudge | JudgeSession | _Patient,
+    prompts: JudgePrompts,
 ) -> dict[str, Any]:
     """What of a judge decides the scores."""
     return {
@@ -360,7 +388,9 @@ class TaskJudge:
 
         None where it had one vote each.
         """
-        rows = {(row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]}
+        rows = {
+            (row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]
+        }
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
         said = [
@@ -371,7 +401,8 @@ class TaskJudge:
             for vote in (0, 1)
         ]
         return [
-            replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each)) for each in said
+            replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each))
+            for each in said
         ]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
@@ -386,7 +417,9 @@ class TaskJudge:
             "prompts": self.judging.prompts.name,
             "name": check_set_of(self._task),
         }
-        reasons = Counter(map(redact_reason if private else str, stats.unscored.elements()))
+        reasons = Counter(
+            map(redact_reason if private else str, stats.unscored.elements())
+        )
         entry["judge"] = {
             "name": self._judge.name,
             "comparable": self._judge.comparable,
@@ -407,14 +440,18 @@ class TaskJudge:
             entry["judge"] |= {"usage": self._judge.usage}
             if self._judge.adapted:
                 entry["recipe"]["judge"] |= {"adapted": self._judge.adapted}
-            entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
+            entry["judge"] |= (
+                {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
+            )
             made = self._opened.batches()
             entry["judge"] |= {"batches": made} if made else {}
 
     def _said(self, asked: Mapping[str, Any]) -> str:
         if isinstance(self._judge, RecordedJudge):
             return f"judge {self._judge.name}: verdicts from a file; who gave them is for that file to say"
-        return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
+        return describe(
+            last_check(self._judge.identity, **asked), judge=self._judge.name, **asked
+        )
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
         """The lines of `verdicts.jsonl`.
@@ -430,7 +467,9 @@ class TaskJudge:
             if private:
                 line.pop("text", None)
                 line |= {
-                    name: redact_value(line[name]) for name in ("value", "votes") if name in line
+                    name: redact_value(line[name])
+                    for name in ("value", "votes")
+                    if name in line
                 }
                 if "unscored" in line:
                     line["unscored"] = redact_reason(line["unscored"])

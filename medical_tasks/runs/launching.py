@@ -35,10 +35,18 @@ def launch_text(options: Launch) -> str:
             "Give it another name."
         )
     a_process_a_gpu = (
-        options.gpus > 1 and run.model.startswith("hf/") and "model_parallel" not in run.model_args
+        options.gpus > 1
+        and run.model.startswith("hf/")
+        and "model_parallel" not in run.model_args
     )
     start = (
-        ["torchrun", "--standalone", f"--nproc_per_node={options.gpus}", "-m", "medical_tasks"]
+        [
+            "torchrun",
+            "--standalone",
+            f"--nproc_per_node={options.gpus}",
+            "-m",
+            "medical_tasks",
+        ]
         if a_process_a_gpu
         else ["medical-tasks"]
     )
@@ -56,7 +64,9 @@ def launch_text(options: Launch) -> str:
         f"{shlex.join(_for_merge(options, out))}",
     }
     environment = Environment(  # noqa: S701 - no HTML
-        loader=PackageLoader("medical_tasks.runs", ""), undefined=StrictUndefined, trim_blocks=True
+        loader=PackageLoader("medical_tasks.runs", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
     # Kubernetes reads $(NAME) in a command, and $$ as a dollar sign.
     environment.filters |= {
@@ -79,7 +89,9 @@ def _checked(options: Launch) -> Path:
             "Leave them out."
         )
     if run.out is None:
-        raise UsageError("run behind -- needs --out DIR, on a file system that all machines share.")
+        raise UsageError(
+            "run behind -- needs --out DIR, on a file system that all machines share."
+        )
     out = run.out
     outside = ".." in out.parts or str(out).startswith("~") or out.parent == Path("/")
     if options.print == "k8s" and outside:

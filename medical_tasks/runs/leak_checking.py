@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.catalog import datasets
-from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home, source_files
+from medical_tasks.data.dataset_store import (
+    built_configs,
+    built_name,
+    datasets_home,
+    source_files,
+)
 from medical_tasks.data.task_data import rows_sha256
 from medical_tasks.errors import UsageError, failure_kind
 from medical_tasks.guard.leakcheck import LeakReport, check_leaks
@@ -23,7 +28,9 @@ def leakcheck(options: Leakcheck) -> LeakReport:
     """
     with holding_text():
         _check_same_rows(options.run, options.source)
-        return check_leaks(options.run, source_files(options.source), words=options.words)
+        return check_leaks(
+            options.run, source_files(options.source), words=options.words
+        )
 
 
 def _check_same_rows(run: Path, source: str) -> None:
@@ -38,7 +45,9 @@ def _check_same_rows(run: Path, source: str) -> None:
         return  # files of the user's own, or a folder that is no run: they are compared as they are
     try:
         tasks = read_results(run)["tasks"]
-        recipes = {task: entry["recipe"].get("data") or {} for task, entry in tasks.items()}
+        recipes = {
+            task: entry["recipe"].get("data") or {} for task, entry in tasks.items()
+        }
         used = {
             task: (str(data["config"]), str(data["split"]), data["rows_sha256"])
             for task, data in recipes.items()
@@ -52,7 +61,10 @@ def _check_same_rows(run: Path, source: str) -> None:
         ) from None
     for task, (config, split, sha256) in used.items():
         built = config in built_configs(folder)
-        if not built or rows_sha256(folder, config, split, spec=datasets()[name]) != sha256:
+        if (
+            not built
+            or rows_sha256(folder, config, split, spec=datasets()[name]) != sha256
+        ):
             said = "holds other rows of it" if built else "does not hold it"
             raise UsageError(
                 f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so "

@@ -1,8 +1,8 @@
 """Makes one run of parts that `run --shard` made.
 
-A run follows from its items and its store, so that the union of the parts' stores gives the results
-of one run of all items. No model is opened, and a judge is asked only for verdicts that no part
-has.
+A run follows from its items and its store, so that the union of the parts' stores gives
+the results of one run of all items. No model is opened, and a judge is asked only for
+verdicts that no part has.
 """
 
 from __future__ import annotations
@@ -15,8 +15,19 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
-from medical_tasks.data.task_data import TaskData, asked_part, load_task_data, read_shard
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
+from medical_tasks.data.task_data import (
+    TaskData,
+    asked_part,
+    load_task_data,
+    read_shard,
+)
+from medical_tasks.errors import (
+    IncompleteError,
+    MissingError,
+    UsageError,
+    doing,
+    listed,
+)
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
 from medical_tasks.options import Merge
@@ -82,22 +93,29 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     """Reads parts of one run.
 
     Raises:
-        UsageError: a folder is no part of a run, or parts differ in more than which part they are.
+        UsageError: a folder is no part of a run, or parts differ in more than which
+            part they are.
         MissingError: the answers of a part are not there.
     """
     parts: list[Part] = []
-    for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
+    for path in {
+        folder.expanduser().resolve(): folder.expanduser() for folder in folders
+    }.values():
         part = _read_part(path)
         parts.append(part)
         _check_alike(parts[0].path, part.path, parts[0].settings, part.settings)
         for name, recipe in part.recipes.items():
             first = next(each for each in parts if name in each.recipes)
-            _check_alike(first.path, part.path, _alike(first.recipes[name]), _alike(recipe))
+            _check_alike(
+                first.path, part.path, _alike(first.recipes[name]), _alike(recipe)
+            )
     return parts
 
 
 def _read_part(path: Path) -> Part:
-    settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
+    settings = {
+        name: value for name, value in run_settings(path).items() if name != PRIVATE
+    }
     if settings.get("adjudicated"):
         raise UsageError(
             f"{path}: was scored with the sheet of `adjudicate`. Merge the parts as `run` left "
@@ -122,7 +140,9 @@ def _read_part(path: Path) -> Part:
             "run` left it; answers on credentialed data lie in the private store of the machine "
             "that asked (MEDICAL_TASKS_HOME)."
         )
-    return Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
+    return Part(
+        path=path, answers=answers, shard=shard, settings=settings, recipes=recipes
+    )
 
 
 def _check_alike(first: Path, second: Path, mine: Json, other: Json) -> None:
@@ -156,7 +176,8 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
     """Makes one run of parts.
 
     Returns:
-        Its folder, and what to do where an item has no answer; None in all but the main process.
+        Its folder, and what to do where an item has no answer; None in all but the main
+        process.
     """
     if not is_main_process():
         return None
@@ -176,7 +197,9 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
             arguments, tasks, prompts=parts[0].settings["prompts"], upstream=upstream
         )
         if request is not None:
-            request = _replaying(request, mapping(parts[0].settings.get("judge")), tasks)
+            request = _replaying(
+                request, mapping(parts[0].settings.get("judge")), tasks
+            )
         private = any(not policy.text_allowed(spec) for spec in specs.values())
         folder = open_run_folder(arguments.out, parts[0].settings, private=private)
         with locked(folder):
@@ -189,13 +212,17 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
             task_args = checked_task_args(arguments.task_args, tasks)
             _gather(parts, folder, wholes, upstream)
             reasons = _reasons(parts)
-            answered = [_answered(each, folder, reasons, task_args, upstream) for each in wholes]
+            answered = [
+                _answered(each, folder, reasons, task_args, upstream) for each in wholes
+            ]
             with run_judge(request, folder) as judge:
                 finish(answered, folder, judge)
             return folder.path, _next_step(answered, parts)
 
 
-def _replaying(request: JudgeRequest, judge: Json, tasks: Sequence[TaskSpec]) -> JudgeRequest:
+def _replaying(
+    request: JudgeRequest, judge: Json, tasks: Sequence[TaskSpec]
+) -> JudgeRequest:
     """The request for a judge that is the parts' own, whose verdicts are there."""
     if judge != request.identity:
         raise UsageError(
@@ -203,11 +230,17 @@ def _replaying(request: JudgeRequest, judge: Json, tasks: Sequence[TaskSpec]) ->
             f"--judge {judge.get('name')} and its options as the parts had them."
         )
     check_request(request, tasks)
-    return replace(request, options=replace(request.options, replayed=True, forecast=False))
+    return replace(
+        request, options=replace(request.options, replayed=True, forecast=False)
+    )
 
 
 def _whole(
-    task: TaskSpec, spec: DatasetSpec, parts: Sequence[Part], data: Path | None, config: str | None
+    task: TaskSpec,
+    spec: DatasetSpec,
+    parts: Sequence[Part],
+    data: Path | None,
+    config: str | None,
 ) -> _Whole:
     recipes = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not recipes:
@@ -216,25 +249,38 @@ def _whole(
             "command of one of them again."
         )
     recipe = {name: value for name, value in recipes[0].items() if name != "shard"}
-    if recipe.get("generation"):  # what differs decides no answer, and no cost of them all
-        first, *others = (mapping(each["generation"].get("model_args")).items() for each in recipes)
+    if recipe.get(
+        "generation"
+    ):  # what differs decides no answer, and no cost of them all
+        first, *others = (
+            mapping(each["generation"].get("model_args")).items() for each in recipes
+        )
         alike = dict(sorted(set(first).intersection(*others)))
         recipe["generation"] = {**recipe["generation"], "model_args": alike}
     if "truncation" in recipe:
         truncations = [each["truncation"] for each in recipes]
-        left = {name: n for each in truncations for name, n in each["words_left_out"].items()}
+        left = {
+            name: n
+            for each in truncations
+            for name, n in each["words_left_out"].items()
+        }
         recipe["truncation"] = {
             **recipe["truncation"],
             "measured": all(each["measured"] for each in truncations),
             "words_left_out": dict(sorted(left.items())),
         }
     config, split = config or recipe["data"]["config"], recipe["data"]["split"]
-    items = load_task_data(task, spec, data=data, config=config, split=split, **asked_part(recipe))
+    items = load_task_data(
+        task, spec, data=data, config=config, split=split, **asked_part(recipe)
+    )
     return _Whole(task, items, recipe)
 
 
 def _gather(
-    parts: Sequence[Part], folder: RunFolder, wholes: Sequence[_Whole], upstream: Path | None
+    parts: Sequence[Part],
+    folder: RunFolder,
+    wholes: Sequence[_Whole],
+    upstream: Path | None,
 ) -> None:
     """Copies what the parts' stores hold into one, all of it or nothing.
 
@@ -255,10 +301,14 @@ def _gather(
                     clashes = _copied(source, store) if part.path != folder.path else []
                     if clashes:
                         kind, key = clashes[0]
-                        first = next(each for each, own in stores if own.get_many(kind, [key]))
+                        first = next(
+                            each for each, own in stores if own.get_many(kind, [key])
+                        )
                         raise _clash(first, part, clashes, wholes, upstream)
         except UsageError:
-            for path in folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ():
+            for path in (
+                folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ()
+            ):
                 path.unlink()
             raise
 
@@ -335,11 +385,17 @@ def _answered(
     """A task with the answers that all parts have together."""
     task, recipe = whole.task, whole.recipe
     prices = mapping(mapping(recipe.get("generation")).get("model_args"))
-    answered = replayed(task, whole.data, recipe, folder.path, upstream=upstream, prices=prices)
+    answered = replayed(
+        task, whole.data, recipe, folder.path, upstream=upstream, prices=prices
+    )
     unanswered = dict(answered.unanswered)
-    if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
+    if (
+        recipe["prompts"] is None
+    ):  # a baseline would answer all: what no part has is missing
         missing = (
-            item.id for item in answered.items if reasons.get((task.name, item.id), _MISSING)
+            item.id
+            for item in answered.items
+            if reasons.get((task.name, item.id), _MISSING)
         )
         unanswered = dict.fromkeys(missing, _MISSING)
     own = {name: recipe.get(name, value) for name, value in answered.recipe.items()}
@@ -347,10 +403,13 @@ def _answered(
     return replace(
         answered,
         responses={
-            name: text for name, text in answered.responses.items() if name not in unanswered
+            name: text
+            for name, text in answered.responses.items()
+            if name not in unanswered
         },
         unanswered={
-            name: reasons.get((task.name, name)) or reason for name, reason in unanswered.items()
+            name: reasons.get((task.name, name)) or reason
+            for name, reason in unanswered.items()
         },
         recipe={**answered.recipe, **own},
         scoring_args=_scoring_args(whole, task_args),
@@ -363,7 +422,9 @@ def _scoring_args(whole: _Whole, task_args: Mapping[str, str]) -> dict[str, str]
     before = mapping(recipe.get("scoring"))
     beside = {name: value for name, value in whole.data.found.items() if name in before}
     scoring = task.scoring_args({**beside, **recipe.get("task_args", {}), **task_args})
-    identity = task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
+    identity = (
+        task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
+    )
     first, second = (
         {**mapping(each), "output_claims": None}
         for each in (before, json.loads(json.dumps(identity)))

@@ -32,7 +32,9 @@ _DETECTABLE: Final = 1.43
 """What half a 95 % interval times this is, so many items detect in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
 
 
-def too_few_to_tell(difference: float | None, detectable: float | None, independent: float) -> bool:
+def too_few_to_tell(
+    difference: float | None, detectable: float | None, independent: float
+) -> bool:
     """The rule of every breakdown.
 
     Fewer independent items than would detect the difference that a group shows.
@@ -47,11 +49,18 @@ def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
     Its interval accounts for clusters.
     """
     value, of_all = group["value"], whole.get("sample", whole)["value"]
-    if value is None or of_all is None or group["ci_low"] is None or group["ci_high"] is None:
+    if (
+        value is None
+        or of_all is None
+        or group["ci_low"] is None
+        or group["ci_high"] is None
+    ):
         return True
     half = group["ci_high"] - value if of_all > value else value - group["ci_low"]
     others = 1.0 if parts else max(0.0, 1.0 - group["n"] / whole["n"])
-    return too_few_to_tell(of_all - value, _DETECTABLE * half * math.sqrt(others), group["n"])
+    return too_few_to_tell(
+        of_all - value, _DETECTABLE * half * math.sqrt(others), group["n"]
+    )
 
 
 def percent(value: float | None) -> str:
@@ -113,7 +122,9 @@ def scored(entry: Json, metric: Json | None = None) -> int:
     A metric that needs no judge lacks no verdict.
     """
     counts = entry["coverage"]
-    if metric is None or not any("scored" in each for each in entry["metrics"].values()):
+    if metric is None or not any(
+        "scored" in each for each in entry["metrics"].values()
+    ):
         return int(counts["scored"])
     return int(metric.get("scored", counts["asked"]))
 
@@ -155,16 +166,20 @@ def unclear_notes(entry: Json) -> list[str]:
             f"right; {further}."
         )
     if isinstance(decided, Mapping):
-        by = ", ".join(f"{count} by {name}" for name, count in dict(decided["by"]).items())
-        notes.append(f"{decided['decisions']} answers were read by adjudication ({by}).")
+        by = ", ".join(
+            f"{count} by {name}" for name, count in dict(decided["by"]).items()
+        )
+        notes.append(
+            f"{decided['decisions']} answers were read by adjudication ({by})."
+        )
     return notes
 
 
 def value_notes(entry: Json) -> list[str]:
     """Says why metrics have no value, and which are estimated in part.
 
-    What has nothing to count anywhere speaks for itself. Metrics of which the same is to be said
-    share a sentence.
+    What has nothing to count anywhere speaks for itself. Metrics of which the same is
+    to be said share a sentence.
 
     Example:
         >>> value_notes(entry)
@@ -183,7 +198,8 @@ def value_notes(entry: Json) -> list[str]:
         notes += [f"{listed(own, _NAMED)}: {note}." for note, own in by_note.items()]
     answered = entry["coverage"]["answered"]
     return notes + [
-        f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()
+        f"{note}: {count} of {answered} answers."
+        for note, count in entry.get("notes", {}).items()
     ]
 
 
@@ -203,7 +219,11 @@ def _estimated(metric: Json) -> str:
 
 def _unanswered(metric: Json) -> str:
     counts = "unanswered" in metric
-    return "an item without an answer counts as 0, as in the authors' script" if counts else ""
+    return (
+        "an item without an answer counts as 0, as in the authors' script"
+        if counts
+        else ""
+    )
 
 
 def _repeats(metric: Json) -> str:

@@ -1,6 +1,7 @@
 """A run's recipe, and what two recipes differ in.
 
-Other task versions, data, metrics or scoring forbid a comparison; other differences are reported.
+Other task versions, data, metrics or scoring forbid a comparison; other differences are
+reported.
 
 Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
@@ -36,9 +37,7 @@ SAME_ROWS: Final = ("source", "version")
 """What may differ of data whose rows are the same: their file has another name, or they are in several versions."""
 INTERVALS: Final = "score"
 """How intervals are computed (`scoring.means`): changes with the formulas, and with no value."""
-NO_SAMPLE: Final = (
-    "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
-)
+NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 NO_SAMPLE_OF_GROUPS: Final = (
     "whole groups of items that are scored together, those of smallest hashed name: "
     "a quick look, no random sample, no estimate for the whole set"
@@ -83,7 +82,9 @@ def make_recipe(
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
-        "max_samples_note": _max_samples_note(task) if max_samples is not None else None,
+        "max_samples_note": _max_samples_note(task)
+        if max_samples is not None
+        else None,
         "metrics": metric_kinds(task),
         "statistics": {
             "confidence": 0.95,
@@ -94,7 +95,9 @@ def make_recipe(
         "model": dict(model),
         "judge": None,
         "python": platform.python_version(),
-        "packages": {package: version for package in _PACKAGES if (version := installed(package))},
+        "packages": {
+            package: version for package in _PACKAGES if (version := installed(package))
+        },
     }
 
 
@@ -107,8 +110,8 @@ def _max_samples_note(task: TaskSpec) -> str:
     return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
-# What describes the answers that were scored, or how a judge was asked about them: other for every
-# model, or told as a judge is.
+# What describes the answers that were scored, or how a judge was asked about them:
+# other for every model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
@@ -253,7 +256,8 @@ class RecipeDifferences:
     """What two recipes of one task differ in.
 
     Attributes:
-        refused: why their numbers cannot be compared at all, a sentence each; empty when they can.
+        refused: why their numbers cannot be compared at all, a sentence each; empty
+            when they can.
         warned: what a reader must know of the comparison.
         left_out: scoring argument to why metrics that need it cannot be compared.
     """
@@ -292,7 +296,8 @@ def recipe_differences(
     warned += [_prompts_differ(first, second), _imported(first, second)]
     warned.append(_generation(first, second))
     left = [
-        mapping(mapping(each.get("truncation")).get("words_left_out")) for each in (first, second)
+        mapping(mapping(each.get("truncation")).get("words_left_out"))
+        for each in (first, second)
     ]
     if left[0] != left[1]:
         warned.append(_differs("truncation", *map(len, left)))
@@ -312,7 +317,9 @@ def recipe_differences(
 def _deciding_data(recipe: Json) -> JsonDict:
     """What a recipe says of the data, but for what may differ of the same rows."""
     data = mapping(recipe.get("data"))
-    return {key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None}
+    return {
+        key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None
+    }
 
 
 def _settings(
@@ -341,7 +348,9 @@ def _settings(
             alone = "first" if has[0] else "second"
             differences.warned.append(_differs("scored_alone", alone=alone, **texts))
         elif all(has):
-            _add_setting(differences, left_out, key, (one[key], other[key]), texts, key in needed)
+            _add_setting(
+                differences, left_out, key, (one[key], other[key]), texts, key in needed
+            )
     return differences
 
 
@@ -368,7 +377,9 @@ def _add_setting(
 
 def _same_file(first: object, second: object) -> bool:
     """Whether two settings are equal, but for the name of a file whose hash is told."""
-    if not (isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first):
+    if not (
+        isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first
+    ):
         return bool(first == second)
     return {**first, "file": None} == {**second, "file": None}
 
@@ -379,7 +390,9 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
         return None
     if None in parts:
         alone, other = ("first", "second") if parts[1] is None else ("second", "first")
-        unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
+        unasked = mapping((second if parts[1] is None else first).get("model")).get(
+            "name"
+        )
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
         prompts = mapping(parts[0] if parts[1] is None else parts[1])
@@ -414,7 +427,11 @@ def deciding_generation(recipe: Json) -> JsonDict:
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in generation.items() if key not in ("processes", "batches")},
+        **{
+            key: value
+            for key, value in generation.items()
+            if key not in ("processes", "batches")
+        },
         "model_args": arguments,
     }
 
@@ -422,7 +439,9 @@ def deciding_generation(recipe: Json) -> JsonDict:
 def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
-    if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
+    if parts[0] == parts[1] or (
+        key == "baseline" and not (key in first and key in second)
+    ):
         return None
     values = " and ".join(map(short, parts))
     if all(isinstance(value, Mapping) for value in parts):
@@ -452,7 +471,9 @@ def _difference(first: Json, second: Json) -> Difference:
     if names[0] != names[1]:
         return _differs("judge", *names)
     if first.get("votes") != second.get("votes"):
-        return _differs("votes", names[0], short(first.get("votes")), short(second.get("votes")))
+        return _differs(
+            "votes", names[0], short(first.get("votes")), short(second.get("votes"))
+        )
     return _differs("judge_asked", names[0], differing(first, second))
 
 
@@ -496,9 +517,9 @@ def short(value: Any, *, quote: bool = False) -> str:
         return repr(one_line(value)) if quote else one_line(value) or "nothing"
     if not value:
         return "nothing"
-    digest = hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[
-        :_HASH_SHOWN
-    ]
+    digest = hashlib.sha256(
+        json.dumps(value, sort_keys=True, default=str).encode()
+    ).hexdigest()[:_HASH_SHOWN]
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
 
 
@@ -513,7 +534,9 @@ def differing(first: Json, second: Json) -> str:
         for name in dict.fromkeys([*flat[0], *flat[1]])
         if flat[0].get(name) != flat[1].get(name)
     ]
-    names.sort(key=lambda name: ("sha256" in name, name))  # words first, hashes after them
+    names.sort(
+        key=lambda name: ("sha256" in name, name)
+    )  # words first, hashes after them
     parts = [
         f"{one_line(name)} {short(flat[0].get(name))} and {short(flat[1].get(name))}"
         for name in names[:_MOST]

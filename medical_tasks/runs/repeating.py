@@ -47,8 +47,8 @@ def over_repeats(
 ) -> Scores:
     """Each item's mean over the repeats that decide it, weighted by its denominators.
 
-    What one repeat lacks is said of the item, and so is why one is unclear; bounds are made of the
-    repeats themselves. A single repeat is its own scores.
+    What one repeat lacks is said of the item, and so is why one is unclear; bounds are
+    made of the repeats themselves. A single repeat is its own scores.
 
     Args:
         task: the task with the metrics that are reported.
@@ -58,17 +58,23 @@ def over_repeats(
     if len(repeats) == 1:
         return repeats[0]
     lacking = {
-        item: UNANSWERED + reason for reasons in unanswered for item, reason in reasons.items()
+        item: UNANSWERED + reason
+        for reasons in unanswered
+        for item, reason in reasons.items()
     }
     return {
         item: _mean_score(
-            task, [repeat[item] for repeat in repeats if item in repeat], lacking.get(item)
+            task,
+            [repeat[item] for repeat in repeats if item in repeat],
+            lacking.get(item),
         )
         for item in dict.fromkeys(item for scores in repeats for item in scores)
     }
 
 
-def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None) -> ItemScore:
+def _mean_score(
+    task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None
+) -> ItemScore:
     """An item's mean score; `lacking` is why a repeat has none."""
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -80,7 +86,8 @@ def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None
         scores[0],
         values=values,
         weights=weights,
-        unscored=lacking or next((each.unscored for each in scores if each.unscored), None),
+        unscored=lacking
+        or next((each.unscored for each in scores if each.unscored), None),
         unclear=next((each.unclear for each in scores if each.unclear), ""),
         limits={},
         counts={},
@@ -97,7 +104,9 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
         for score in scores
         if metric in score.values
     ]
-    counted = [cell for cell in decided if cell[1] and not math.isnan(cell[0])] or decided[:1]
+    counted = [
+        cell for cell in decided if cell[1] and not math.isnan(cell[0])
+    ] or decided[:1]
     if not counted:
         return None
     of = math.fsum(weight for _, weight in counted)
@@ -105,7 +114,9 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
     return total / of if of else counted[0][0], of / len(counted)
 
 
-def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, float]) -> None:
+def _widen(
+    figure: Figure, value: float, margin: float, limits: tuple[float, float]
+) -> None:
     """Sets a figure to the mean of runs, its interval wider by how runs differ besides."""
     middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
     figure["value"] = value
@@ -164,7 +175,9 @@ class RepeatedEstimator(Estimator):
             figure["repeats"] = repeats
             return figure
         figure = self._together(metric, items)
-        if figure["value"] is None:  # no item is decided whole: the interval of one repeat
+        if (
+            figure["value"] is None
+        ):  # no item is decided whole: the interval of one repeat
             figure = valued[0].copy()
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
@@ -180,9 +193,16 @@ class RepeatedEstimator(Estimator):
 
     def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
         """How answers to an item vary: between items, from run to run, and between votes."""
-        numbers = {"sd_items": spread.sd_items, "sd_run": spread.sd_run, "stability": stability}
+        numbers = {
+            "sd_items": spread.sd_items,
+            "sd_run": spread.sd_run,
+            "stability": stability,
+        }
         numbers |= {"sd_judge": spread.sd_judge} if self._votes else {}
-        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
+        return {
+            name: None if math.isnan(number) else number
+            for name, number in numbers.items()
+        }
 
     def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of all answers; each is right or wrong, those to one item being a cluster."""
@@ -190,7 +210,10 @@ class RepeatedEstimator(Estimator):
         if figure["value"] is None or metric.kind != "proportion":
             return figure
         cells = [
-            (item.cluster if self._task.cluster else item.id, scores[item.id].values[metric.name])
+            (
+                item.cluster if self._task.cluster else item.id,
+                scores[item.id].values[metric.name],
+            )
             for item in items
             for scores in self._repeats
             if item.id in scores and metric.name in scores[item.id].values
@@ -202,18 +225,23 @@ class RepeatedEstimator(Estimator):
         return figure
 
     def _split(
-        self, metric: MetricSpec, items: Sequence[Item], votes: Sequence[Sequence[Scores]]
+        self,
+        metric: MetricSpec,
+        items: Sequence[Item],
+        votes: Sequence[Sequence[Scores]],
     ) -> tuple[int, float, Repeats]:
         """How steady the answers to an item are.
 
-        Returns how many items all repeats decide, the share of those with one value in all, and the
-        parts of the variance.
+        Returns how many items all repeats decide, the share of those with one value in
+        all, and the parts of the variance.
         """
 
         def cell(metric: MetricSpec, score: ItemScore | None) -> tuple[float, float]:
             if score is None:
                 return sums(metric, unanswered_value(metric), None)
-            return sums(metric, score.values.get(metric.name), score.weights.get(metric.name))
+            return sums(
+                metric, score.values.get(metric.name), score.weights.get(metric.name)
+            )
 
         shares = components(self._reported[metric.name], self._reported).shares
         # Numerators and denominators in turns, of shape (items, repeats, votes).
@@ -221,19 +249,38 @@ class RepeatedEstimator(Estimator):
         for name in shares:
             component = self._reported[name]
             cells = [
-                [[cell(component, scores.get(item.id)) for scores in vote] for vote in votes]
+                [
+                    [cell(component, scores.get(item.id)) for scores in vote]
+                    for vote in votes
+                ]
                 for item in items
             ]
             columns += [*np.moveaxis(np.array(cells), -1, 0).swapaxes(2, 3)]
-        decided = np.all([np.isfinite(column).all(axis=(1, 2)) for column in columns], axis=0)
-        counted = decided & np.any([column.any(axis=(1, 2)) for column in columns[1::2]], axis=0)
+        decided = np.all(
+            [np.isfinite(column).all(axis=(1, 2)) for column in columns], axis=0
+        )
+        counted = decided & np.any(
+            [column.any(axis=(1, 2)) for column in columns[1::2]], axis=0
+        )
         above, below, *_ = columns = [column[counted] for column in columns]
         clusters = None
         if self._task.cluster:
-            clusters = [item.cluster for item, kept in zip(items, counted, strict=True) if kept]
-        added = linear([*shares.values()], columns, np.ones(above.shape, dtype=np.bool_))
-        spread = spread_of(added, clusters=clusters) if np.isfinite(added).all() else Repeats()
+            clusters = [
+                item.cluster for item, kept in zip(items, counted, strict=True) if kept
+            ]
+        added = linear(
+            [*shares.values()], columns, np.ones(above.shape, dtype=np.bool_)
+        )
+        spread = (
+            spread_of(added, clusters=clusters)
+            if np.isfinite(added).all()
+            else Repeats()
+        )
         own = np.where(below, above / np.where(below, below, 1.0), np.inf)
         alike = np.isclose(own, own[:, :1, :1], rtol=0.0, atol=_ALIKE).all(axis=(1, 2))
-        stability = float(alike.mean()) if counted.any() and metric.kind != "average" else math.nan
+        stability = (
+            float(alike.mean())
+            if counted.any() and metric.kind != "average"
+            else math.nan
+        )
         return int(decided.sum()), stability, spread

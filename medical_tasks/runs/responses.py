@@ -1,8 +1,9 @@
 """Reading answers people already have: JSON Lines, a JSON list, a submission, or a table.
 
-Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026),
-or those that the benchmark's authors write (`Benchmark.published_answers`). Columns have these,
-those of the dataset's own files, or `question` where it names the item.
+Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks
+(2025 and 2026), or those that the benchmark's authors write
+(`Benchmark.published_answers`). Columns have these, those of the dataset's own files,
+or `question` where it names the item.
 """
 
 from __future__ import annotations
@@ -62,9 +63,7 @@ LARGEST: Final = 10_000_000
 
 _FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
 _LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
-_TABLE: Final = (
-    "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
-)
+_TABLE: Final = "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
 _TEXTS: Final = (
     "response",
     "output",
@@ -81,7 +80,9 @@ _CHANGED_ID: Final = re.compile(
 _OTHER_SHEETS: Final = (".ods", ".numbers", ".xlsb")
 _SHOWN: Final = 5
 _ZIP: Final = b"PK"
-_KNOWS_ANSWERS: Final = has_columns("|".join((*_TEXTS, _GOLD)), numbers="|".join((*_TEXTS, _GOLD)))
+_KNOWS_ANSWERS: Final = has_columns(
+    "|".join((*_TEXTS, _GOLD)), numbers="|".join((*_TEXTS, _GOLD))
+)
 _ENCRYPTED: Final = 1
 _PACKED: Final = (
     zipfile.ZIP_STORED,
@@ -133,7 +134,9 @@ class GivenAnswers:
             answers = [{"id": name, "response": text} for name, text in answers.items()]
         elif table:
             answers = answers if answers.index.name is None else answers.reset_index()
-            records = answers.astype(object).where(answers.notna(), None).to_dict("records")
+            records = (
+                answers.astype(object).where(answers.notna(), None).to_dict("records")
+            )
             answers = [
                 {str(name): cell_text(value) for name, value in record.items()}
                 for record in records
@@ -236,10 +239,14 @@ def _check_submission(
         )
 
 
-def _no_items(path: Source, strange: Sequence[Answer], ids: Collection[str]) -> UsageError:
+def _no_items(
+    path: Source, strange: Sequence[Answer], ids: Collection[str]
+) -> UsageError:
     """The error for answers to what is no item of the task."""
     sample = ", ".join(map(repr, sorted(ids)[:3]))
-    count = f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
+    count = (
+        f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
+    )
     changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
     return UsageError(
         f"{path}: {count} of the task: {_listed(strange)}. Its ids look like {sample}. Is it the "
@@ -250,7 +257,9 @@ def _no_items(path: Source, strange: Sequence[Answer], ids: Collection[str]) -> 
 
 
 def _listed(answers: Sequence[Answer]) -> str:
-    return listed([f"{named(answer.id)} ({answer.place})" for answer in answers], _SHOWN)
+    return listed(
+        [f"{named(answer.id)} ({answer.place})" for answer in answers], _SHOWN
+    )
 
 
 def _answers(
@@ -319,7 +328,9 @@ def _checked_text(where: str, text: object) -> str:
             f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
         )
     if not is_text(blank=True).holds(text):
-        raise UsageError(f"{where}: has characters that are none (half of a pair). Write it anew.")
+        raise UsageError(
+            f"{where}: has characters that are none (half of a pair). Write it anew."
+        )
     return text
 
 
@@ -335,7 +346,9 @@ class _Names:
             if (number := _number(identifier)) is not None:
                 self._numbers.setdefault(number, []).append(identifier)
         for item in items:
-            self._asked.setdefault(_same(str(item.fields.get(_QUESTION, ""))), []).append(item.id)
+            self._asked.setdefault(
+                _same(str(item.fields.get(_QUESTION, ""))), []
+            ).append(item.id)
 
     @property
     def distinct_questions(self) -> bool:
@@ -361,7 +374,9 @@ class _Names:
     def meant(self, column: str, cell: object) -> list[str]:
         """The items that a cell can name: by their questions in that column, else by their ids."""
         text = str(cell).strip()
-        return self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
+        return (
+            self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
+        )
 
     def fits(self, identifier: str, required: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
@@ -380,7 +395,8 @@ def _table_answers(
 ) -> Iterator[Answer]:
     """The answers of a table.
 
-    Which column is the text, which names the item, and what a spreadsheet may have done to both.
+    Which column is the text, which names the item, and what a spreadsheet may have done
+    to both.
     """
     source = task.benchmark.source(task.dataset) if task is not None else None
     text = _text_column(path, list(rows[0][1]), source)
@@ -393,7 +409,9 @@ def _table_answers(
         yield Answer(id=identifier, text=response, place=place)
 
 
-def _text_column(path: Source, columns: Sequence[str], source: DatasetSource | None) -> str:
+def _text_column(
+    path: Source, columns: Sequence[str], source: DatasetSource | None
+) -> str:
     candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
     ]
@@ -402,7 +420,9 @@ def _text_column(path: Source, columns: Sequence[str], source: DatasetSource | N
         none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
         raise UsageError(f"{path}: {several if candidates else none}. {_TABLE}")
     theirs = (
-        {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
+        {column.name for column in source.columns} - {source.key, _QUESTION}
+        if source
+        else set()
     )
     if (
         folded(candidates[0]) == _GOLD
@@ -426,16 +446,22 @@ def _named_items(
 
     One with other names is passed over.
     """
-    naming = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
+    naming = {"id", "example_id"} | (
+        {source.key, *source.id_names} if source else set()
+    )
     if names.distinct_questions:
         naming.add(_QUESTION)
     columns = [name for name in (rows[0][1] if rows else ()) if folded(name) in naming]
     if rows and not columns:
         or_question = f" or {_QUESTION!r}" if _QUESTION in naming else ""
-        raise UsageError(f"{path}: no column 'id'{or_question} names the items. {_TABLE}")
+        raise UsageError(
+            f"{path}: no column 'id'{or_question} names the items. {_TABLE}"
+        )
     # Those that name one item in every row; the first one where none does.
     whole = [
-        name for name in columns if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
+        name
+        for name in columns
+        if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
     ]
     for place, row in rows:
         yield _named_item(f"{path}, {place}", row, whole or columns[:1], names)
@@ -455,14 +481,18 @@ def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> 
         )
     if any(items.meant(name, row[name]) != ids for name in others):
         names = " and ".join(map(repr, columns))
-        raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
+        raise UsageError(
+            f"{where}: {names} name different items. Leave out all but one."
+        )
     return ids[0] if ids else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
     return (
         Decimal(text)
-        if re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE]\+?[0-9]{1,2})?", text, re.ASCII)
+        if re.fullmatch(
+            r"[0-9]{1,30}(\.[0-9]{1,30})?([eE]\+?[0-9]{1,2})?", text, re.ASCII
+        )
         else None
     )
 
@@ -494,9 +524,13 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
             with archive.open(member) as stream:
                 unpacked = stream.read(LARGEST + 1)
     except _DAMAGED as error:
-        raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
+        raise UsageError(
+            f"{path}: a damaged zip file ({type(error).__name__}). {again}"
+        ) from None
     if len(unpacked) > LARGEST:
-        raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
+        raise UsageError(
+            f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}"
+        )
     folder = str(PurePosixPath(member.filename).parent)
     return "" if folder == "." else folder, unpacked
 
@@ -511,7 +545,9 @@ def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.
             files.append(member)
     if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
         held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
-        raise UsageError(f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}")
+        raise UsageError(
+            f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}"
+        )
     if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
         raise UsageError(
             f"{where} {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
@@ -564,7 +600,11 @@ def _submitted(value: Any) -> bool:
 def _answer(path: Source, place: str, value: object) -> Answer:
     """The answer of a record, or of a line."""
     where, in_list = f"{path}, {place}", place.startswith("record")
-    form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
+    form = (
+        f"A record is like {_LIST_FORM}"
+        if in_list
+        else f"A {place.split()[0]} is like {_FORM}"
+    )
     if not isinstance(value, dict):
         raise UsageError(f"{where}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
@@ -582,7 +622,9 @@ def _answer(path: Source, place: str, value: object) -> Answer:
     return Answer(id=identifier, text=response, place=place)
 
 
-def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+def _field_names(
+    value: Json, where: str, form: str, *, in_list: bool
+) -> tuple[str, str]:
     """The names of the fields with an answer's id and text; a submission has names of its own."""
     submitted = _submitted(value)
     id_name, text_name = (
@@ -602,7 +644,9 @@ def _identifier(where: str, name: str, value: object) -> str:
     """The id of an answer: text, or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
-        raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
+        raise UsageError(
+            f"{where}: {name!r} must be text or a whole number, got {kind}."
+        )
     return str(value)
 
 
@@ -619,7 +663,9 @@ class _Replay(Model):
         for request in requests:
             on_result(
                 Failure(
-                    key=request.key, reason="not in the store", detail="the run did not answer it"
+                    key=request.key,
+                    reason="not in the store",
+                    detail="the run did not answer it",
                 )
             )
 
@@ -639,11 +685,16 @@ def check_recipe(folder: Path, recipe: object) -> None:
         "model": {"name"},
         **({"generation": {"max_new_tokens"}} if by_model else {}),
     }
-    wanted |= {"prompts": {"set", "sha256"}} if by_model or parts.get("prompts") is not None else {}
+    wanted |= (
+        {"prompts": {"set", "sha256"}}
+        if by_model or parts.get("prompts") is not None
+        else {}
+    )
     objects = [parts.get(name, {}) for name in ("task_args", "truncation")]
     objects.append(mapping(objects[-1]).get("words_left_out", {}))
     names = [
-        mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")
+        mapping(parts.get("data")).get(name, "")
+        for name in ("config", "split", "rows_sha256")
     ]
     sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(
         parts["max_samples"], int | None
@@ -700,7 +751,12 @@ def run_responses(
 
 
 def run_answers(
-    task: TaskSpec, data: TaskData, recipe: Json, folder: Path, *, upstream: Path | None = None
+    task: TaskSpec,
+    data: TaskData,
+    recipe: Json,
+    folder: Path,
+    *,
+    upstream: Path | None = None,
 ) -> AnsweredTask:
     """Finds the whole answers that a run scored, with what was asked, and those of its repeats."""
     check_recipe(folder, recipe)
@@ -737,7 +793,9 @@ def replayed(
             prompts=recipe.get("baseline", {}).get("prompts", "own"),
             upstream=upstream,
         )
-        _check_same(folder, "baseline", recipe.get("baseline"), answered.recipe.get("baseline"))
+        _check_same(
+            folder, "baseline", recipe.get("baseline"), answered.recipe.get("baseline")
+        )
         return answered
     run = existing_run_folder(folder)
     if not run.answers.is_file():
@@ -747,7 +805,9 @@ def replayed(
     ran = recipe["prompts"]
     prompts = load_task_prompts(
         task,
-        RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})),
+        RunOptions(
+            prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})
+        ),
         data,
     )
     if prompts.sha256 != ran["sha256"]:
@@ -770,7 +830,10 @@ def replayed(
             for role, recorded in recipe.get("roles", {}).items()
         },
     )
-    return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
+    return (
+        run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
+        or []
+    )[0]
 
 
 def _check_same(folder: Path, part: str, ran: object, here: object) -> None:

@@ -1,8 +1,9 @@
 """The files of a run: the form of `results.json`, and how its three files are written and read.
 
-`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of all items and
-of each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl` a line a verdict. What
-computes them: `medical_tasks.runs.summary`. What nobody can compute is `null`, never 0.
+`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of
+all items and of each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl`
+a line a verdict. What computes them: `medical_tasks.runs.summary`. What nobody can
+compute is `null`, never 0.
 
 Example:
     >>> results = read_results(Path("runs/demo"))
@@ -23,7 +24,12 @@ from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import flush_to_disk
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    MissingError,
+    UsageError,
+    system_reason,
+)
 from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
@@ -40,14 +46,25 @@ NO_COMPONENT: Final = "a metric it is made of has no value"
 
 EndName = Literal["value", "ci_low", "ci_high", "bound_low", "bound_high"]
 BoundName = Literal["bound_low", "bound_high"]
-ENDS: Final[tuple[EndName, ...]] = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+ENDS: Final[tuple[EndName, ...]] = (
+    "value",
+    "ci_low",
+    "ci_high",
+    "bound_low",
+    "bound_high",
+)
 """The numbers of a figure that lie on its metric's own scale."""
 BOUNDS: Final[tuple[BoundName, ...]] = ("bound_low", "bound_high")
 
 _TEXT_COLUMNS: Final = frozenset(
     "task id cluster parsed why unscored unclear sources response_sha256 provider served_model".split()
 )
-SPENT_COLUMNS: Final = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+SPENT_COLUMNS: Final = (
+    "prompt_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cached_tokens",
+)
 """Columns of what an item's answers took of a model, of all repeats together."""
 ANSWERED_BY_COLUMNS: Final = ("provider", "served_model")
 """Columns of who gave an item's answer, where that is told."""
@@ -80,14 +97,17 @@ class Figure(TypedDict, total=False):
         std: of a proportion, the standard error that papers print.
         scored: how many items are decided, where not all are.
         estimated: how many of the `n` items are estimated.
-        unanswered: how many items without an answer count as 0, as in the authors' script.
+        unanswered: how many items without an answer count as 0, as in the authors'
+            script.
         reason: why there is no value.
         unit: of the metric, where it is no share.
-        comparable: False where a judge by words decided it, or an average lacks metrics.
+        comparable: False where a judge by words decided it, or an average lacks
+            metrics.
         components: the metrics that an average is made of.
         missing_components: those that are not reported.
         too_few: whether a group has too few items to tell it from all.
-        sample: of a random sample, its own numbers; the others are of the set it was drawn from.
+        sample: of a random sample, its own numbers; the others are of the set it was
+            drawn from.
         repeats: what several answers to each item say of each other.
         calibration: of a corrected metric, what corrected it.
     """
@@ -148,7 +168,8 @@ class TaskEntry(TypedDict, total=False):
         recipe: everything that decides the numbers.
         notes: what a reader should know of answers, and of how many.
         cut_at_length: how many answers were cut at the length limit.
-        thought_only: how many of these hold no text, since reasoning used up all tokens.
+        thought_only: how many of these hold no text, since reasoning used up all
+            tokens.
         shortened: how many questions were shortened to fit the model's context.
         usage: what the answers took of the model.
         roles: what the replies of the other models of a protocol took, by role.
@@ -195,7 +216,9 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
             numbers[name if end == "value" else f"{name}_{end}"] = (
                 math.nan if value is None else value
             )
-    reasons = {name: figure["reason"] for name, figure in figures.items() if "reason" in figure}
+    reasons = {
+        name: figure["reason"] for name, figure in figures.items() if "reason" in figure
+    }
     return {**numbers, "reasons": reasons}
 
 
@@ -208,7 +231,10 @@ class ItemsFile:
 
         self._columns = list(dict.fromkeys(columns)) or ["id"]
         self._schema = pa.schema(
-            [(name, pa.string() if _is_text(name) else pa.float64()) for name in self._columns]
+            [
+                (name, pa.string() if _is_text(name) else pa.float64())
+                for name in self._columns
+            ]
         )
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
@@ -220,7 +246,9 @@ class ItemsFile:
         columns = []
         for name in self._columns:
             cells = [row.get(name) for row in rows]
-            columns.append(text_column(cells) if _is_text(name) else number_column(cells))
+            columns.append(
+                text_column(cells) if _is_text(name) else number_column(cells)
+            )
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
     def content(self) -> memoryview:
@@ -242,21 +270,25 @@ def write_run(
     Each is written beside its place and renamed into it.
 
     Raises:
-        IncompleteError: the disk is full, or refuses them; older files stay as they were.
+        IncompleteError: the disk is full, or refuses them; older files stay as they
+            were.
     """
     rows = items.content()
-    # With the hash of its items, so that a kill between the two renames is seen by whoever reads
-    # them.
+    # With the hash of its items, so that a kill between the two renames is seen by
+    # whoever reads them.
     whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = "".join(json.dumps(row) + "\n" for row in verdicts)
-    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped as JSON does.
+    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped as
+    # JSON does.
     contents: dict[str, bytes | memoryview] = {
         VERDICTS_FILE: lines.encode("ascii"),
         ITEMS_FILE: rows,
         RESULTS_FILE: text.encode("utf-8", "backslashreplace"),
     }
-    drafts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents}
+    drafts = {
+        folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for draft, content in zip(drafts.values(), contents.values(), strict=True):
@@ -304,13 +336,17 @@ def item_rows(
     for item in items:
         score = scores.get(item.id)
         row: JsonDict = {"task": task.name, "id": item.id, "cluster": item.cluster}
-        row |= {f"group_{name}": " ".join(groups_in(item, name)) for name in task.groups}
+        row |= {
+            f"group_{name}": " ".join(groups_in(item, name)) for name in task.groups
+        }
         for metric in task.metrics:
             if metric.kind != "average":  # which is of totals, not of this item
                 row |= _cells(metric, score)
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
-        row["unscored"] = UNANSWERED + unanswered[item.id] if score is None else score.unscored
+        row["unscored"] = (
+            UNANSWERED + unanswered[item.id] if score is None else score.unscored
+        )
         row["unclear"] = score.unclear if score is not None else ""
         if sources:
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
@@ -329,7 +365,11 @@ def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | Non
         # Of what is not decided the weight is no more than a limit.
         weight = None if value is None else score.weights.get(metric.name, 0.0)
     cells = {metric.name: value}
-    return {**cells, weight_column(metric.name): weight} if metric.kind == "ratio" else cells
+    return (
+        {**cells, weight_column(metric.name): weight}
+        if metric.kind == "ratio"
+        else cells
+    )
 
 
 def weight_column(metric: str) -> str:
@@ -346,8 +386,8 @@ def groups_in(item: Item, by: str) -> tuple[str, ...]:
 def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
     """The groups a row is in: its text whole where that is a group, else those it is made of.
 
-    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the text "a b" is
-    one, and "b a" is "b" and "a".
+    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the
+    text "a b" is one, and "b a" is "b" and "a".
     """
     words = text.split(" ")
     if text in groups or not 1 < len(words) <= _MOST_WORDS:
@@ -417,7 +457,8 @@ def read_sound_results(folder: Path) -> Results:
     """Reads a run's `results.json` whose figures are to be calculated with.
 
     Raises:
-        UsageError: as `read_results`; or figures are no finite numbers, as if the file was changed.
+        UsageError: as `read_results`; or figures are no finite numbers, as if the file
+            was changed.
     """
     results = read_results(folder)
     for name, task in results["tasks"].items():
@@ -497,7 +538,11 @@ def read_verdicts(folder: Path) -> list[JsonDict]:
     try:
         lines = read_text(path).splitlines() if path.is_file() else []
     except (OSError, UnicodeDecodeError) as error:
-        reason = system_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = (
+            system_reason(error)
+            if isinstance(error, OSError)
+            else "it is not UTF-8 text"
+        )
         raise damaged(path, reason) from error
     rows = []
     for number, line in enumerate(lines, start=1):

@@ -1,7 +1,7 @@
 """Running tasks: questions of all items in rounds; a protocol decides what is asked next.
 
-Answers are stored at once under a hash of model and question, so the same command resumes; the main
-process alone decides.
+Answers are stored at once under a hash of model and question, so the same command
+resumes; the main process alone decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
+from medical_tasks.data.task_data import (
+    TaskData,
+    leaking_examples,
+    open_protocol,
+    prompt_set,
+)
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
@@ -164,7 +169,8 @@ class Adjudication:
     def recipe(self, used: Collection[str]) -> JsonDict:
         """What the recipe says.
 
-        `used` are the items whose answers were unclear, for which alone a reading counts.
+        `used` are the items whose answers were unclear, for which alone a reading
+        counts.
         """
         by = Counter(self.readings[name].by for name in self.readings if name in used)
         return {
@@ -197,14 +203,16 @@ class AnsweredTask:
         unanswered: item id to the reason.
         recipe: what decided the answers.
         cut: ids of items whose last answer was cut at the length limit.
-        thought_only: those of them whose answer holds no text, since reasoning took all of it.
+        thought_only: those of them whose answer holds no text, since reasoning took all
+            of it.
         sources: item id to what its question was given beside it.
         scoring_args: `TaskSpec.scoring_arguments` that were given.
         asked: of a task with a protocol, item id to questions answered.
         usage: what the answers took of the model, those of `repeats` included.
         repeats: the same items asked again, from the second repeat on.
         adjudication: what people or a judge decided about unclear answers.
-        details: item id to what is known of its answer beside the text; none for texts of a file.
+        details: item id to what is known of its answer beside the text; none for texts
+            of a file.
         opening: makes the question of an item without a protocol, where one was asked.
         role_usage: what the replies of other roles took, by role.
         reported: of imported answers, the figures of the harness that collected them.
@@ -230,7 +238,9 @@ class AnsweredTask:
 
     def told(self, item: Item) -> JsonDict:
         """What is known of an item's answer beside its text; empty for an answer of a file."""
-        details: JsonDict = json.loads(self.details[item.id]) if item.id in self.details else {}
+        details: JsonDict = (
+            json.loads(self.details[item.id]) if item.id in self.details else {}
+        )
         return details
 
     def answer(self, item: Item) -> Answer:
@@ -250,7 +260,8 @@ class Fitted:
     """Items as they are asked.
 
     Attributes:
-        items: in the given order; those that were too long are shortened, or what they were.
+        items: in the given order; those that were too long are shortened, or what they
+            were.
         shortened: item id to words left out.
         measured: False when the model cannot tell how long a question is.
     """
@@ -295,7 +306,9 @@ class _Conversation:
     opening: tuple[Message, ...]
     request: Request
     role: str = ""
-    chat: tuple[Message, ...] = ()  # what the model under test was asked last, and its reply
+    chat: tuple[
+        Message, ...
+    ] = ()  # what the model under test was asked last, and its reply
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
     records: dict[str, Json] = field(default_factory=dict)
@@ -323,7 +336,10 @@ class _Conversation:
         """What was said, as the protocol sees it."""
         replies = {role: tuple(texts) for role, texts in self.replies.items()}
         return Dialogue(
-            item=self.item, opening=self.opening, answers=tuple(self.answers), replies=replies
+            item=self.item,
+            opening=self.opening,
+            answers=tuple(self.answers),
+            replies=replies,
         )
 
     def close(self) -> None:
@@ -337,7 +353,9 @@ class _Conversation:
         self.answers = [""] * len(self.answers)
         self.request = replace(self.request, messages=(), continuations=())
         self.records = _without_text(self.records)
-        self.role_records = {role: _without_text(each) for role, each in self.role_records.items()}
+        self.role_records = {
+            role: _without_text(each) for role, each in self.role_records.items()
+        }
 
     def _details(self, done: Done) -> JsonDict:
         """What is known of the answer beside its text.
@@ -346,8 +364,16 @@ class _Conversation:
         """
         records = list(self.records.values())
         finish = str(records[-1].get("finish") or "") if records else ""
-        details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}
-        for name in ("prompt_tokens", "output_tokens", "reasoning_tokens", "cached_tokens"):
+        details: JsonDict = {
+            "conversation": done.conversation or self.chat,
+            "finish": finish,
+        }
+        for name in (
+            "prompt_tokens",
+            "output_tokens",
+            "reasoning_tokens",
+            "cached_tokens",
+        ):
             counts = [record.get(name) for record in records]
             details[name] = None if None in counts else sum(counts)
         for name in ("reasoning", "provider", "served_model"):
@@ -356,7 +382,9 @@ class _Conversation:
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: {**record, "text": "", "reasoning": ""} for key, record in records.items()}
+    return {
+        key: {**record, "text": "", "reasoning": ""} for key, record in records.items()
+    }
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -372,17 +400,26 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
 
 
 def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
-    return {name: value for name, value in options.task_args.items() if name in task.arguments}
+    return {
+        name: value
+        for name, value in options.task_args.items()
+        if name in task.arguments
+    }
 
 
-def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
+def open_protocols(
+    tasks: Sequence[TaskSpec], options: RunOptions
+) -> dict[str, MultiStep]:
     """Opens the tasks' protocols by task name, before a model is loaded.
 
     What they need may lack.
     """
     return {
         task.name: open_protocol(
-            task, _own(task, options), prompts=options.prompts, upstream=options.upstream
+            task,
+            _own(task, options),
+            prompts=options.prompts,
+            upstream=options.upstream,
         )
         for task in tasks
         if task.protocol
@@ -408,8 +445,8 @@ def run_model(
     Returns:
         The answers to each task; None in all but the main process.
     """
-    # In every process, so that a question that cannot be rendered or does not fit, or a missing
-    # protocol, ends all of them.
+    # In every process, so that a question that cannot be rendered or does not fit, or a
+    # missing protocol, ends all of them.
     runs = _prepared(tasks, data, model, options)
     if not model.is_main:
         while requests := [read_request(text) for text in model.share([])]:
@@ -427,7 +464,11 @@ def run_model(
         for run in runs:
             # Beside the store, since they may hold what must not leave it.
             place = folder.answers.parent
-            run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
+            run.texts, run.details, run.conversations = (
+                Texts(folder=place),
+                Texts(folder=place),
+                [],
+            )
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
         made = batches_of(folder.answers, "model", ANSWER)
@@ -447,12 +488,19 @@ def run_model(
 
 
 def _prepared(
-    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, options: RunOptions
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    model: Model,
+    options: RunOptions,
 ) -> list[_TaskRun]:
     """Loads prompts and protocols, fits questions to the model's context, renders each once."""
-    prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
+    prompts = {
+        task.name: load_task_prompts(task, options, data[task.name]) for task in tasks
+    }
     fitted = {
-        task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options)
+        task.name: fit_items(
+            task, prompts[task.name], data[task.name].items, model, options
+        )
         for task in tasks
     }
     for task in tasks:
@@ -479,25 +527,38 @@ def _prepared(
     ]
 
 
-def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+def _converse(
+    runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions
+) -> None:
     """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
     every = [(run, item) for run in runs for item in run.fitted.items]
     size = _BATCH if options.batch else _BLOCK
     for start in range(0, len(every), size):
-        block = [_opened(run, item, model, options) for run, item in every[start : start + size]]
+        block = [
+            _opened(run, item, model, options)
+            for run, item in every[start : start + size]
+        ]
         others = (start, len(every) - start - len(block))
         number, going_on = 1, block
         while going_on:
             for role in dict.fromkeys(each.role for each in going_on):
                 asked = [each for each in going_on if each.role == role]
-                _ask(asked, options.roles[role].model if role else model, store, number, others)
+                _ask(
+                    asked,
+                    options.roles[role].model if role else model,
+                    store,
+                    number,
+                    others,
+                )
             going_on = _follow(runs, going_on, model, store, options)
             number += 1
         for conversation in block:
             conversation.close()
 
 
-def _opened(run: _TaskRun, item: Item, model: Model, options: RunOptions) -> _Conversation:
+def _opened(
+    run: _TaskRun, item: Item, model: Model, options: RunOptions
+) -> _Conversation:
     request = opening_request(run.task, run.prompts, item, model, options)
     return _Conversation(run=run, item=item, opening=request.messages, request=request)
 
@@ -507,7 +568,9 @@ def opening_request(
 ) -> Request:
     """The first question about an item."""
     continuations = prompts.continuations(item) if prompts.continuations else ()
-    return _request(task, prompts.render(item), model, options, continuations=continuations)
+    return _request(
+        task, prompts.render(item), model, options, continuations=continuations
+    )
 
 
 def _request(
@@ -522,8 +585,8 @@ def _request(
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
-    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked
-    again then, and a model that samples may say another thing.
+    `turn` counts the questions of a dialogue, which may come to the same one twice: it
+    is asked again then, and a model that samples may say another thing.
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
@@ -557,7 +620,8 @@ def _ask(
 ) -> None:
     """Gets the answers of one round, from the store or the model; what gets none is unanswered.
 
-    `others`: how many items were asked before these and how many come after, for the progress.
+    `others`: how many items were asked before these and how many come after, for the
+    progress.
     """
     # Two items that ask the very same question share its answer.
     requests = {each.request.key: each.request for each in conversations}
@@ -584,7 +648,9 @@ def _ask(
             each.unanswered = f"{each.role}: {reason}" if each.role else reason
 
 
-def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+def _ask_ahead(
+    runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions
+) -> None:
     """Gets the first answers of all repeats together: batches one after the other take a day each."""
     opened = (
         opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
@@ -596,7 +662,9 @@ def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: Ru
     finished = store.get_many(ANSWER, requests)
     pending = [request for key, request in requests.items() if key not in finished]
     if pending:
-        with Progress("answers of all repeats", len(requests), done=len(finished)) as progress:
+        with Progress(
+            "answers of all repeats", len(requests), done=len(finished)
+        ) as progress:
             _generate(model, pending, store, progress)
 
 
@@ -610,7 +678,11 @@ def _follow(
     """Takes final answers, and makes the next questions; returns the conversations that go on."""
     going_on: list[_Conversation] = []
     for run in runs:
-        own = [each for each in conversations if each.run is run and each.unanswered is None]
+        own = [
+            each
+            for each in conversations
+            if each.run is run and each.unanswered is None
+        ]
         dialogues = [each.dialogue() for each in own]
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
         if run.protocol is not None and dialogues:
@@ -624,7 +696,9 @@ def _follow(
                 raise ValueError(
                     f"{run.task.name}: its protocol asks {turn.role!r}, none of its roles"
                 )
-            number = 1 + len(each.replies.get(turn.role, ()) if turn.role else each.answers)
+            number = 1 + len(
+                each.replies.get(turn.role, ()) if turn.role else each.answers
+            )
             asked = options.roles[turn.role].model if turn.role else model
             each.request = _request(
                 run.task, turn.messages, asked, options, turn=number, role=turn.role
@@ -652,13 +726,16 @@ def _generate(
     def on_result(result: ModelAnswer | Failure) -> None:
         nonlocal last
         progress.step()
-        # Answers that are made side by side share the time: together they take what the clock says.
+        # Answers that are made side by side share the time: together they take what the
+        # clock says.
         before, last = last, time.monotonic()
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
             record = _record(result, last - before) | ({"role": role} if role else {})
-            if result.output_tokens is None:  # a later command's ceilings count it all the same
+            if (
+                result.output_tokens is None
+            ):  # a later command's ceilings count it all the same
                 request = by_key[result.key]
                 most = most_of(request, None, model.longest(request))
                 record["estimate"] = [most.prompt_tokens, most.output_tokens]
@@ -673,13 +750,18 @@ def _generate(
     return failures
 
 
-def _note_moved(store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions) -> None:
+def _note_moved(
+    store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions
+) -> None:
     """Says why nothing that is there is used, where the address of a server is part of the keys."""
     if "base_url" not in model.identity or not store.holds(ANSWER):
         return
     for run in runs:
         items = run.fitted.items[:_BLOCK]
-        opened = [opening_request(run.task, run.prompts, item, model, options) for item in items]
+        opened = [
+            opening_request(run.task, run.prompts, item, model, options)
+            for item in items
+        ]
         if store.get_many(ANSWER, [request.key for request in opened]):
             return
     print(
@@ -694,12 +776,20 @@ def _note_moved(store: Store, runs: Sequence[_TaskRun], model: Model, options: R
 def _asking(requests: Sequence[Request], model: Model) -> str:
     """Says what a model is about to be asked, since the first answer may take a while."""
     longest = max(map(model.longest, requests))
-    each = f"up to {longest:,} tokens each" if longest else "how probable their choices are"
+    each = (
+        f"up to {longest:,} tokens each"
+        if longest
+        else "how probable their choices are"
+    )
     where = f", at {model.endpoint}" if model.endpoint else ""
-    return f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
+    return (
+        f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
+    )
 
 
-def _book_stored(store: Store, model: Model, options: RunOptions, budget: RunBudget) -> None:
+def _book_stored(
+    store: Store, model: Model, options: RunOptions, budget: RunBudget
+) -> None:
     """Counts what the answers of earlier commands took.
 
     What a server did not say is counted as it was estimated.
@@ -722,7 +812,9 @@ def _book_stored(store: Store, model: Model, options: RunOptions, budget: RunBud
 def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> None:
     """Says what was done when a ceiling stopped the asking, and how to go on."""
     tasks = [task for repeat in repeats for task in repeat]
-    left = sum(reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values())
+    left = sum(
+        reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values()
+    )
     if not left:
         return
     answered = sum(len(task.responses) for task in tasks)
@@ -766,16 +858,26 @@ def _answered(
         items=data.items,  # whole: a judge reads all that the model could have been given
         responses=run.texts,
         unanswered={
-            each.item.id: each.unanswered for each in conversations if each.unanswered is not None
+            each.item.id: each.unanswered
+            for each in conversations
+            if each.unanswered is not None
         },
         recipe=_recipe(run, model, options, batches),
-        cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
-        thought_only=frozenset(
-            each.item.id for each in conversations if each.done is not None and each.thought_only
+        cut=frozenset(
+            each.item.id for each in conversations if each.done is not None and each.cut
         ),
-        sources={each.item.id: sources(each.item) for each in conversations} if sources else {},
+        thought_only=frozenset(
+            each.item.id
+            for each in conversations
+            if each.done is not None and each.thought_only
+        ),
+        sources={each.item.id: sources(each.item) for each in conversations}
+        if sources
+        else {},
         scoring_args={**data.found, **task.scoring_args(options.task_args)},
-        asked={each.item.id: len(each.answers) for each in conversations} if run.protocol else {},
+        asked={each.item.id: len(each.answers) for each in conversations}
+        if run.protocol
+        else {},
         usage=run.meter.usage(read_prices(options.model_args, model=model.name)),
         details=run.details,
         opening=None if run.protocol else run.opening,
@@ -790,7 +892,9 @@ def _prices(role: RoleModel) -> Prices | None:
     return read_prices(role.args, model=role.model.name)
 
 
-def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]) -> JsonDict:
+def _recipe(
+    run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]
+) -> JsonDict:
     """What decided the answers; what was not used is not named."""
     recipe = make_recipe(
         run.task,
@@ -800,7 +904,10 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[
         max_new_tokens=options.max_new_tokens or run.task.generation_size,
         max_samples=options.max_samples,
     )
-    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
+    recipe["generation"] |= {
+        "model_args": dict(options.model_args),
+        "processes": processes(),
+    }
     recipe["generation"] |= {"batches": list(batches)} if batches else {}
     if run.meter.adapted:
         recipe["generation"]["adapted"] = dict(sorted(run.meter.adapted.items()))
@@ -810,12 +917,18 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[
         "leaking_examples": run.leaking or None,
         "task_args": _own(run.task, options) or None,
         "roles": {
-            role: {"name": options.roles[role].model.name, **options.roles[role].model.identity}
+            role: {
+                "name": options.roles[role].model.name,
+                **options.roles[role].model.identity,
+            }
             for role in run.task.roles
         }
         or None,
     }
-    recipe |= {**run.data.part, **{k: value for k, value in optional.items() if value is not None}}
+    recipe |= {
+        **run.data.part,
+        **{k: value for k, value in optional.items() if value is not None},
+    }
     if run.prompts.shorten is not None:
         recipe["truncation"] = {
             "rule": options.truncate,
@@ -826,15 +939,19 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[
 
 
 def fit_items(
-    task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions
+    task: TaskSpec,
+    prompts: PromptSet,
+    items: Sequence[Item],
+    model: Model,
+    options: RunOptions,
 ) -> Fitted:
     """Makes questions fit the model's context by leaving out the fewest words, or refuses.
 
     What a run that is replayed left out is not measured.
 
     Raises:
-        UsageError: questions are too long and nothing says what is to be done; or there is nothing
-            to leave out of them.
+        UsageError: questions are too long and nothing says what is to be done; or there
+            is nothing to leave out of them.
     """
     shorten, truncate, shortened = prompts.shorten, options.truncate, options.shortened
     if shorten is None:
@@ -847,10 +964,14 @@ def fit_items(
         return Fitted(items=items)
     if shortened is not None:
         cut = {item.id: shortened[item.id] for item in items if item.id in shortened}
-        return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
+        return Fitted(
+            items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut
+        )
 
     def measure(items: Sequence[Item]) -> list[Length | None]:
-        requests = [opening_request(task, prompts, item, model, options) for item in items]
+        requests = [
+            opening_request(task, prompts, item, model, options) for item in items
+        ]
         return model.lengths(requests)
 
     lengths = []
@@ -869,7 +990,9 @@ def fit_items(
     return Fitted(items=fitted, shortened=cut, measured=measured)
 
 
-def _too_long(items: Sequence[Item], lengths: Sequence[Length | None]) -> dict[str, Length]:
+def _too_long(
+    items: Sequence[Item], lengths: Sequence[Length | None]
+) -> dict[str, Length]:
     """The lengths of questions that do not fit, by item id."""
     return {
         item.id: length
@@ -890,8 +1013,8 @@ def _words_to_cut(
 ) -> dict[str, int]:
     """Searches by halves, all items at once, for the fewest words without which each fits.
 
-    A word has one token or more, so that leaving out as many words as there are tokens too many is
-    mostly enough.
+    A word has one token or more, so that leaving out as many words as there are tokens
+    too many is mostly enough.
     """
     low = dict.fromkeys(over, 0)  # does not fit
     high: dict[str, int] = {}  # fits
@@ -918,12 +1041,15 @@ def _words_to_cut(
     return high
 
 
-def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model) -> str:
+def _refusal(
+    task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model
+) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
     way = longer_context(model.name)
     longer = f"a longer context if the model has one ({way}), " if way else ""
     lines = [
-        f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
+        f"{name}: {length.tokens:,} tokens, room for {length.room:,}"
+        for name, length in ranked
     ]
     return (
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "

@@ -9,8 +9,9 @@
     -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
     fits -> JSON                          `Summary.as_json`
 
-Each step takes a `Summary` and gives one. Parts of a run are merged before they are scored: what
-`merging` makes is scored and summarised as if one command had asked it all.
+Each step takes a `Summary` and gives one. Parts of a run are merged before they are
+scored: what `merging` makes is scored and summarised as if one command had asked it
+all.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ class ScoredTask:
     Attributes:
         task: the task with the metrics that are reported.
         items: all that were asked, in the dataset's order.
-        repeats: the scores by item id, of each repeat; of one where items were asked once.
+        repeats: the scores by item id, of each repeat; of one where items were asked
+            once.
         unanswered: the reasons why items have no answer, of each repeat.
         votes: the scores by each vote of a judge with several, of each repeat.
-        limits: between which an unanswered item's values lie; by default the metrics' own.
+        limits: between which an unanswered item's values lie; by default the metrics'
+            own.
     """
 
     task: TaskSpec
@@ -97,7 +100,9 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     summary = Summary(
         metrics=_figures(scored.task, estimator, scored.items),
         coverage=_coverage(scored, scores),
-        notes=Counter(note.partition(":")[0] for score in scores.values() for note in score.notes),
+        notes=Counter(
+            note.partition(":")[0] for score in scores.values() for note in score.notes
+        ),
     )
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
@@ -124,7 +129,11 @@ def summarise(
         unanswered_limits: of an item without an answer; by default the metrics' own.
     """
     scored = ScoredTask(
-        task=task, items=items, repeats=[scores], unanswered=[unanswered], limits=unanswered_limits
+        task=task,
+        items=items,
+        repeats=[scores],
+        unanswered=[unanswered],
+        limits=unanswered_limits,
     )
     return summary_of(scored, sample=drawn_from_set(recipe)).as_json(recipe)
 
@@ -140,7 +149,9 @@ def drawn_from_set(recipe: Json) -> Json | None:
 def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
     items = len(scored.items)
     if len(scored.repeats) == 1:
-        return Estimator(scored.task, scores, items=items, unanswered_limits=scored.limits)
+        return Estimator(
+            scored.task, scores, items=items, unanswered_limits=scored.limits
+        )
     return RepeatedEstimator(
         scored.task,
         scores,
@@ -154,15 +165,21 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
 def _figures(task: TaskSpec, estimator: Estimator, items: Sequence[Item]) -> Figures:
     """The figures of some items, but for metrics of a part of each."""
     return {
-        metric.name: estimator.entry(metric, items) for metric in task.metrics if not metric.part
+        metric.name: estimator.entry(metric, items)
+        for metric in task.metrics
+        if not metric.part
     }
 
 
 def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
     """How far scoring got, and why not further."""
-    unscored = Counter(score.unscored for score in scores.values() if score.unscored is not None)
+    unscored = Counter(
+        score.unscored for score in scores.values() if score.unscored is not None
+    )
     unscored.update(
-        UNANSWERED + reason for item, reason in scored.unanswered[0].items() if item not in scores
+        UNANSWERED + reason
+        for item, reason in scored.unanswered[0].items()
+        if item not in scores
     )
     unclear = Counter(score.unclear for score in scores.values() if score.unclear)
     return {
@@ -182,7 +199,9 @@ def _of_whole_set(
     for metric in scored.task.metrics:
         if metric.name in metrics:
             figure = metrics[metric.name]
-            metrics[metric.name] = estimator.of_whole_set(figure, metric, scored.items, sample)
+            metrics[metric.name] = estimator.of_whole_set(
+                figure, metric, scored.items, sample
+            )
     return replace(summary, metrics=metrics)
 
 
@@ -201,7 +220,8 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
             for group in groups_in(item, by):
                 members.setdefault(group, []).append(item)
         breakdown[by] = {
-            group: _figures(task, estimator, members[group]) for group in sorted(members)
+            group: _figures(task, estimator, members[group])
+            for group in sorted(members)
         }
     for by, groups in breakdown.items():
         for figures in groups.values():

@@ -27,7 +27,9 @@ _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
 
-def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def scored(
+    arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]]
+) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
     from medical_tasks.models.text_metrics import (
         MODEL_METRICS,
@@ -66,11 +68,15 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
         [[one for one in found if one.strip()] for found in texts["reference"]],
         metrics,
         sources=["".join(found) for found in texts["source"]],
-        clusters=[found[0] for found in texts["cluster"]] if columns["cluster"] else None,
+        clusters=[found[0] for found in texts["cluster"]]
+        if columns["cluster"]
+        else None,
         arguments=models,
         seed=seed,
     )
-    units = {metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit}
+    units = {
+        metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit
+    }
     figures = {
         name: as_json(estimate) | ({"unit": units[name]} if name in units else {})
         for name, estimate in estimates.items()
@@ -114,7 +120,9 @@ def _check_filled(
 
 
 def _notes(
-    predictions: Sequence[str], references: Sequence[Sequence[str]], metrics: Iterable[str]
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    metrics: Iterable[str],
 ) -> list[str]:
     """What a reader of the scores should know of the texts, each with how many it is true of."""
     empty = sum(not text.strip() for text in predictions)
@@ -125,7 +133,11 @@ def _notes(
             "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 "
             "there."
         ] = unread
-    return [f"{count} of {len(predictions)} {note}" for note, count in notes.items() if count]
+    return [
+        f"{count} of {len(predictions)} {note}"
+        for note, count in notes.items()
+        if count
+    ]
 
 
 def table_of(content: Mapping[str, Any]) -> str:
@@ -151,7 +163,10 @@ def table_of(content: Mapping[str, Any]) -> str:
 
 
 def _columns(
-    where: str, sheet: Sequence[tuple[str, Mapping[str, Any]]], name: str, given: str | None
+    where: str,
+    sheet: Sequence[tuple[str, Mapping[str, Any]]],
+    name: str,
+    given: str | None,
 ) -> tuple[str, ...]:
     """The columns of a part: those given, or the first of its usual names.
 
@@ -160,7 +175,9 @@ def _columns(
     there = list(dict.fromkeys(column for _, row in sheet for column in row))
     if given is None:
         small = {column.strip().lower(): column for column in reversed(there)}
-        found = next((small[usual] for usual in _NAMES.get(name, ()) if usual in small), None)
+        found = next(
+            (small[usual] for usual in _NAMES.get(name, ()) if usual in small), None
+        )
         if found is None and name in ("prediction", "reference"):
             raise UsageError(
                 f"{where}: which column is the {name}? Name it with --{name}. There are "
@@ -181,7 +198,9 @@ def _columns(
     return names
 
 
-def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+def _texts(
+    where: str, place: str, row: Mapping[str, Any], columns: Sequence[str]
+) -> list[str]:
     found: list[str] = []
     for column in columns:
         cell = row.get(column)

@@ -1,7 +1,7 @@
 """Runs programs that a model wrote, closed off from this machine (Linux), or refuses where that cannot be done.
 
-There is one mode, which `require_sandbox` tries out, attack by attack, before the first program
-runs: docs/medcalc_code.md.
+There is one mode, which `require_sandbox` tries out, attack by attack, before the first
+program runs: docs/medcalc_code.md.
 """
 
 from __future__ import annotations

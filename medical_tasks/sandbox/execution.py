@@ -33,7 +33,11 @@ MAX_PROGRAM_BYTES: Final = 1 << 20
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 
-_LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}  # 1 of the others
+_LEAST: Final = {
+    "wall_seconds": 0.1,
+    "memory_mb": 64,
+    "open_files": 16,
+}  # 1 of the others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name, given in dataclasses.asdict(self).items():
             if not given >= (smallest := _LEAST.get(name, 1)):
-                raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {given}.")
+                raise UsageError(
+                    f"sandbox limit {name} must be {smallest} or more, got {given}."
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +76,11 @@ class Outcome:
     seconds: float
 
 
-# Two strings hash alike in every run, so that a program that prints a set prints the same twice.
+# Two strings hash alike in every run, so that a program that prints a set prints the
+# same twice.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-# Only the module that makes the sandbox is loaded into its process: stand-ins take the place of the
-# packages around it.
+# Only the module that makes the sandbox is loaded into its process: stand-ins take the
+# place of the packages around it.
 _START: Final = """
 import sys, types
 for name, place in (("medical_tasks", sys.argv[1]), ("medical_tasks.sandbox", sys.argv[2])):
@@ -107,7 +114,9 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
     """
     chosen = limits or Limits()
     if len(code.encode("utf-8", "surrogatepass")) > MAX_PROGRAM_BYTES:
-        reason = f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
+        reason = (
+            f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
+        )
         return Outcome(stdout="", stderr_tail=reason, exit="error", seconds=0.0)
     with _Run(code, chosen) as run:
         run.start()
@@ -126,18 +135,22 @@ def _fixed_plan() -> Mapping[str, object]:
             f"{' or '.join(MACHINES)}",
         )
     runtime = find_runtime()
-    # A folder to mount on, in a mount namespace of its own; none of the sources may lie under it.
+    # A folder to mount on, in a mount namespace of its own; none of the sources may lie
+    # under it.
     sources = [Path(source) for source, _ in runtime.binds]
-    places = [Path(place) for place in ("/tmp", "/mnt", "/srv", "/media", "/sys", "/dev")]  # noqa: S108 - not written
+    names = ("/tmp", "/mnt", "/srv", "/media", "/sys", "/dev")  # noqa: S108 - not written
+    places = [Path(name) for name in names]
     usable = (
         place
         for place in places
-        if place.is_dir() and not any(source.is_relative_to(place) for source in sources)
+        if place.is_dir()
+        and not any(source.is_relative_to(place) for source in sources)
     )
     base = next(usable, None)
     if base is None:
         raise SandboxError(
-            "place", f"none of {', '.join(map(str, places))} is a folder without Python in it"
+            "place",
+            f"none of {', '.join(map(str, places))} is a folder without Python in it",
         )
     return {
         "base": str(base),
@@ -180,7 +193,11 @@ class _Run:
             if self.status is not None:
                 os.close(self.status)
             if self.process is not None:
-                for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                for pipe in (
+                    self.process.stdin,
+                    self.process.stdout,
+                    self.process.stderr,
+                ):
                     _close(pipe)
 
     def start(self) -> None:
@@ -248,7 +265,9 @@ class _Run:
             users = groups = f"0 0 1\n{_NOBODY} {_NOBODY} 1\n"
             if not self.plan["several_users"]:
                 (place / "setgroups").write_text("deny")
-                users, groups = (f"{_NOBODY} {own} 1\n" for own in (os.geteuid(), os.getegid()))
+                users, groups = (
+                    f"{_NOBODY} {own} 1\n" for own in (os.geteuid(), os.getegid())
+                )
             (place / "uid_map").write_text(users)
             (place / "gid_map").write_text(groups)
         except OSError as error:
@@ -259,14 +278,18 @@ class _Run:
     def _await(self, word: str, deadline: float) -> None:
         while not any(word in entry for entry in self._entries()):
             if not self._read(deadline - time.monotonic()):
-                told = self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
+                told = (
+                    self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
+                )
                 reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
                 raise SandboxError(
                     "start", reason if time.monotonic() < deadline else "took too long"
                 )
 
     def _entries(self) -> list[dict[str, object]]:
-        entries = [json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]]
+        entries = [
+            json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]
+        ]
         for entry in entries:
             if "failed" in entry:
                 raise SandboxError(entry["failed"], entry["text"], entry["number"])
@@ -288,9 +311,12 @@ class _Run:
     def watch(self) -> None:
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
-        while self.selector.get_map() and not any("code" in entry for entry in self._entries()):
+        while self.selector.get_map() and not any(
+            "code" in entry for entry in self._entries()
+        ):
             if any(
-                len(self.texts[name]) > self.limits.output_bytes for name in ("stdout", "stderr")
+                len(self.texts[name]) > self.limits.output_bytes
+                for name in ("stdout", "stderr")
             ):
                 self.stopped = "output"
                 break
@@ -316,8 +342,8 @@ class _Run:
         try:
             process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            # It is in the kernel and cannot be reached by its lifeline; process 1 is to end with
-            # it.
+            # It is in the kernel and cannot be reached by its lifeline; process 1 is to
+            # end with it.
             process.kill()
             process.wait()
 
@@ -325,12 +351,17 @@ class _Run:
         ended = next((entry for entry in self._entries() if "code" in entry), None)
         if ended is None and self.stopped is None:
             raise SandboxError(
-                "program", "the process that waits for it was killed from outside the sandbox"
+                "program",
+                "the process that waits for it was killed from outside the sandbox",
             )
         limits = self.limits
-        if any(len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")):
+        if any(
+            len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")
+        ):
             self.stopped = "output"
-        stdout = bytes(self.texts["stdout"][: limits.output_bytes]).decode("utf-8", "replace")
+        stdout = bytes(self.texts["stdout"][: limits.output_bytes]).decode(
+            "utf-8", "replace"
+        )
         stderr = bytes(self.texts["stderr"]).decode("utf-8", "replace")[-_TAIL:]
         kind, reason = self._judged(ended, stderr)
         tail = f"{stderr.rstrip()}\n{reason}".lstrip() if reason else stderr
@@ -341,7 +372,10 @@ class _Run:
         if self.stopped == "output":
             return "output", f"Stopped: it wrote more than {limits.output_bytes} bytes."
         if self.stopped == "timeout" or ended is None:
-            return "timeout", f"Stopped: it had not ended after {limits.wall_seconds:g} seconds."
+            return (
+                "timeout",
+                f"Stopped: it had not ended after {limits.wall_seconds:g} seconds.",
+            )
         code = int(ended["code"])
         if code == 0:
             return "ok", ""
@@ -365,9 +399,9 @@ def _close(pipe: IO[bytes] | None) -> None:
         pipe.close()
 
 
-# What a program sees of this machine's Python: interpreter, standard library, their C libraries. An
-# empty folder is mounted over
-# each place inside the standard library's folder where site packages can be.
+# What a program sees of this machine's Python: interpreter, standard library, their C
+# libraries. An empty folder is mounted over each place inside the standard library's
+# folder where site packages can be.
 
 INTERPRETER: Final = "/usr/bin/python3"
 """Where a program sees the interpreter; the same on every machine, so that error messages are too."""
@@ -377,10 +411,9 @@ _LOADER = re.compile(r"ld[-.6].*\.so")
 _WITHHELD: Final = ("site-packages", "dist-packages")
 _LOOK_S: Final = 60
 
-# Prints what the interpreter maps once the standard library's compiled modules are loaded: their C
-# libraries among it.
-# Modules that need large libraries and no calculation needs (ssl, sqlite3, curses, tkinter) stay
-# without theirs.
+# Prints what the interpreter maps once the standard library's compiled modules are
+# loaded: their C libraries among it. Modules that need large libraries and no
+# calculation needs (ssl, sqlite3, curses, tkinter) stay without theirs.
 _LOOK: Final = """
 import json, os, sys
 for name in (
@@ -443,13 +476,19 @@ def find_runtime() -> Runtime:
     home = f"/usr/{libdir}/python{version[0]}.{version[1]}"
     binds = [(str(interpreter), INTERPRETER), (str(library), home)]
     binds += [(str(path), f"{_LIBRARIES}/{path.name}") for path in libraries]
-    start = [f"{_LIBRARIES}/{loaders[0].name}", "--library-path", _LIBRARIES] if loaders else []
+    start = (
+        [f"{_LIBRARIES}/{loaders[0].name}", "--library-path", _LIBRARIES]
+        if loaders
+        else []
+    )
     # -P and -s keep folders of this machine off the path, -B writes no compiled files.
     options = ["-P", "-s", "-B", "-X", "utf8"]
     return Runtime(
         version=".".join(map(str, version)),
         binds=tuple(binds),
-        withheld=tuple(f"{home}/{name}" for name in _WITHHELD if (library / name).is_dir()),
+        withheld=tuple(
+            f"{home}/{name}" for name in _WITHHELD if (library / name).is_dir()
+        ),
         links=tuple(_links(libraries)),
         command=(*start, INTERPRETER, *options),
     )
@@ -481,17 +520,21 @@ def _links(libraries: Sequence[Path]) -> Iterator[tuple[str, str]]:
     for path in libraries:
         stem = path.name.split(".so")[0]
         for other in sorted(path.parent.glob(f"{stem}.so*")):
-            if other.name != path.name and other.is_symlink() and other.resolve() == path:
+            if (
+                other.name != path.name
+                and other.is_symlink()
+                and other.resolve() == path
+            ):
                 yield other.name, path.name
 
 
-# The system calls a program may make; the kernel's filter (classic BPF) fails all others with
-# `EPERM`. Numbers:
-# `asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64.
+# The system calls a program may make; the kernel's filter (classic BPF) fails all
+# others with `EPERM`. Numbers: `asm/unistd_64.h` of Linux for x86_64,
+# `asm-generic/unistd.h` for aarch64.
 
-# By group: the name of a call, its number on x86_64 and on aarch64, null where the machine has no
-# such call. The group `others`
-# has the calls that the filter looks into, or that only the making of the sandbox uses.
+# By group: the name of a call, its number on x86_64 and on aarch64, null where the
+# machine has no such call. The group `others` has the calls that the filter looks into,
+# or that only the making of the sandbox uses.
 _CALLS: Final = json.loads(
     Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8")
 )
@@ -527,7 +570,10 @@ def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine
         if number is not None
     }
     return Machine(
-        audit_arch=audit_arch, allowed=allowed, others=others, first_foreign=first_foreign
+        audit_arch=audit_arch,
+        allowed=allowed,
+        others=others,
+        first_foreign=first_foreign,
     )
 
 
@@ -568,7 +614,8 @@ def refuse(number: int) -> int:
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter.
 
-    `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed.
+    `clone3` is not implemented, so that the C library falls back to `clone`, which is
+    not allowed.
     """
     steps: list[tuple[int, int, int, int]] = [
         (_LOAD, 0, 0, _ARCH),
@@ -598,7 +645,9 @@ def _end(result: int) -> tuple[int, int, int, int]:
     return (_RETURN, 0, 0, result)
 
 
-def _only(number: int, argument: int, values: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+def _only(
+    number: int, argument: int, values: tuple[int, ...]
+) -> list[tuple[int, int, int, int]]:
     """A call that passes with one of a few values (all of them 32-bit in the kernel) and is refused with any other."""
     steps = [(_EQUAL, 0, 2 + 2 * len(values), number), (_LOAD, 0, 0, argument)]
     for value in values:

@@ -2,8 +2,8 @@
 
 Loaded alone by a clean interpreter.
 
-When standard input, whose first line is the plan, closes, process 1 of the sandbox is killed, and
-all with it.
+When standard input, whose first line is the plan, closes, process 1 of the sandbox is
+killed, and all with it.
 """
 
 from __future__ import annotations
@@ -65,10 +65,15 @@ def _done(result: int, what: str) -> None:
 
 
 def mount(
-    source: str | None, target: str, kind: str | None, flags: int, options: str | None = None
+    source: str | None,
+    target: str,
+    kind: str | None,
+    flags: int,
+    options: str | None = None,
 ) -> None:
     texts = [
-        None if text is None else os.fsencode(text) for text in (source, target, kind, options)
+        None if text is None else os.fsencode(text)
+        for text in (source, target, kind, options)
     ]
     result = _libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
     _done(result, f"mount {source} on {target}" if source else f"mount on {target}")
@@ -116,7 +121,10 @@ def install_filter(program: bytes) -> None:
     """
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _Filter(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-    _done(_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(argument)), "seccomp")
+    _done(
+        _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(argument)),
+        "seccomp",
+    )
 
 
 NOBODY: Final = 65_534
@@ -127,7 +135,8 @@ _HOST_NAME: Final = b"sandbox"
 _LIFELINE: Final = 0
 _FIXED: Final = MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV
 _BARE: Final = MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC
-# What a bind mount inherits and must keep; statvfs names these two otherwise than mount does.
+# What a bind mount inherits and must keep; statvfs names these two otherwise than mount
+# does.
 _TIMES: Final = {1024: 1024, 2048: 2048, 4096: 1 << 21}
 _MIB: Final = 1 << 20
 
@@ -218,7 +227,10 @@ def _line() -> bytes:
 
 def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
     with report.stage("host name"):
-        _done(_libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))), "sethostname")
+        _done(
+            _libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))),
+            "sethostname",
+        )
     with report.stage("file system"):
         _build(plan)
     with report.stage("user and capabilities"):
@@ -226,8 +238,8 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
     with report.stage("lifeline"):
         # Forgotten by the kernel when the user id changes.
         _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
-        # The parent may have ended before it could be told: then nobody holds the other end of this
-        # pipe.
+        # The parent may have ended before it could be told: then nobody holds the other
+        # end of this pipe.
         if select.select([watch], [], [], 0)[0]:
             os._exit(1)
     report.send(running=True)
@@ -241,7 +253,9 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
     for number in (1, 2, silence):
         os.close(number)
     _, status, usage = os.wait4(program, 0)
-    report.send(code=os.waitstatus_to_exitcode(status), cpu=usage.ru_utime + usage.ru_stime)
+    report.send(
+        code=os.waitstatus_to_exitcode(status), cpu=usage.ru_utime + usage.ru_stime
+    )
     os._exit(0)
 
 
@@ -249,7 +263,13 @@ def _build(plan: Plan) -> None:
     """Mounts an empty root with the runtime, the program and the empty folder, and makes it the only thing there is."""
     mount(None, "/", None, MOUNT_RECURSIVE | MOUNT_PRIVATE)
     base = Path(plan["base"])
-    mount("tmpfs", str(base), "tmpfs", _BARE & ~MOUNT_NOEXEC, "size=4m,nr_inodes=2048,mode=0755")
+    mount(
+        "tmpfs",
+        str(base),
+        "tmpfs",
+        _BARE & ~MOUNT_NOEXEC,
+        "size=4m,nr_inodes=2048,mode=0755",
+    )
     for source, place in plan["binds"]:
         _bind(Path(source), base / place.lstrip("/"))
     for place in plan["withheld"]:
@@ -282,7 +302,11 @@ def _bind(source: Path, place: Path) -> None:
         place.touch()
     kept = os.statvfs(source).f_flag
     mount(str(source), str(place), None, MOUNT_BIND)
-    flags = _FIXED | (kept & MOUNT_NOEXEC) | sum(flag for bit, flag in _TIMES.items() if kept & bit)
+    flags = (
+        _FIXED
+        | (kept & MOUNT_NOEXEC)
+        | sum(flag for bit, flag in _TIMES.items() if kept & bit)
+    )
     mount(None, str(place), None, MOUNT_REMOUNT | MOUNT_BIND | flags)
 
 
@@ -295,7 +319,9 @@ def _become_nobody(plan: Plan) -> None:
         os.setresuid(NOBODY, NOBODY, NOBODY)
     drop_capabilities(plan["capset"])
     if os.getresuid() != (NOBODY,) * 3 or os.getresgid() != (NOBODY,) * 3:
-        raise ValueError(f"user {os.getresuid()} and group {os.getresgid()} instead of {NOBODY}")
+        raise ValueError(
+            f"user {os.getresuid()} and group {os.getresgid()} instead of {NOBODY}"
+        )
 
 
 def _become_program(plan: Plan, silence: int) -> NoReturn:

@@ -1,7 +1,7 @@
 """Tests whether this machine can isolate a program, and refuses to run any where it cannot.
 
-Before a model's first program, the sandbox runs one of ours that tries everything a program must
-not be able to do.
+Before a model's first program, the sandbox runs one of ours that tries everything a
+program must not be able to do.
 """
 
 from __future__ import annotations
@@ -77,7 +77,12 @@ def _holds() -> str | None:
             port=listener.getsockname()[1],
             pid=os.getpid(),
             files=[witness.name, str(here)],
-            folders=[str(Path.home()), str(here.parent), str(Path.cwd()), tempfile.gettempdir()],
+            folders=[
+                str(Path.home()),
+                str(here.parent),
+                str(Path.cwd()),
+                tempfile.gettempdir(),
+            ],
         )
         done = run_code(program)
     try:
@@ -92,7 +97,9 @@ def _holds() -> str | None:
 def _stops() -> str | None:
     done = run_code("import time\ntime.sleep(60)", limits=_SLEEP)
     return (
-        None if done.exit == "timeout" else f"a program that sleeps was not stopped ({done.exit})"
+        None
+        if done.exit == "timeout"
+        else f"a program that sleeps was not stopped ({done.exit})"
     )
 
 
@@ -123,15 +130,28 @@ _OWN: Final = {"/", "/lib", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"}
 
 
 def attempts_program(
-    machine: str, *, port: int, pid: int, files: Sequence[str] = (), folders: Sequence[str] = ()
+    machine: str,
+    *,
+    port: int,
+    pid: int,
+    files: Sequence[str] = (),
+    folders: Sequence[str] = (),
 ) -> str:
     """The program that tries a port of this machine, a process, files and folders, and prints what could be done as JSON."""
     given = {
         "calls": _CALLS[machine],
         "port": port,
         "pid": pid,
-        "files": ["/etc/passwd", "/proc/self/status", "/proc/1/environ", "/dev/null", *files],
-        "folders": sorted({"/etc", "/proc", "/sys", "/dev", "/home", "/var", *folders} - _OWN),
+        "files": [
+            "/etc/passwd",
+            "/proc/self/status",
+            "/proc/1/environ",
+            "/dev/null",
+            *files,
+        ],
+        "folders": sorted(
+            {"/etc", "/proc", "/sys", "/dev", "/home", "/var", *folders} - _OWN
+        ),
     }
     program = Path(__file__).with_name("attempts.txt").read_text(encoding="utf-8")
     return program.replace("GIVEN", repr(json.dumps(given)))

@@ -1,7 +1,7 @@
 """Agreement of a judge with the truth, or of raters, over items that both sides labelled.
 
-Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull
-76:378 (kappa of many).
+Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971),
+Psychol Bull 76:378 (kappa of many).
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class LeaveOneOut:
 
     Attributes:
         references: by rater, the others' majority on each item; None for none.
-        accuracy: by rater, the share of items with a reference on which it agrees; `nan` for none.
+        accuracy: by rater, the share of items with a reference on which it agrees;
+            `nan` for none.
         counted: by rater, the number of items with a reference.
     """
 
@@ -78,12 +79,17 @@ def confusion_matrix(
 def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, float]]:
     """How well each class is found.
 
-    `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and `n_given`.
+    `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and
+    `n_given`.
     """
     square = table[:, : len(classes)]
     figures: dict[str, dict[str, float]] = {}
     for k, name in enumerate(classes):
-        hits, true, labelled = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
+        hits, true, labelled = (
+            int(square[k, k]),
+            int(square[k].sum()),
+            int(square[:, k].sum()),
+        )
         shares = {
             "recall": _share(hits, true),
             "precision": _share(hits, labelled),
@@ -94,7 +100,10 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, 
 
 
 def accuracy_interval(
-    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None
+    gold: Sequence[str],
+    given: Sequence[str | None],
+    *,
+    clusters: Clusters | None = None,
 ) -> Estimate:
     """Share of items that were given their class, over those that have a label."""
     check_same_length(gold=gold, given=given)
@@ -140,7 +149,9 @@ def cohen_difference(
     )
 
 
-def _kappa_columns(gold: Sequence[str], given: Labels, classes: Sequence[str]) -> list[Floats]:
+def _kappa_columns(
+    gold: Sequence[str], given: Labels, classes: Sequence[str]
+) -> list[Floats]:
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
@@ -167,7 +178,9 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
     return np.asarray((n * np.asarray(agreed) - chance) / (n * n - chance))
 
 
-def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
+def rating_counts(
+    ratings: Sequence[Sequence[str]], *, classes: Sequence[str]
+) -> Counts:
     """Counts how many raters gave each item each class; shape (items, classes)."""
     raters = _one_number(map(len, ratings), least=2)
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
@@ -194,20 +207,24 @@ def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None) -> Esti
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
     """Compares each rater with the majority of the others, in the same order for each item.
 
-    Items without a majority of the others are left out for that rater; a judge is fairly compared
-    on the same items.
+    Items without a majority of the others are left out for that rater; a judge is
+    fairly compared on the same items.
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
     for rater in range(raters):
-        others = tuple(majority([*labels[:rater], *labels[rater + 1 :]]) for labels in ratings)
+        others = tuple(
+            majority([*labels[:rater], *labels[rater + 1 :]]) for labels in ratings
+        )
         decided = [
             (labels[rater], other)
             for labels, other in zip(ratings, others, strict=True)
             if other is not None
         ]
         references.append(others)
-        accuracy.append(_share(sum(own == other for own, other in decided), len(decided)))
+        accuracy.append(
+            _share(sum(own == other for own, other in decided), len(decided))
+        )
         counted.append(len(decided))
     return LeaveOneOut(
         references=tuple(references), accuracy=tuple(accuracy), counted=tuple(counted)
@@ -227,7 +244,10 @@ def _fleiss_columns(counts: Counts) -> list[Floats]:
     Agreement of each item, and the share of its labels in each class.
     """
     table = np.asarray(counts, dtype=np.float64)
-    return [_agreed_pairs(counts), *(table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)).T]
+    return [
+        _agreed_pairs(counts),
+        *(table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)).T,
+    ]
 
 
 def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
@@ -241,14 +261,20 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
     return np.asarray((np.asarray(agreement) / n - expected) / (1.0 - expected))
 
 
-def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> npt.NDArray[np.intp]:
-    numbers: dict[str | None, int] = {label: number for number, label in enumerate(classes)}
+def _codes(
+    name: str, labels: Sequence[str | None], classes: Sequence[str]
+) -> npt.NDArray[np.intp]:
+    numbers: dict[str | None, int] = {
+        label: number for number, label in enumerate(classes)
+    }
     if len(numbers) < len(classes):
         raise ValueError(f"classes must differ; got {list(classes)}")
     numbers[None] = len(classes)
     unknown = [label for label in labels if label not in numbers]
     if unknown:
-        raise ValueError(f"{name} must be of the classes {', '.join(classes)}; got {unknown[0]!r}")
+        raise ValueError(
+            f"{name} must be of the classes {', '.join(classes)}; got {unknown[0]!r}"
+        )
     return np.array([numbers[label] for label in labels], dtype=np.intp)
 
 
@@ -278,7 +304,10 @@ def agreement_of(
         for number, label in enumerate(one)
         if label is not None and other[number] is not None
     ]
-    left, right = [str(one[number]) for number in both], [str(other[number]) for number in both]
+    left, right = (
+        [str(one[number]) for number in both],
+        [str(other[number]) for number in both],
+    )
     kept = None if clusters is None else [clusters[number] for number in both]
     return Agreement(
         agreement=accuracy_interval(left, right, clusters=kept),
@@ -305,12 +334,17 @@ def with_raters(
 
 
 def among_raters(
-    ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
+    ratings: Sequence[Labels],
+    *,
+    classes: Sequence[str],
+    clusters: Clusters | None = None,
 ) -> dict[tuple[int, int], Agreement]:
     """Compares every two raters, by their numbers, the smaller first."""
     columns = _columns(ratings)
     return {
-        (one, other): agreement_of(columns[one], columns[other], classes=classes, clusters=clusters)
+        (one, other): agreement_of(
+            columns[one], columns[other], classes=classes, clusters=clusters
+        )
         for one, other in combinations(range(len(columns)), 2)
     }
 

@@ -36,7 +36,11 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
     """
     if metric.kind != "average":
         return Components(shares={metric.name: 1.0}, missing=())
-    parts = {name: components(reported[name], reported) for name in metric.of if name in reported}
+    parts = {
+        name: components(reported[name], reported)
+        for name in metric.of
+        if name in reported
+    }
     missing = [name for name in metric.of if name not in reported]
     present = [component for component in parts.values() if component.shares]
     shares: dict[str, float] = {}
@@ -77,5 +81,11 @@ def average_of(shares: Sequence[float]) -> Callable[..., Any]:
 
 def total_of(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
     """The average of metrics by numerators and denominators in turns, over items that have all."""
-    complete = [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
-    return float(average_of(shares)(*(math.fsum(column) for column in zip(*complete, strict=True))))
+    complete = [
+        row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))
+    ]
+    return float(
+        average_of(shares)(
+            *(math.fsum(column) for column in zip(*complete, strict=True))
+        )
+    )

@@ -1,9 +1,9 @@
 """BLEU as `evaluate` (TensorFlow's NMT tutorial) and as sacreBLEU 2.6.0 compute it, SARI, and NIST's 13a tokenizer.
 
-BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 3 of Chen and Cherry
-(2014). SARI: Xu et al. (2016), section 4, in the form of `evaluate` (keep recall over all n-grams
-that source and reference share; corpus value = mean of the sentences'). The scale is 0-1, SARI's
-0-100.
+BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 3 of
+Chen and Cherry (2014). SARI: Xu et al. (2016), section 4, in the form of `evaluate`
+(keep recall over all n-grams that source and reference share; corpus value = mean of
+the sentences'). The scale is 0-1, SARI's 0-100.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ class Bleu:
 
     Attributes:
         precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
-        brevity_penalty: 0-1; below 1 when the predictions are shorter than the references.
-        length_ratio: tokens of the predictions over tokens of the references; `nan` when those
-            have none.
+        brevity_penalty: 0-1; below 1 when the predictions are shorter than the
+            references.
+        length_ratio: tokens of the predictions over tokens of the references; `nan`
+            when those have none.
         prediction_length: tokens of all predictions.
         reference_length: tokens of the references that set the length.
     """
 
-    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing
-    # to score
+    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there
+    # was nothing to score
     score: float
     precisions: tuple[float, ...]
     brevity_penalty: float
@@ -56,20 +57,25 @@ class Bleu:
 def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
     """BLEU of one prediction: `bleu_corpus` of a corpus of one. Case counts.
 
-    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds one to
-    matches and n-grams of every order.
+    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds
+    one to matches and n-grams of every order.
     """
-    return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth)
+    return bleu_corpus(
+        [prediction], [as_references(prediction, references)], smooth=smooth
+    )
 
 
 def bleu_corpus(
-    predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False
+    predictions: Sequence[str],
+    references: Sequence[References],
+    *,
+    smooth: bool = False,
 ) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 
-    With several references the shortest sets the length (sacreBLEU takes the closest). Where
-    `evaluate` divides by zero the score is defined: 0 when all predictions or all references are
-    empty.
+    With several references the shortest sets the length (sacreBLEU takes the closest).
+    Where `evaluate` divides by zero the score is defined: 0 when all predictions or all
+    references are empty.
     """
     texts = as_segments(predictions, references)
     segments = [
@@ -79,9 +85,12 @@ def bleu_corpus(
     matches, totals = _matches(segments)
     pairs = zip(matches, totals, strict=True)
     precisions = [
-        (hits + 1) / (of + 1) if smooth else hits / of if of else 0.0 for hits, of in pairs
+        (hits + 1) / (of + 1) if smooth else hits / of if of else 0.0
+        for hits, of in pairs
     ]
-    empty = not any(said for said, _ in segments) or not any(any(true) for _, true in segments)
+    empty = not any(said for said, _ in segments) or not any(
+        any(true) for _, true in segments
+    )
     reference_length = sum(min(map(len, true)) for _, true in segments)
     return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
 
@@ -92,8 +101,12 @@ def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
     Pooled over the predictions.
     """
     orders = range(1, MAX_ORDER + 1)
-    matches = [sum(clipped_matches(said, true, n) for said, true in segments) for n in orders]
-    return matches, [sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders]
+    matches = [
+        sum(clipped_matches(said, true, n) for said, true in segments) for n in orders
+    ]
+    return matches, [
+        sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders
+    ]
 
 
 def _bleu(
@@ -111,12 +124,16 @@ def _bleu(
     elif nothing or min(precisions[:orders]) == 0:
         score = 0.0
     else:
-        score = penalty * math.exp(math.fsum(map(math.log, precisions[:orders])) / orders)
+        score = penalty * math.exp(
+            math.fsum(map(math.log, precisions[:orders])) / orders
+        )
     return Bleu(
         score=score,
         precisions=tuple(precisions),
         brevity_penalty=penalty,
-        length_ratio=prediction_length / reference_length if reference_length else math.nan,
+        length_ratio=prediction_length / reference_length
+        if reference_length
+        else math.nan,
         prediction_length=prediction_length,
         reference_length=reference_length,
     )
@@ -126,15 +143,21 @@ def brevity_penalty(prediction_length: int, reference_length: int) -> float:
     """What being shorter than the reference costs, 0-1. Being longer costs precision already."""
     if prediction_length >= reference_length:
         return 1.0
-    return math.exp(1 - reference_length / prediction_length) if prediction_length else 0.0
+    return (
+        math.exp(1 - reference_length / prediction_length) if prediction_length else 0.0
+    )
 
 
 def sacrebleu_sentence(prediction: str, references: References) -> Bleu:
     """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order")."""
-    return _sacrebleu([(prediction, as_references(prediction, references))], effective_order=True)
+    return _sacrebleu(
+        [(prediction, as_references(prediction, references))], effective_order=True
+    )
 
 
-def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References]) -> Bleu:
+def sacrebleu_corpus(
+    predictions: Sequence[str], references: Sequence[References]
+) -> Bleu:
     """SacreBLEU with matches and lengths pooled over the predictions.
 
     The closest reference sets the length.
@@ -142,8 +165,11 @@ def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References
     return _sacrebleu(as_segments(predictions, references), effective_order=False)
 
 
-def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order: bool) -> Bleu:
-    # The library cuts white space off the end first, so that a last "-" before a line break stays.
+def _sacrebleu(
+    texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order: bool
+) -> Bleu:
+    # The library cuts white space off the end first, so that a last "-" before a line
+    # break stays.
     segments = [
         (tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known])
         for text, known in texts
@@ -152,7 +178,11 @@ def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order:
     reference_length = sum(_reference_length(said, true) for said, true in segments)
     orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
     return _bleu(
-        segments, reference_length, _smoothed(matches, totals), orders, nothing=not any(matches)
+        segments,
+        reference_length,
+        _smoothed(matches, totals),
+        orders,
+        nothing=not any(matches),
     )
 
 
@@ -214,16 +244,20 @@ class Sari:
 def sari(source: str, prediction: str, references: References) -> Sari:
     """SARI of one prediction. Case does not count; 0/0 is 1, so short and empty texts score high.
 
-    `source` is the text that is rewritten (ArchEHR-QA: the question); several references are
-    pooled.
+    `source` is the text that is rewritten (ArchEHR-QA: the question); several
+    references are pooled.
     """
     if not isinstance(source, str):
         raise ValueError(f"source must be a text; got {type(source).__name__}")
     known = as_references(prediction, references)
-    old, new, *true = (tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known))
+    old, new, *true = (
+        tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known)
+    )
     orders = [
         _parts(
-            count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true]
+            count_ngrams(old, n),
+            count_ngrams(new, n),
+            [count_ngrams(tokens, n) for tokens in true],
         )
         for n in range(1, MAX_ORDER + 1)
     ]
@@ -241,7 +275,8 @@ def sari_corpus(
             f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}"
         )
     rows = [
-        sari(source, text, known) for source, (text, known) in zip(sources, segments, strict=True)
+        sari(source, text, known)
+        for source, (text, known) in zip(sources, segments, strict=True)
     ]
     return Sari(
         **{
@@ -251,20 +286,24 @@ def sari_corpus(
     )
 
 
-def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[float, float, float]:
+def _parts(
+    old: Ngrams, new: Ngrams, references: Sequence[Ngrams]
+) -> tuple[float, float, float]:
     """Keep, delete and add of one order, each 0-1."""
     pooled: Ngrams = Counter()
     for counts in references:
         pooled.update(counts)
-    # Source and prediction count once a reference, so that they weigh what the pooled references
-    # weigh.
+    # Source and prediction count once a reference, so that they weigh what the pooled
+    # references weigh.
     often = len(references)
     before = Counter({gram: count * often for gram, count in old.items()})
     after = Counter({gram: count * often for gram, count in new.items()})
 
     kept, keepable = before & after, before & pooled
     well_kept = kept & pooled
-    keep = harmonic(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
+    keep = harmonic(
+        _mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total())
+    )
 
     deleted = before - after
     delete = _mean_share(deleted - pooled, deleted)
@@ -290,9 +329,9 @@ def _ratio(part: int, whole: int) -> float:
 # In this order: "&amp;lt;" becomes "<".
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
-# One after the other over the whole text. A match consumes both characters, so of two neighbouring
-# marks the second can stay
-# where it is: part of the numbers everybody compares with, and kept.
+# One after the other over the whole text. A match consumes both characters, so of two
+# neighbouring marks the second can stay where it is: part of the numbers everybody
+# compares with, and kept.
 _STEPS = (
     (re.compile(r"([!-&(-+/:-@\[-`{-~])"), r" \1 "),  # ASCII marks other than ' , - .
     (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),  # . and , unless after a digit ...
@@ -306,8 +345,8 @@ def tokenize_13a(text: str) -> list[str]:
 
     Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
 
-    The literal "<skipped>" and hyphens before a line break are deleted, and the entities of the
-    four characters " & < > are read.
+    The literal "<skipped>" and hyphens before a line break are deleted, and the
+    entities of the four characters " & < > are read.
     """
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:

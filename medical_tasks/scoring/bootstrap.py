@@ -1,10 +1,10 @@
 """Seeded cluster bootstrap intervals of any statistic of sums; of means and ratios see `means`.
 
-The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the
-Bootstrap, Am Stat 69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with K
-clusters of equal weight. With fewer than eight no resample leaves their range, so it is the paper's
-t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width (`nan` ends without
-limits):
+The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about
+the Bootstrap, Am Stat 69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1))
+t(K-1)), with K clusters of equal weight. With fewer than eight no resample leaves their
+range, so it is the paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval
+has zero width (`nan` ends without limits):
 
 - one cluster only: from one end of the statistic's limits to the other
 - every draw gave the same value v: had a share q of all clusters been different, K clusters would all be alike with probability
@@ -41,10 +41,11 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 
-# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times
-# the size.
+# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks
+# four times the size.
 _CHUNK = 2**17
-# So many rows for each distinct one, and drawing how often each occurs is faster than drawing rows.
+# So many rows for each distinct one, and drawing how often each occurs is faster than
+# drawing rows.
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
@@ -73,9 +74,11 @@ class Repeats:
 
     Attributes:
         sd_items: between items.
-        sd_run: within an item from run to run; where there are votes without the judge's part.
+        sd_run: within an item from run to run; where there are votes without the
+            judge's part.
         sd_judge: between votes on one answer.
-        margin: half of the interval that the mean would have if only runs as a whole differed.
+        margin: half of the interval that the mean would have if only runs as a whole
+            differed.
     """
 
     sd_items: float = math.nan
@@ -89,8 +92,8 @@ class Draws:
     """A statistic, and its values on resampled clusters.
 
     Attributes:
-        values: shape (resamples,), `nan` where not defined; empty when there is nothing to draw
-            from.
+        values: shape (resamples,), `nan` where not defined; empty when there is nothing
+            to draw from.
         effective: number of clusters of equal weight.
     """
 
@@ -146,15 +149,16 @@ def bootstrap_statistic(
         bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  #
         micro-F1
 
-    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must not change
-    when all sums are doubled (a mean, a ratio; not a total); division by zero is allowed and means
-    "not defined".
+    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must
+    not change when all sums are doubled (a mean, a ratio; not a total); division by
+    zero is allowed and means "not defined".
     """
     check_limits(limits)
     if not len(columns):
         raise ValueError("columns must hold at least one column; got none")
     named = {
-        f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)
+        f"columns[{i}]": as_column(f"columns[{i}]", column)
+        for i, column in enumerate(columns)
     }
     check_same_length(**named)
     kept = list(named.values())
@@ -166,10 +170,10 @@ def bootstrap_statistic(
 def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
     """Splits the variance of finite values of shape (items, repeats, votes on an answer).
 
-    A balanced random-effects analysis of variance, items and runs crossed, in which items of a
-    cluster may be alike. Intervals add by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² =
-    half² of the items' means + margin². Runs get a margin as far as they differ more than answers
-    that are drawn by themselves explain.
+    A balanced random-effects analysis of variance, items and runs crossed, in which
+    items of a cluster may be alike. Intervals add by Graybill and Wang (1980), J Am
+    Stat Assoc 75:869: half² = half² of the items' means + margin². Runs get a margin as
+    far as they differ more than answers that are drawn by themselves explain.
     """
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
@@ -179,12 +183,18 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     n, k, votes = cells.shape
     if not cells.size:
         return Repeats()
-    cell, judge = cells.mean(axis=2), cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan
+    cell, judge = (
+        cells.mean(axis=2),
+        cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan,
+    )
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
-    within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
+    within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (
+        judge / votes if votes > 1 else 0.0
+    )
     result = Repeats(sd_run=_root(within), sd_judge=_root(judge))
     codes = np.unique(
-        np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True
+        np.arange(n) if clusters is None else cluster_codes(clusters, n),
+        return_inverse=True,
     )[1]
     groups = int(codes.max()) + 1
     if groups == 1:
@@ -197,12 +207,13 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
         return (sums**2).sum() * groups / (groups - 1)
 
     rest = cell - item - run + mean
-    # Squares around a sample's mean are too small by the variance of that mean, which clusters
-    # enlarge.
+    # Squares around a sample's mean are too small by the variance of that mean, which
+    # clusters enlarge.
     rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
     items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    # No test whether runs differ comes first: with few runs it would miss differences that matter.
+    # No test whether runs differ comes first: with few runs it would miss differences
+    # that matter.
     margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
     return replace(result, sd_items=_root(items), margin=margin)
 
@@ -229,7 +240,10 @@ def linear(
 
 
 def _estimate(
-    table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]
+    table: SumTable,
+    function: Statistic,
+    limits: Limits | None,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = (
@@ -287,14 +301,23 @@ def interval_of(
         ends = low, high
     elif draws.all_same:
         share = unseen_share(tail, draws.effective)
-        ends = draws.value - share * (draws.value - low), draws.value + share * (high - draws.value)
+        ends = (
+            draws.value - share * (draws.value - low),
+            draws.value + share * (high - draws.value),
+        )
     else:
         t = student_quantile(1.0 - tail, draws.size - 1.0)
         if draws.few:
-            ends = draws.value - t * draws.standard_error, draws.value + t * draws.standard_error
+            ends = (
+                draws.value - t * draws.standard_error,
+                draws.value + t * draws.standard_error,
+            )
         else:
             level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
-            ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
+            ends = (
+                _lower_end(draws.values, low, level),
+                -_lower_end(-draws.values, -high, level),
+            )
     return finite_end(max(low, ends[0])), finite_end(min(high, ends[1]))
 
 
@@ -304,7 +327,9 @@ def _lower_end(values: Floats, limit: float, level: float) -> float:
     The limit stands in for those not defined.
     """
     return float(
-        np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf")
+        np.quantile(
+            np.where(np.isnan(values), limit, values), level, method="inverted_cdf"
+        )
     )
 
 
@@ -316,8 +341,8 @@ def quotient(numerator: Floats, denominator: Floats) -> Floats:
 def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
     """Column sums of as many drawn rows as there are, in chunks of shape (some draws, columns).
 
-    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others
-    one by one.
+    Rows that occur often (right and wrong items have two) are drawn as counts at once,
+    all others one by one.
     """
     generator = np.random.default_rng(seed)
     size = len(rows)
@@ -331,7 +356,9 @@ def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]
         else:
             drawn = generator.integers(0, size, size=(several, size))
             drawn += np.arange(several)[:, np.newaxis] * size
-            times = np.bincount(drawn.reshape(-1), minlength=several * size).reshape(several, size)
+            times = np.bincount(drawn.reshape(-1), minlength=several * size).reshape(
+                several, size
+            )
             yield times.astype(np.float64) @ rows
 
 

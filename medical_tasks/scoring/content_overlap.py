@@ -2,10 +2,10 @@
 
 MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
 
-MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on both sides,
-so it can exceed 1. F1-RadGraph: Delbrouck et al. (2022), section 3, as in radgraph 0.1.18.
-AlignScore: Zha et al. (2023), section 3.3: every sentence of the claim against every chunk of the
-context, the best chunk of each, the mean over sentences.
+MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on
+both sides, so it can exceed 1. F1-RadGraph: Delbrouck et al. (2022), section 3, as in
+radgraph 0.1.18. AlignScore: Zha et al. (2023), section 3.3: every sentence of the claim
+against every chunk of the context, the best chunk of each, the mean over sentences.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Medcon:
     `precision` and `f1` may exceed 1, those of the sets of concepts may not.
 
     Attributes:
-        precision: the reference's terms that the prediction has by any concept, over the
-            prediction's terms.
+        precision: the reference's terms that the prediction has by any concept, over
+            the prediction's terms.
         recall: the same terms, over the reference's terms.
         f1: their harmonic mean: the published number, MEDCON.
     """
@@ -41,7 +41,8 @@ class Medcon:
 
 
 def medcon(
-    reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]
+    reference: Mapping[str, AbstractSet[str]],
+    prediction: Mapping[str, AbstractSet[str]],
 ) -> Medcon:
     """Scores concepts, given as term to ids.
 
@@ -52,7 +53,10 @@ def medcon(
     shared = sum(not said.isdisjoint(concepts) for concepts in reference.values())
     both = len(said & meant)
     precision, recall = _share(shared, len(prediction)), _share(shared, len(reference))
-    concept_precision, concept_recall = _share(both, len(said)), _share(both, len(meant))
+    concept_precision, concept_recall = (
+        _share(both, len(said)),
+        _share(both, len(meant)),
+    )
     return Medcon(
         precision=precision,
         recall=recall,
@@ -77,9 +81,10 @@ class RadGraphReward(NamedTuple):
 
     Attributes:
         simple: F1 of (tokens, label).
-        partial: of the same and whether the entity has a relation: the one that is commonly
-            reported.
-        complete: of each relation with the tokens it leads to, and of entities without one.
+        partial: of the same and whether the entity has a relation: the one that is
+            commonly reported.
+        complete: of each relation with the tokens it leads to, and of entities without
+            one.
     """
 
     simple: float
@@ -94,14 +99,17 @@ class _Entity(NamedTuple):
 
 
 def radgraph_reward(
-    reference: Mapping[str, object], output: Mapping[str, object], *, exact_case: bool = False
+    reference: Mapping[str, object],
+    output: Mapping[str, object],
+    *,
+    exact_case: bool = False,
 ) -> RadGraphReward:
     """Compares the annotations of two reports.
 
     0 where either side has no entity, as in the package.
 
-    `exact_case` is the released package, which folds the case of entities with relations in
-    `complete` and nowhere else.
+    `exact_case` is the released package, which folds the case of entities with
+    relations in `complete` and nowhere else.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
@@ -117,7 +125,9 @@ def radgraph_reward(
     ]
     complete: list[set[tuple[str, ...]]] = []
     for side in sides:
-        alone = {(written(each.tokens), each.label) for each in side if not each.relations}
+        alone = {
+            (written(each.tokens), each.label) for each in side if not each.relations
+        }
         bound = {
             (each.tokens.lower(), each.label, kind, end.lower())
             for each in side
@@ -163,7 +173,9 @@ def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
 
 
 def _has_texts(entity: object, *names: str) -> bool:
-    return isinstance(entity, Mapping) and all(isinstance(entity.get(name), str) for name in names)
+    return isinstance(entity, Mapping) and all(
+        isinstance(entity.get(name), str) for name in names
+    )
 
 
 CHUNK_WORDS: Final = 350
@@ -177,7 +189,9 @@ def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
     """
     known = list(sentences) or [""]
     step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
-    return [" ".join(known[start : start + step]) for start in range(0, len(known), step)]
+    return [
+        " ".join(known[start : start + step]) for start in range(0, len(known), step)
+    ]
 
 
 def best_and_mean(scores: Sequence[Sequence[float]]) -> float:

@@ -8,13 +8,15 @@
   weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same
   answers.
 
-Either is learnt from all labels together, or from those of each stratum (a kind of question, long
-answers): then the strata may be mixed otherwise in the run than in the labels.
+Either is learnt from all labels together, or from those of each stratum (a kind of
+question, long answers): then the strata may be mixed otherwise in the run than in the
+labels.
 
-The interval is Fieller's: all values that are at most t standard errors from the estimate, as the
-errors were if they were true. Errors are linearised and summed by cluster; no variance is below
-that of the counts with one label more of each class. Without clusters this is the closed form.
-Chosen by simulation: `measurements/judge_correction.py`.
+The interval is Fieller's: all values that are at most t standard errors from the
+estimate, as the errors were if they were true. Errors are linearised and summed by
+cluster; no variance is below that of the counts with one label more of each class.
+Without clusters this is the closed form. Chosen by simulation:
+`measurements/judge_correction.py`.
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ class JudgeError:
         a = judge - quantile**2 * square
         b = float(self.slope @ scaled @ self.weights) + quantile**2 * linear / 2.0
         root = math.sqrt(
-            b * b + a * (float(self.weights @ scaled @ self.weights) + quantile**2 * own)
+            b * b
+            + a * (float(self.weights @ scaled @ self.weights) + quantile**2 * own)
         )
         return (root - b) / a, (root + b) / a
 
@@ -105,7 +108,8 @@ class Rescoring:
     Attributes:
         classes: of each stratum in turn.
         table: labels by gold class and judged class.
-        covariance: between the rows of errors: by gold class, or by judged class for `prediction`.
+        covariance: between the rows of errors: by gold class, or by judged class for
+            `prediction`.
         clusters: of equal weight.
         errors: of each label.
         rows: the row that it is in.
@@ -147,7 +151,9 @@ class Rescoring:
         """How the judge's verdicts change where the corrected share is one more in all strata."""
         change = self.exchange(said) * self.by_stratum(said) / said.sum()
         if self.form == "confusion":
-            return np.asarray(change @ (self.table / self.table.sum(axis=1, keepdims=True)))
+            return np.asarray(
+                change @ (self.table / self.table.sum(axis=1, keepdims=True))
+            )
         gain = float(change @ self.scores)
         return np.asarray(change / gain if abs(gain) > _SMALL else change * 0.0)
 
@@ -167,7 +173,11 @@ def rescoring(
     `strata` numbers that of each label from 0, without a gap.
     """
     check_same_length(gold=gold, judged=judged)
-    stratum = np.zeros(len(gold), dtype=np.intp) if strata is None else np.array(strata, np.intp)
+    stratum = (
+        np.zeros(len(gold), dtype=np.intp)
+        if strata is None
+        else np.array(strata, np.intp)
+    )
     several = int(stratum.max(initial=0)) + 1
     numbers = {name: number for number, name in enumerate(classes)}
     if strange := {*gold, *judged} - numbers.keys():
@@ -175,7 +185,8 @@ def rescoring(
             f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
         )
     rows, columns = (
-        np.array([numbers[name] for name in each], dtype=np.intp) + stratum * len(classes)
+        np.array([numbers[name] for name in each], dtype=np.intp)
+        + stratum * len(classes)
         for each in (gold, judged)
     )
     classes, size = list(classes) * several, len(classes) * several
@@ -208,7 +219,9 @@ def rescoring(
             )
         scores = values = np.linalg.solve(shares, counts)
         centre = counts
-    codes = np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
+    codes = (
+        np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
+    )
     number = int(codes.max()) + 1
     if number < 2:
         raise NotCorrectableError(
@@ -221,19 +234,26 @@ def rescoring(
     variances = np.diag(covariance).copy()
     wider = np.sqrt(
         np.divide(
-            np.maximum(variances, floors), variances, out=np.zeros(size), where=variances > 0.0
+            np.maximum(variances, floors),
+            variances,
+            out=np.zeros(size),
+            where=variances > 0.0,
         )
     )
     covariance *= np.outer(wider, wider)
     np.fill_diagonal(covariance, np.maximum(variances, floors))
     equal = _equal(np.bincount(codes))
-    return Rescoring(tuple(classes), form, table, scores, covariance, equal, errors, rows, several)
+    return Rescoring(
+        tuple(classes), form, table, scores, covariance, equal, errors, rows, several
+    )
 
 
 def _floors(by: Floats, values: Floats, strata: int) -> Floats:
     """The variance of each row's mean value, with one more verdict of each class of its stratum."""
     own = np.arange(len(by)).reshape(strata, -1).repeat(len(by) // strata, axis=0)
-    return np.array([_variance(row[at], values[at]) for row, at in zip(by, own, strict=True)])
+    return np.array(
+        [_variance(row[at], values[at]) for row, at in zip(by, own, strict=True)]
+    )
 
 
 def _variance(counts: Floats, values: Floats) -> float:
@@ -278,7 +298,9 @@ def corrected(
     below, mass, u = float(run.of.sum()), run.unit @ run.counts, learnt.scores
     counted = run.of > 0.0
     codes = (
-        np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
+        np.arange(len(run.of))
+        if run.clusters is None
+        else cluster_codes(run.clusters, len(run.of))
     )
     codes = np.unique(codes[counted], return_inverse=True)[1].reshape(-1)
     weights = np.bincount(codes, run.of[counted])
@@ -289,12 +311,19 @@ def corrected(
     residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
     sums = np.bincount(codes, residuals[counted])
     clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
-    # The variance of a verdict's score, which a true value x more has `along` of: as Wilson's is,
-    # that of the tested value.
+    # The variance of a verdict's score, which a true value x more has `along` of: as
+    # Wilson's is, that of the tested value.
     share, shares = mass.sum() / below, mass / mass.sum()
-    mean, n = float(shares @ u), float(mass.sum() ** 2 / (run.unit**2 @ run.counts.sum(axis=1)))
+    mean, n = (
+        float(shares @ u),
+        float(mass.sum() ** 2 / (run.unit**2 @ run.counts.sum(axis=1))),
+    )
     single = share**2 * max(0.0, float(shares @ u**2) - mean**2) / n
-    effect = max(1.0, clustered / single) / n if single > _SMALL**2 else 1.0 / _equal(weights)
+    effect = (
+        max(1.0, clustered / single) / n
+        if single > _SMALL**2
+        else 1.0 / _equal(weights)
+    )
     along = learnt.direction(shares)
     linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
     own = max(clustered, single)
@@ -314,7 +343,9 @@ def corrected(
             "judge errs otherwise here than on the labelled answers. Label some of this run's own",
             labels=False,
         )
-    value, low, high = (float(min(max(each, limits[0]), limits[1])) for each in (value, low, high))
+    value, low, high = (
+        float(min(max(each, limits[0]), limits[1])) for each in (value, low, high)
+    )
     return Estimate(value, low, high, int((run.of > 0.0).sum())), error
 
 
@@ -329,20 +360,28 @@ def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     slope, weights = np.zeros(len(mass)), mass
     if learnt.form == "confusion":
         exchange, of = learnt.exchange(mass), learnt.by_stratum(mass)
-        # The gold classes in the run: in each stratum all but those that its value takes away are
-        # hits.
-        weights = exchange * (learnt.by_stratum(mass * learnt.scores) - of) + learnt.hits * of
+        # The gold classes in the run: in each stratum all but those that its value
+        # takes away are hits.
+        weights = (
+            exchange * (learnt.by_stratum(mass * learnt.scores) - of) + learnt.hits * of
+        )
         slope = exchange * of / mass.sum()
-    return value, JudgeError(weights, slope, learnt.covariance, max(1.0, learnt.clusters - 1.0))
+    return value, JudgeError(
+        weights, slope, learnt.covariance, max(1.0, learnt.clusters - 1.0)
+    )
 
 
 def drift(
-    learnt: Rescoring, error: JudgeError, inside: npt.ArrayLike, *, clusters: Clusters | None = None
+    learnt: Rescoring,
+    error: JudgeError,
+    inside: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
 ) -> Estimate:
     """How much further a corrected value is off on answers inside than on others.
 
-    Within a gold class labels err by 0 on average, whatever share of answers is right. The classes
-    are weighted as they occur in the run.
+    Within a gold class labels err by 0 on average, whatever share of answers is right.
+    The classes are weighted as they occur in the run.
 
     Args:
         learnt: what was learnt from the labels.
@@ -370,8 +409,8 @@ def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
     """How much further below and above a value the truth may lie, for so much drift.
 
     Args:
-        distance: how far the run's answers lie from the labelled ones, 1 from the lower to the
-            upper side.
+        distance: how far the run's answers lie from the labelled ones, 1 from the lower
+            to the upper side.
         drift: the interval of how much further a value is off on the upper side.
     """
     ends = [distance * end for end in drift]
@@ -385,7 +424,9 @@ def labels_needed(learnt: Rescoring, error: JudgeError, half_width: float) -> in
     """
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
     rarest = float(learnt.table.sum(axis=1 if learnt.form == "confusion" else 0).min())
-    return math.ceil(float(learnt.table.sum()) * max(share, FEWEST[learnt.form] / rarest))
+    return math.ceil(
+        float(learnt.table.sum()) * max(share, FEWEST[learnt.form] / rarest)
+    )
 
 
 def tells_apart(
@@ -398,11 +439,12 @@ def tells_apart(
 ) -> tuple[Estimate, Estimate]:
     """Youden's J of a judge, and the smallest true difference that it detects; `nan` for none.
 
-    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge whose errors
-    depend on the truth alone leaves J = sensitivity + specificity - 1 (Youden 1950, Cancer 3:32;
-    Bross 1954, Biometrics 10:478). Scores vary among answers as those given do (v): by the test of
-    `minimum_detectable_difference` the smallest is c sqrt(2 v / n) / J. Two models' answers to one
-    question are taken for unrelated; where they are alike, less is enough.
+    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge
+    whose errors depend on the truth alone leaves J = sensitivity + specificity - 1
+    (Youden 1950, Cancer 3:32; Bross 1954, Biometrics 10:478). Scores vary among answers
+    as those given do (v): by the test of `minimum_detectable_difference` the smallest
+    is c sqrt(2 v / n) / J. Two models' answers to one question are taken for unrelated;
+    where they are alike, less is enough.
     """
     true, verdict = as_binary("gold", gold), as_binary("judged", judged)
     check_same_length(gold=true, judged=verdict, answers=answers)
@@ -412,15 +454,21 @@ def tells_apart(
         (np.bincount(codes, verdict, minlength=1) / np.maximum(1, sizes))[codes],
         1.0 / np.maximum(1, sizes)[codes],
     )
-    errors = student_quantile(1.0 - ALPHA / 2.0, n - 1.0) + student_quantile(POWER, n - 1.0)
+    errors = student_quantile(1.0 - ALPHA / 2.0, n - 1.0) + student_quantile(
+        POWER, n - 1.0
+    )
     scale = errors * math.sqrt(2.0 / n * len(sizes) / max(1, len(sizes) - 1))
 
     def youden(hits: Floats, true: Floats, rejected: Floats, false: Floats) -> Floats:
         return hits / true + rejected / false - 1.0
 
-    def resolution(score: Floats, square: Floats, of: Floats, *counts: Floats) -> Floats:
+    def resolution(
+        score: Floats, square: Floats, of: Floats, *counts: Floats
+    ) -> Floats:
         variance = square / of - (score / of) ** 2
-        return youden(*counts) / (scale * np.sqrt(np.where(variance > _SMALL, variance, 0.0)))
+        return youden(*counts) / (
+            scale * np.sqrt(np.where(variance > _SMALL, variance, 0.0))
+        )
 
     counts = [true * verdict, true, (1.0 - true) * (1.0 - verdict), 1.0 - true]
     left = bootstrap_statistic(counts, youden, clusters=clusters, limits=(-1.0, 1.0))
@@ -433,6 +481,7 @@ def tells_apart(
     if not (left.ci_low > 0.0 and smallest.value >= 1.0):
         return left, Estimate(math.nan, math.nan, math.nan, n)
     low, high = (
-        1.0 / each if each > 0.0 else math.nan for each in (smallest.ci_high, smallest.ci_low)
+        1.0 / each if each > 0.0 else math.nan
+        for each in (smallest.ci_high, smallest.ci_low)
     )
     return left, Estimate(1.0 / smallest.value, low, high, n)

@@ -1,6 +1,7 @@
 """What the statistics take and return: checked columns in, plain Python numbers out.
 
-Whatever draws samples draws whole clusters, so all it needs of the items is their sums per cluster.
+Whatever draws samples draws whole clusters, so all it needs of the items is their sums
+per cluster.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ Figure: TypeAlias = Mapping[str, float | None]
 
 def as_json(result: Estimate | Comparison | McNemar) -> dict[str, float | int | None]:
     """The fields as JSON can hold them: `nan`, which JSON does not know, becomes None (`null`)."""
-    return {name: None if math.isnan(number) else number for name, number in asdict(result).items()}
+    return {
+        name: None if math.isnan(number) else number
+        for name, number in asdict(result).items()
+    }
 
 
 Floats = npt.NDArray[np.float64]
@@ -78,7 +82,9 @@ UNIT: Limits = (0.0, 1.0)
 _ROUNDING = 1e-9
 
 
-def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None) -> Floats:
+def as_column(
+    name: str, values: npt.ArrayLike, *, limits: Limits | None = None
+) -> Floats:
     """The values as floats, `nan` for no value.
 
     What leaves the limits by rounding alone is put back on their end.
@@ -113,7 +119,9 @@ def as_binary(name: str, values: npt.ArrayLike) -> Floats:
     column = as_column(name, values)
     other = column[(column != 0.0) & (column != 1.0) & ~np.isnan(column)]
     if other.size:
-        raise ValueError(f"{name} must be 0 or 1 (nan where there is no value); got {other[0]:g}")
+        raise ValueError(
+            f"{name} must be 0 or 1 (nan where there is no value); got {other[0]:g}"
+        )
     return column
 
 
@@ -136,8 +144,14 @@ def check_probability(name: str, value: float) -> float:
 
 def check_whole(name: str, value: int, *, least: int) -> int:
     """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | np.integer)
+        or value < least
+    ):
+        raise ValueError(
+            f"{name} must be a whole number of at least {least}; got {value!r}"
+        )
     return int(value)
 
 
@@ -148,7 +162,9 @@ def check_limits(limits: Limits | None, *, finite: bool = True) -> None:
     allowed = not finite or all(map(math.isfinite, limits))
     if not (allowed and limits[0] < limits[1]):
         kind = "finite numbers" if finite else "numbers"
-        raise ValueError(f"limits must be two {kind}, the lower first, or None; got {limits!r}")
+        raise ValueError(
+            f"limits must be two {kind}, the lower first, or None; got {limits!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +172,11 @@ class SumTable:
     """Sums per cluster, in an order that neither the items' order nor clusters' names decide.
 
     Attributes:
-        rows: shape (clusters, columns), sorted by the first column, then the second, and so on.
+        rows: shape (clusters, columns), sorted by the first column, then the second,
+            and so on.
         n: how many items they come from.
-        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965,
-            Survey Sampling).
+        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw²
+            (Kish 1965, Survey Sampling).
     """
 
     rows: Floats
@@ -176,11 +193,13 @@ class SumTable:
         return [math.fsum(column) for column in self.rows.T]
 
 
-def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | None) -> SumTable:
+def sum_table(
+    columns: Sequence[Floats], weights: Floats, clusters: Clusters | None
+) -> SumTable:
     """Sums of the columns per cluster; `weights` of items only count for `SumTable.effective`.
 
-    Items with a `nan` in any column or 0 in all of them are left out, and so are clusters that have
-    no others.
+    Items with a `nan` in any column or 0 in all of them are left out, and so are
+    clusters that have no others.
     """
     stacked = np.stack(columns)
     kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)
@@ -220,7 +239,8 @@ def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
 def _sums(column: Floats, codes: npt.NDArray[np.intp]) -> Floats:
     """Sum per code.
 
-    Added up in the order of size, so that the items' order does not show in the last digit.
+    Added up in the order of size, so that the items' order does not show in the last
+    digit.
     """
     if not len(column):
         return column

@@ -1,15 +1,15 @@
 """What a stratified sample says of the whole set it was drawn from: allocation, estimate, interval.
 
-The set is finite and its items' values are fixed; only which of them were drawn is left to chance.
-So the interval narrows to the value itself as the sample grows to the set. Estimates are ratios of
-weighted sums over units (items, or clusters drawn whole), their variances linearised (Cochran 1977,
-Sampling Techniques, chapters 5 and 6).
+The set is finite and its items' values are fixed; only which of them were drawn is left
+to chance. So the interval narrows to the value itself as the sample grows to the set.
+Estimates are ratios of weighted sums over units (items, or clusters drawn whole), their
+variances linearised (Cochran 1977, Sampling Techniques, chapters 5 and 6).
 
-A proportion has Wilson's interval at the effective sample size, with Korn and Graubard's t (see
-`intervals`), any other statistic its score interval (`means`). A stratum of few units may show no
-variance: each is estimated with its share of one more unit that varies as units do over all strata.
-With no variance at all, the share that may be unseen in so many units is set to the limits
-(`means`).
+A proportion has Wilson's interval at the effective sample size, with Korn and
+Graubard's t (see `intervals`), any other statistic its score interval (`means`). A
+stratum of few units may show no variance: each is estimated with its share of one more
+unit that varies as units do over all strata. With no variance at all, the share that
+may be unseen in so many units is set to the limits (`means`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
     left = drawn - sum(whole for whole, _ in shares)
     rounded_up = sorted(range(len(units)), key=lambda index: -shares[index][1])[:left]
     return Strata(
-        of_cell, units, [whole + (index in rounded_up) for index, (whole, _) in enumerate(shares)]
+        of_cell,
+        units,
+        [whole + (index in rounded_up) for index, (whole, _) in enumerate(shares)],
     )
 
 
@@ -75,7 +77,9 @@ def unit_of(task: TaskSpec, item: Item) -> str:
 def cell_of(task: TaskSpec, item: Item) -> str:
     """The finest stratum of an item."""
     each = (item.groups[by] for by in task.strata)
-    return " / ".join(groups if isinstance(groups, str) else " ".join(groups) for groups in each)
+    return " / ".join(
+        groups if isinstance(groups, str) else " ".join(groups) for groups in each
+    )
 
 
 def strata_of(
@@ -101,9 +105,9 @@ def whole_set_estimate(
 ) -> Estimate:
     """Estimates a statistic of the whole set with its 95 % interval.
 
-    `columns`: numerators and denominators in turns, of parts whose ratios are added up by `shares`;
-    `nan` for items without a value. `strata` has each item's, `units` how many the set has in each;
-    `clusters` are given where they were drawn whole.
+    `columns`: numerators and denominators in turns, of parts whose ratios are added up
+    by `shares`; `nan` for items without a value. `strata` has each item's, `units` how
+    many the set has in each; `clusters` are given where they were drawn whole.
     """
     table = np.array(columns, dtype=np.float64)
     counted = np.atleast_1d(np.isfinite(table).all(axis=0))
@@ -115,7 +119,9 @@ def whole_set_estimate(
     names, unit = np.unique(labels[counted], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
     stratum[unit] = np.asarray(strata, dtype=np.intp)[counted]
-    sums = np.stack([np.bincount(unit, column[counted], len(names)) for column in table])
+    sums = np.stack(
+        [np.bincount(unit, column[counted], len(names)) for column in table]
+    )
     n, k = (
         int((table[1::2, counted] != 0.0).any(axis=0).sum()),
         float((sums[1::2] != 0.0).any(axis=0).sum()),
@@ -129,7 +135,9 @@ def whole_set_estimate(
     value = min(max(float(np.asarray(shares) @ ratios), low), high)
     if (drawn >= of).all():
         return Estimate(value, value, value, n)
-    added = (np.asarray(shares) / totals[1::2]) @ (sums[::2] - ratios[:, np.newaxis] * sums[1::2])
+    added = (np.asarray(shares) / totals[1::2]) @ (
+        sums[::2] - ratios[:, np.newaxis] * sums[1::2]
+    )
     apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
     squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(
         added @ added
@@ -151,7 +159,9 @@ def whole_set_estimate(
         if variance > 0.0:
             few = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
             effective = value * (1.0 - value) / variance * few**2
-        return Estimate(value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n)
+        return Estimate(
+            value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n
+        )
     if t * math.sqrt(variance) > ROUNDING and low < value < high:
         ends = score_ends(value, variance, t=t, exposure=effective, limits=limits)
     else:
@@ -170,9 +180,9 @@ def whole_set_shift(
 ) -> float:
     """How far a set's bound lies from its estimate; that of the sample lies `sampled` from its value.
 
-    Missing items move a bound as in the sample. An unclear answer stands for as many items of the
-    set as its stratum says: `decided` are the columns with every such answer at the `end` (0 low, 1
-    high), where it may also not come to count.
+    Missing items move a bound as in the sample. An unclear answer stands for as many
+    items of the set as its stratum says: `decided` are the columns with every such
+    answer at the `end` (0 low, 1 high), where it may also not come to count.
     """
     outermost = min if end == 0 else max
     columns = outermost((decided, counted), key=lambda each: total_of(each, shares))

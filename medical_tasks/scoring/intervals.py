@@ -1,8 +1,8 @@
 """Intervals of a proportion, accurate to 1e-9, and what unscored items could change.
 
-Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857. Clustered:
-Franco et al. (2019), J Surv Stat Methodol 7:334 (effective sample size); Korn and Graubard (1998),
-Survey Methodology 24:193 (their t).
+Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857.
+Clustered: Franco et al. (2019), J Surv Stat Methodol 7:334 (effective sample size);
+Korn and Graubard (1998), Survey Methodology 24:193 (their t).
 """
 
 from __future__ import annotations
@@ -28,12 +28,17 @@ _MOST_TERMS = 100_000
 _MOST_STEPS = 2_000
 
 
-def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+def wilson_interval(
+    successes: int, n: int, *, confidence: float = 0.95
+) -> tuple[float, float]:
     """Wilson's score interval of `successes` out of `n`, without continuity correction.
 
     (nan, nan) for n = 0.
     """
-    n, successes = check_whole("n", n, least=0), check_whole("successes", successes, least=0)
+    n, successes = (
+        check_whole("n", n, least=0),
+        check_whole("successes", successes, least=0),
+    )
     if successes > n:
         raise ValueError(f"successes must be at most n, {n}; got {successes}")
     level = check_probability("confidence", confidence)
@@ -45,10 +50,11 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     """The lowest and highest mean possible, had the unscored items come out all 0 or all 1.
 
-    `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`.
+    `nan` among the scored (the metric has no denominator there) is in neither mean nor
+    `n_asked`.
 
-    Example: of 5 items four are scored, 1, 1, 0 and nan. The nan counts nowhere, so that 4 items
-    are left of which one is unscored: the mean lies between 2/4 and 3/4.
+    Example: of 5 items four are scored, 1, 1, 0 and nan. The nan counts nowhere, so
+    that 4 items are left of which one is unscored: the mean lies between 2/4 and 3/4.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
     items = check_whole("n_asked", n_asked, least=0)
@@ -61,7 +67,9 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     if denominator == 0:
         return math.nan, math.nan
     total = math.fsum(defined)
-    return total / denominator, min((total + (denominator - len(defined))) / denominator, 1.0)
+    return total / denominator, min(
+        (total + (denominator - len(defined))) / denominator, 1.0
+    )
 
 
 def wilson(p: float, n: float, z: float) -> tuple[float, float]:

@@ -1,19 +1,21 @@
 """Score intervals of a mean, of a pooled ratio, and of an average of such.
 
-A mean of shares near 1 or of rare counts has a skewed error: its standard error is small where the
-sample happens to hold few of the items that matter, so an interval of value ± t se, or a percentile
-bootstrap, misses the truth on one side far more often than it says. A score interval asks instead
-which true values the data fit, each with the standard error that *it* would have (Wilson 1927, for
-a proportion). All it needs is how the variance grows with the value:
+A mean of shares near 1 or of rare counts has a skewed error: its standard error is
+small where the sample happens to hold few of the items that matter, so an interval of
+value ± t se, or a percentile bootstrap, misses the truth on one side far more often
+than it says. A score interval asks instead which true values the data fit, each with
+the standard error that *it* would have (Wilson 1927, for a proportion). All it needs is
+how the variance grows with the value:
 
 - between two limits, as that of a share does: V(θ) = φ (θ - low) (high - θ)
 - above a lower limit alone, as that of a count does whose mean differs from item to item (negative
   binomial): V(θ) = aθ + bθ², a being what a Poisson count of the same mean would have
 - without limits it is constant, which gives value ± t se
 
-φ, a and b are those that give the variance found in the data. Items of one cluster are summed
-first; t has one degree of freedom less than there are clusters of equal weight. The variance of
-ratios and averages is that of their linear part. How often they hold the truth: `docs/how_sure.md`.
+φ, a and b are those that give the variance found in the data. Items of one cluster are
+summed first; t has one degree of freedom less than there are clusters of equal weight.
+The variance of ratios and averages is that of their linear part. How often they hold
+the truth: `docs/how_sure.md`.
 """
 
 from __future__ import annotations
@@ -68,10 +70,10 @@ def mean_interval(
 
     Args:
         values: one an item; `nan` where an item has none and does not count.
-        clusters: the label of each item's cluster; every item weighs the same, whatever its
-            cluster.
-        limits: the smallest and largest value an item can have, either of which may be infinite;
-            None for no limits.
+        clusters: the label of each item's cluster; every item weighs the same, whatever
+            its cluster.
+        limits: the smallest and largest value an item can have, either of which may be
+            infinite; None for no limits.
         confidence: of the interval, strictly between 0 and 1.
 
     Example:
@@ -115,11 +117,14 @@ def ratio_interval(
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
 
-    Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own
-    ratio can lie in. Other arguments as for `mean_interval`.
+    Items with 0 in both, or with `nan` in either, do not count; `limits` is the range
+    an item's own ratio can lie in. Other arguments as for `mean_interval`.
     """
     check_limits(limits, finite=False)
-    above, below = as_column("numerators", numerators), as_column("denominators", denominators)
+    above, below = (
+        as_column("numerators", numerators),
+        as_column("denominators", denominators),
+    )
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
     return _interval([above, below], [1.0], clusters, limits)
@@ -135,14 +140,16 @@ def average_interval(
     """An average of pooled ratios over the same items, such as an overall score.
 
     Args:
-        columns: numerators and denominators in turns, of shape (items,) each; an item with a `nan`
-            in any of them does not count.
+        columns: numerators and denominators in turns, of shape (items,) each; an item
+            with a `nan` in any of them does not count.
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
     """
     check_limits(limits, finite=False)
-    named = [as_column(f"columns[{index}]", column) for index, column in enumerate(columns)]
+    named = [
+        as_column(f"columns[{index}]", column) for index, column in enumerate(columns)
+    ]
     return _interval(named, shares, clusters, limits)
 
 
@@ -160,8 +167,9 @@ def score_ends(
         value: the estimate θ̂.
         variance: its estimated variance, above 0 unless it has a lower limit alone.
         t: how many standard errors the interval reaches.
-        exposure: over how many items, or units of a denominator, a count was taken; a Poisson count
-            would vary by θ / exposure. It matters where there is one limit alone.
+        exposure: over how many items, or units of a denominator, a count was taken; a
+            Poisson count would vary by θ / exposure. It matters where there is one
+            limit alone.
         limits: between which the true value lies.
 
     Returns:
@@ -195,14 +203,20 @@ def unseen_share(tail: float, clusters: float) -> float:
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
     """Numerators lie within the limits times their denominators, which are at least 0."""
     if (below < 0.0).any():
-        raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
+        raise ValueError(
+            f"denominators must be at least 0; got {below[below < 0.0][0]:g}"
+        )
     astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)
     if limits is not None:
         room = 1e-9 * np.maximum(1.0, below)
         least, most = (_times(limit, below) for limit in limits)
         astray |= (above < least - room) | (above > most + room)
     if astray.any():
-        span = "" if limits is None else f" and {limits[0]:g} to {limits[1]:g} times it elsewhere"
+        span = (
+            ""
+            if limits is None
+            else f" and {limits[0]:g} to {limits[1]:g} times it elsewhere"
+        )
         raise ValueError(
             f"numerators must be 0 where the denominator is 0{span}; "
             f"got {above[astray][0]:g} / {below[astray][0]:g}"
@@ -220,7 +234,8 @@ class _Contributions:
 
     Attributes:
         value: the estimate.
-        variance: of it, to first order: clusters' errors are independent and add up to 0.
+        variance: of it, to first order: clusters' errors are independent and add up to
+            0.
         items: how many items counted.
         exposure: the sum of their denominators, of an average the harmonic one.
         clusters: how many clusters they make.
@@ -274,24 +289,32 @@ def _contributions(
     totals = table.totals()
     above, below = totals[::2], totals[1::2]
     if not table.n or not all(below):
-        return _Contributions(math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective)
+        return _Contributions(
+            math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective
+        )
     ratios = [total / of for total, of in zip(above, below, strict=True)]
-    value = math.fsum(share * ratio for share, ratio in zip(shares, ratios, strict=True))
+    value = math.fsum(
+        share * ratio for share, ratio in zip(shares, ratios, strict=True)
+    )
     added = np.zeros(table.n_clusters)
     for index, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
         numerators, denominator = table.rows[:, 2 * index], table.rows[:, 2 * index + 1]
         added += share / of * (numerators - ratio * denominator)
     k = table.n_clusters
     variance = k / (k - 1.0) * math.fsum(added**2) if k > 1 else math.nan
-    exposure = 1.0 / math.fsum(share**2 / of for share, of in zip(shares, below, strict=True))
+    exposure = 1.0 / math.fsum(
+        share**2 / of for share, of in zip(shares, below, strict=True)
+    )
     return _Contributions(value, variance, table.n, exposure, k, table.effective)
 
 
-def _ends_of_alike(value: float, clusters: float, tail: float, limits: Limits) -> Limits:
+def _ends_of_alike(
+    value: float, clusters: float, tail: float, limits: Limits
+) -> Limits:
     """The ends where all clusters are alike, so that the data show no variance at all.
 
-    Towards a finite limit, the share of clusters that may be unseen stands there. Counts are taken
-    as Poisson ones: after none in 100 answers there may be 3.8 in 100.
+    Towards a finite limit, the share of clusters that may be unseen stands there.
+    Counts are taken as Poisson ones: after none in 100 answers there may be 3.8 in 100.
     """
     low, high = limits
     share = unseen_share(tail, clusters)
@@ -306,8 +329,8 @@ def _ends_of_alike(value: float, clusters: float, tail: float, limits: Limits) -
 def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> Limits:
     """The ends of an interval for a mean count, or another mean of numbers from 0 up.
 
-    The variance that was found is split into aθ + bθ², where a count that is Poisson, or varies
-    less, has b = 0. So the ends solve θ² (1 - t²b) - θ (2θ̂ + t²a) + θ̂² = 0.
+    The variance that was found is split into aθ + bθ², where a count that is Poisson,
+    or varies less, has b = 0. So the ends solve θ² (1 - t²b) - θ (2θ̂ + t²a) + θ̂² = 0.
     """
     poisson = value / exposure
     less_than_poisson = ROUNDING**2 < variance < poisson

@@ -1,8 +1,8 @@
 """The normal form in which replies are read: bounded, and with one sign for each kind of mark.
 
-A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every reader of
-text that a model or a judge wrote begins here, so that its own rules need one sign for each kind,
-and no reply, however hostile, is long.
+A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every
+reader of text that a model or a judge wrote begins here, so that its own rules need one
+sign for each kind, and no reply, however hostile, is long.
 """
 
 from __future__ import annotations
@@ -46,8 +46,12 @@ _END_MARK: Final = re.compile(
     r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:eos|pad|(?:start|end)_of_turn)>|\[(?:/?INST|EOS)\]|<br ?/?>",
     re.IGNORECASE,
 )
-_BEFORE: Final = re.compile(rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern}|\s)*+", re.IGNORECASE)
-_BEHIND: Final = re.compile(rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern})\Z", re.IGNORECASE)
+_BEFORE: Final = re.compile(
+    rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern}|\s)*+", re.IGNORECASE
+)
+_BEHIND: Final = re.compile(
+    rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern})\Z", re.IGNORECASE
+)
 _LONGEST_MARK: Final = 40
 _MOST_MARKS: Final = 20
 _ARROW: Final = re.compile("[-=]{1,3}>")

@@ -1,10 +1,11 @@
 """Two runs on the same items: differences (b minus a), tests, detectable differences.
 
-A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero; the far tail
-has the shape of Student's t, so p has no floor. McNemar (1947), Psychometrika 12:153; mid-p:
-Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91; clusters are exchanged whole (sign
-flips of their differences m, with the product of cos(m t) transformed back). Power: Bloom (1995),
-Minimum detectable effects, Evaluation Review 19:547.
+A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero;
+the far tail has the shape of Student's t, so p has no floor. McNemar (1947),
+Psychometrika 12:153; mid-p: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol
+13:91; clusters are exchanged whole (sign flips of their differences m, with the product
+of cos(m t) transformed back). Power: Bloom (1995), Minimum detectable effects,
+Evaluation Review 19:547.
 """
 
 from __future__ import annotations
@@ -37,12 +38,23 @@ from medical_tasks.scoring.estimates import (
     check_same_length,
     sum_table,
 )
-from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
+from medical_tasks.scoring.intervals import (
+    normal_quantile,
+    student_quantile,
+    student_tail,
+)
 from medical_tasks.scoring.means import ROUNDING, unseen_share
 
 POWER, ALPHA = 0.8, 0.05
-_OUTCOMES = {"both": (1.0, 1.0), "only_a": (1.0, 0.0), "only_b": (0.0, 1.0), "neither": (0.0, 0.0)}
-_COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
+_OUTCOMES = {
+    "both": (1.0, 1.0),
+    "only_a": (1.0, 0.0),
+    "only_b": (0.0, 1.0),
+    "neither": (0.0, 0.0),
+}
+_COUNTED = (
+    10  # draws beyond zero from which their number is the p-value; fewer of few draws
+)
 
 
 def paired_bootstrap(
@@ -59,7 +71,13 @@ def paired_bootstrap(
     """
     first, second, counted = _sides(a, b, limits)
     return _compare(
-        [first, counted], [second, counted], quotient, counted, clusters, limits, **drawing
+        [first, counted],
+        [second, counted],
+        quotient,
+        counted,
+        clusters,
+        limits,
+        **drawing,
     )
 
 
@@ -102,7 +120,13 @@ def paired_bootstrap_statistic(
     check_same_length(**first, **second)
     weights = np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0)
     return _compare(
-        list(first.values()), list(second.values()), function, weights, clusters, limits, **drawing
+        list(first.values()),
+        list(second.values()),
+        function,
+        weights,
+        clusters,
+        limits,
+        **drawing,
     )
 
 
@@ -127,13 +151,16 @@ def _compare(
     table, sign = _orientation(first, second, weights, clusters)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
     draws, (low, high) = draw_interval(table, difference, span, **drawing)
-    values = [_value(table.totals()[side], function) for side in (slice(width), slice(width, None))]
+    values = [
+        _value(table.totals()[side], function)
+        for side in (slice(width), slice(width, None))
+    ]
     if sign < 0:
         low, high = -high, -low
         values.reverse()
     elif sign == 0:
-        # The runs can be exchanged item by item: zero difference, and an interval that is its own
-        # mirror image.
+        # The runs can be exchanged item by item: zero difference, and an interval that
+        # is its own mirror image.
         low, high = -(high - low) / 2.0, (high - low) / 2.0
     return Comparison(
         value_a=values[0],
@@ -141,14 +168,19 @@ def _compare(
         difference=values[1] - values[0],
         ci_low=low,
         ci_high=high,
-        p_value=1.0 if sign == 0 and not math.isnan(draws.value) else _p_value(draws, span),
+        p_value=1.0
+        if sign == 0 and not math.isnan(draws.value)
+        else _p_value(draws, span),
         n=table.n,
         n_clusters=table.n_clusters,
     )
 
 
 def _orientation(
-    first: list[Floats], second: list[Floats], weights: Floats, clusters: Clusters | None
+    first: list[Floats],
+    second: list[Floats],
+    weights: Floats,
+    clusters: Clusters | None,
 ) -> tuple[SumTable, int]:
     """The table of the runs in the order that sorts first.
 
@@ -201,11 +233,13 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
 def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
     """The p-value where every cluster shows the same difference, so that draws do not vary.
 
-    How rare the opposite must be not to have shown once is asked instead. If the true difference
-    were zero, a share of clusters would have the opposite extreme and balance the others.
+    How rare the opposite must be not to have shown once is asked instead. If the true
+    difference were zero, a share of clusters would have the opposite extreme and
+    balance the others.
 
-    Example: B is right and A wrong on all of 5 items. For a true difference of 0 half of the items
-    would go the other way, and that none of 5 does has the chance 2 * 0.5 ** 5 = 0.06.
+    Example: B is right and A wrong on all of 5 items. For a true difference of 0 half
+    of the items would go the other way, and that none of 5 does has the chance 2 * 0.5
+    ** 5 = 0.06.
     """
     if draws.undefined:
         return 1.0
@@ -219,14 +253,17 @@ def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
 def _p_of_draws(draws: Draws) -> float:
     """The p-value from the share of draws that lie on the other side of zero.
 
-    The share is read as a quantile of the normal distribution, and the tail is Student's: so the
-    test agrees with the interval, which is widened in the same way. Where almost no draw reaches
-    zero, the shares so far out are not resolved. There the distance to zero is measured in
-    distances to a draw that is still well inside.
+    The share is read as a quantile of the normal distribution, and the tail is
+    Student's: so the test agrees with the interval, which is widened in the same way.
+    Where almost no draw reaches zero, the shares so far out are not resolved. There the
+    distance to zero is measured in distances to a draw that is still well inside.
     """
     df = draws.size - 1.0
     beyond = (
-        min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum()))
+        min(
+            int((draws.values <= ROUNDING).sum()),
+            int((draws.values >= -ROUNDING).sum()),
+        )
         + draws.undefined
     )
     counted = max(1, min(_COUNTED, len(draws.values) // 100))
@@ -235,19 +272,23 @@ def _p_of_draws(draws: Draws) -> float:
         return 1.0
     quantile = -normal_quantile(level) * math.sqrt(df / draws.size)
     if beyond < counted:
-        # The distance from the value to zero, in distances from the value to the draw that belongs
-        # to the level.
+        # The distance from the value to zero, in distances from the value to the draw
+        # that belongs to the level.
         away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[
             counted - 1 - draws.undefined
         ]
         value = abs(draws.value)
         if value - away <= ROUNDING:
-            return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
+            return 2.0 * student_tail(
+                -normal_quantile((beyond + 1) / (len(draws.values) + 1)), df
+            )
         quantile *= value / (value - away)
     return 2.0 * student_tail(quantile, df)
 
 
-def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None) -> McNemar:
+def mcnemar(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None
+) -> McNemar:
     """Whether two runs differ in how many of the same items they have right.
 
     1, or 0 for wrong, or `nan`, which does not count.
@@ -259,7 +300,10 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
     p_exact, p_mid = sign_flip_p_values(differences[differences != 0])
     return McNemar(
-        **{name: int(((first == x) & (second == y)).sum()) for name, (x, y) in _OUTCOMES.items()},
+        **{
+            name: int(((first == x) & (second == y)).sum())
+            for name, (x, y) in _OUTCOMES.items()
+        },
         p_exact=p_exact,
         p_mid=p_mid,
         n=table.n,
@@ -276,20 +320,28 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
     sizes //= unit
     observed = abs(int(differences.sum())) // unit
     beyond, at = (
-        _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+        _binomial(len(sizes), observed)
+        if sizes.max() == 1
+        else _transformed(sizes, observed)
     )
-    # All signs as observed, and all of them turned round, are among the possible outcomes.
+    # All signs as observed, and all of them turned round, are among the possible
+    # outcomes.
     least = math.ldexp(1.0, 1 - len(sizes))
     if observed == 0:
         return 1.0, 1.0 - at / 2.0
-    return min(1.0, max(2.0 * (beyond + at), least)), max(2.0 * beyond + at, least / 2.0)
+    return min(1.0, max(2.0 * (beyond + at), least)), max(
+        2.0 * beyond + at, least / 2.0
+    )
 
 
 def _binomial(n: int, observed: int) -> tuple[float, float]:
     """Probability that n coin flips of ±1 sum to more than `observed`, and to exactly that."""
     m = (n - observed) // 2
     at = math.exp(
-        math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1) - n * math.log(2.0)
+        math.lgamma(n + 1)
+        - math.lgamma(m + 1)
+        - math.lgamma(n - m + 1)
+        - n * math.log(2.0)
     )
     fewer = np.arange(m, 0, -1)
     return at * float(np.cumprod(fewer / (n - fewer + 1)).sum()), at
@@ -315,10 +367,10 @@ def minimum_detectable_difference(
 ) -> float:
     """The smallest true difference of two runs' means that items varying like these detect.
 
-    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same
-    difference, the spread is not known to be zero: the share of clusters that may still differ (see
-    `bootstrap`) is then taken to differ as far as the limits allow. More than the limits allow
-    means that no difference is found so surely.
+    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters
+    show the same difference, the spread is not known to be zero: the share of clusters
+    that may still differ (see `bootstrap`) is then taken to differ as far as the limits
+    allow. More than the limits allow means that no difference is found so surely.
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -332,7 +384,9 @@ def minimum_detectable_difference(
     mean = table.totals()[0] / table.n
     residuals = table.rows[:, 0] - mean * table.rows[:, 1]
     if np.abs(residuals).max() > 1e-12 * table.n:
-        return multiplier * math.sqrt(k / (k - 1) * float(residuals @ residuals)) / table.n
+        return (
+            multiplier * math.sqrt(k / (k - 1) * float(residuals @ residuals)) / table.n
+        )
     if limits is None:
         return math.nan
     reach = abs(mean) + limits[1] - limits[0]
@@ -350,10 +404,10 @@ def equivalence(
 ) -> tuple[float, float]:
     """P-values that the true difference of two means is within a margin, and beyond it.
 
-    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items that are right
-    or wrong by Tango's score (1998, Stat Med 17:891), whose variance is that at the margin: one
-    taken from the items is too small where few of them differ. Clusters widen it by the design
-    effect. `nan` for fewer than two clusters.
+    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items
+    that are right or wrong by Tango's score (1998, Stat Med 17:891), whose variance is
+    that at the margin: one taken from the items is too small where few of them differ.
+    Clusters widen it by the design effect. `nan` for fewer than two clusters.
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -378,7 +432,8 @@ def equivalence(
             k < n and alone
         ):  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
             spread *= max(
-                1.0, (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone
+                1.0,
+                (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone,
             )
         return (
             (mean - shift) * n / math.sqrt(spread)
@@ -394,8 +449,8 @@ def equivalence(
 def holm(p_values: npt.ArrayLike) -> list[float]:
     """Holm's adjusted p-values: those of at most alpha are significant, by family-wise error.
 
-    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no member of
-    the family and stays `nan`.
+    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no
+    member of the family and stays `nan`.
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
@@ -410,5 +465,7 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     tested = np.flatnonzero(~np.isnan(raw))
     order = tested[np.argsort(raw[tested], kind="stable")]
     steps = raw[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    adjusted[order] = (
+        np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    )
     return [float(p) for p in adjusted]

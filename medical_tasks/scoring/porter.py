@@ -24,8 +24,8 @@ _IRREGULAR = {
     "succeed": "succeed",
 }
 
-# Of each list the first ending that fits is the one that is tried; what stands before it must have
-# the measure asked for.
+# Of each list the first ending that fits is the one that is tried; what stands before
+# it must have the measure asked for.
 _STEP_2 = (
     ("ational", "ate"),
     ("tional", "tion"),
@@ -125,7 +125,12 @@ def _participles(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
     before = next(
-        (word.removesuffix(ending) for ending in ("ed", "ing") if word.endswith(ending)), ""
+        (
+            word.removesuffix(ending)
+            for ending in ("ed", "ing")
+            if word.endswith(ending)
+        ),
+        "",
     )
     if "v" not in _shape(before):
         return word
@@ -159,7 +164,9 @@ def _double_endings(word: str) -> str:
 def _single_endings(word: str) -> str:
     """Step 4."""
     return (
-        word if word.endswith("ion") and word[-4:-3] not in ("s", "t") else _swap(word, _STEP_4, 2)
+        word
+        if word.endswith("ion") and word[-4:-3] not in ("s", "t")
+        else _swap(word, _STEP_4, 2)
     )
 
 

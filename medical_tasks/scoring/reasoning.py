@@ -1,8 +1,9 @@
 """What of a model's reply is its answer: everything but the reasoning that a server left in it.
 
-Marks of `<think>` and its like, of OpenThinker and Command A (`<|...|>`), MedGemma (`<unused94>`),
-Gemma 4 (`<|channel>`), gpt-oss (`<|channel|>analysis`, or bare `analysisWe ...assistantfinal`),
-HuatuoGPT-o1 (`## Thinking`) and Granite 3 (a sentence).
+Marks of `<think>` and its like, of OpenThinker and Command A (`<|...|>`), MedGemma
+(`<unused94>`), Gemma 4 (`<|channel>`), gpt-oss (`<|channel|>analysis`, or bare
+`analysisWe ...assistantfinal`), HuatuoGPT-o1 (`## Thinking`) and Granite 3 (a
+sentence).
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
 }
 _REST: Final = r"(?: [^<>=\n]{1,60}=[^<>\n]{0,200})?[]>▷＞]"
 _HEADER: Final = r"[^<]{0,200}(?:<\|constrain\|>[^<]{0,100})?"
-# What a mark does, and to which kind of block: `open` and `close` it, `end` it only where it is
-# open, begin the answer (`to`).
-# All begin with a bracket and are bounded behind it, so that a search is fast, and linear in the
-# text.
+# What a mark does, and to which kind of block: `open` and `close` it, `end` it only
+# where it is open, begin the answer (`to`). All begin with a bracket and are bounded
+# behind it, so that a search is fast, and linear in the text.
 _MARKS: Final = {
     f"{action}_{kind}": rf"{bracket}{slash}(?:[a-z]{{1,20}}:)?(?:{name}){_REST}"
     for kind, (bracket, name) in _TAGS.items()
@@ -57,7 +57,10 @@ _PLAIN: Final = tuple(
     for opening, closing in (
         (r"\s*analysis(?=[a-z])", "assistantfinal"),
         (r"\s*#{1,6} ?Thinking[ \r]*\n", r"^#{1,6} ?Final Response[ \r]*$"),
-        (r"\s*Here(?: is|['’]s) my thought process:", r"Here(?: is|['’]s) my response:"),
+        (
+            r"\s*Here(?: is|['’]s) my thought process:",
+            r"Here(?: is|['’]s) my response:",
+        ),
     )
 )
 
@@ -65,10 +68,10 @@ _PLAIN: Final = tuple(
 def spoken(text: str) -> str:
     """Takes the reasoning out of a reply.
 
-    A block ends at the first mark that closes its kind, so reasoning may mention its own opening
-    mark. What follows an opening mark that is never closed is reasoning. So is everything before a
-    closing mark without an opening one: chat templates open the reasoning themselves, and blocks
-    are nested. A reply of reasoning alone is blank.
+    A block ends at the first mark that closes its kind, so reasoning may mention its
+    own opening mark. What follows an opening mark that is never closed is reasoning. So
+    is everything before a closing mark without an opening one: chat templates open the
+    reasoning themselves, and blocks are nested. A reply of reasoning alone is blank.
     """
     text = _after_plain(text)
     if not any(bracket in text for bracket in "<[◁＜"):
@@ -90,7 +93,11 @@ def spoken(text: str) -> str:
         start = mark.end()
     if not inside:
         parts.append(text[start:])
-    return parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part.strip())
+    return (
+        parts[0]
+        if len(parts) == 1
+        else "\n".join(part for part in parts if part.strip())
+    )
 
 
 def _after_plain(text: str) -> str:
@@ -105,8 +112,8 @@ def _after_plain(text: str) -> str:
 def as_written(text: str) -> str:
     r"""Takes the answer out of a reply, with the white space around it.
 
-    Authors' scripts send that to their judges too. White space beside reasoning that was taken out
-    belongs to neither.
+    Authors' scripts send that to their judges too. White space beside reasoning that
+    was taken out belongs to neither.
 
         >>> as_written(" It was a marble.\n"), as_written("<think>So.</think>\n\nIt was a marble.")
         (' It was a marble.\n', 'It was a marble.')

@@ -1,8 +1,8 @@
 """ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of `rouge_score` 0.1.2 (docs/text_metrics.md).
 
-Source: Lin (2004), sections 2 and 3. Longest common subsequences by bits: a row of the table grows
-by 0 or 1 from each column to the next (Crochemore et al. 2001, Inf Process Lett 80:279; Hyyrö 2004,
-AWOCA 16).
+Source: Lin (2004), sections 2 and 3. Longest common subsequences by bits: a row of the
+table grows by 0 or 1 from each column to the next (Crochemore et al. 2001, Inf Process
+Lett 80:279; Hyyrö 2004, AWOCA 16).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
     """
     tokens = _TOKEN.findall(text.lower())
     return (
-        [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens]
+        [
+            porter_stem(token) if len(token) >= _STEMMED_FROM else token
+            for token in tokens
+        ]
         if stem
         else tokens
     )
@@ -62,9 +65,9 @@ def rouge(
 
     All figures are 0 where a text has no token, or is too short to have an n-gram.
 
-    Case and punctuation do not count; line breaks count for rougeLsum. Of several references the
-    one with the highest F1 counts (the first of equals), each variant for itself. `stem` compares
-    Porter's stems with NLTK's additions.
+    Case and punctuation do not count; line breaks count for rougeLsum. Of several
+    references the one with the highest F1 counts (the first of equals), each variant
+    for itself. `stem` compares Porter's stems with NLTK's additions.
     """
     known = as_references(prediction, references)
     for variant in variants:
@@ -76,7 +79,8 @@ def rouge(
     true = [_Text(reference, stem) for reference in known]
     return {
         variant: max(
-            (said.against(reference, variant) for reference in true), key=lambda figures: figures.f1
+            (said.against(reference, variant) for reference in true),
+            key=lambda figures: figures.f1,
         )
         for variant in variants
     }
@@ -84,7 +88,8 @@ def rouge(
 
 class _Text:
     def __init__(self, text: str, stem: bool) -> None:
-        # Line breaks separate tokens too, so the tokens of the lines are the tokens of the text.
+        # Line breaks separate tokens too, so the tokens of the lines are the tokens of
+        # the text.
         self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]
         self.tokens = [token for line in self.lines for token in line]
 
@@ -95,10 +100,14 @@ class _Text:
             hits, n = _summary_hits(self, reference), 1
         else:
             n = int(variant.removeprefix("rouge"))
-            hits = shared(count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n))
+            hits = shared(
+                count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n)
+            )
         precision = hits / max(len(self.tokens) - n + 1, 1)
         recall = hits / max(len(reference.tokens) - n + 1, 1)
-        return Overlap(precision=precision, recall=recall, f1=harmonic(precision, recall))
+        return Overlap(
+            precision=precision, recall=recall, f1=harmonic(precision, recall)
+        )
 
 
 def _summary_hits(prediction: _Text, reference: _Text) -> int:
@@ -108,7 +117,9 @@ def _summary_hits(prediction: _Text, reference: _Text) -> int:
     for line in reference.lines:
         found.update(
             line[place]
-            for place in {place for columns in lines for place in columns.positions_in(line)}
+            for place in {
+                place for columns in lines for place in columns.positions_in(line)
+            }
         )
     return (found & Counter(prediction.tokens)).total()
 
@@ -136,9 +147,12 @@ class Columns:
         ROUGE-Lsum depends on which one is taken.
         """
         whole = (1 << self.width) - 1
-        # Rows without any match equal the row before: the way back passes them without a choice.
+        # Rows without any match equal the row before: the way back passes them without
+        # a choice.
         matching = [
-            (row, self._places[token]) for row, token in enumerate(rows) if token in self._places
+            (row, self._places[token])
+            for row, token in enumerate(rows)
+            if token in self._places
         ]
         flats = [whole]
         for _, places in matching:

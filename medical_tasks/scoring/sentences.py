@@ -2,9 +2,9 @@
 
 No word is lost or doubled.
 
-`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and
-Strunk 2006, Computational Linguistics 32(4)): `UNTRAINED` is that class without training,
-`read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
+`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does
+(Kiss and Strunk 2006, Computational Linguistics 32(4)): `UNTRAINED` is that class
+without training, `read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-_ADDRESS = (
-    "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
-)
+_ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
 _APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
 _JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own
 _END = re.compile(rf"[.?!](?=(?P<behind>{_APART}|\s+(?P<next>\S+)))")
@@ -67,7 +65,12 @@ UNTRAINED: Final = Punkt()
 def read_punkt(folder: str | Path) -> Punkt:
     """Reads trained parameters from the folder of one language, such as `punkt_tab/english`."""
     place = Path(folder).expanduser()
-    names = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab")
+    names = (
+        "abbrev_types.txt",
+        "collocations.tab",
+        "sent_starters.txt",
+        "ortho_context.tab",
+    )
     hashed = hashlib.sha256()
     tables: list[list[list[str]]] = []
     for name in names:
@@ -82,7 +85,9 @@ def read_punkt(folder: str | Path) -> Punkt:
                 "folder punkt_tab/english here and give its path."
             ) from error
         except UnicodeDecodeError as error:
-            raise UsageError(f"{place / name}: not UTF-8. Download it again.") from error
+            raise UsageError(
+                f"{place / name}: not UTF-8. Download it again."
+            ) from error
         hashed.update(f"{name}\0{len(data)}\0".encode() + data)
         tables.append([line.split("\t") for line in lines if line])
     abbreviations, collocations, starters, cases = tables
@@ -120,8 +125,11 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
     for (start, end), after in itertools.zip_longest(raw, raw[1:]):
         start += taken
         taken = 0
-        # Quotes and brackets that close behind a full stop belong to the sentence before them.
-        closers = _PUNKT_CLOSERS.match(text[slice(*after)]) if after is not None else None
+        # Quotes and brackets that close behind a full stop belong to the sentence
+        # before them.
+        closers = (
+            _PUNKT_CLOSERS.match(text[slice(*after)]) if after is not None else None
+        )
         if after is not None and closers is not None:
             spans.append((start, after[0] + len(closers.group().rstrip())))
             taken = closers.end()
@@ -167,7 +175,9 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
     capital = after[0].isupper()
     if word.endswith("..") or (word != "." and _is_known(word[:-1].lower(), punkt)):
         # An abbreviation: only what follows can say that a sentence ends.
-        return not initial and (starts is True or (capital and following in punkt.starters))
+        return not initial and (
+            starts is True or (capital and following in punkt.starters)
+        )
     if not initial:
         return kind != "##number##" or starts is not False
     never_small = capital and not punkt.cases.get(following, 0) & _LOWER
@@ -193,7 +203,10 @@ def _kind_after(word: str, punkt: Punkt) -> str:
         return "##number##"
     plain = lower[:-1]
     ends = (
-        plain and lower.endswith(".") and not lower.endswith("..") and not _is_known(plain, punkt)
+        plain
+        and lower.endswith(".")
+        and not lower.endswith("..")
+        and not _is_known(plain, punkt)
     )
     return plain if ends else lower
 
@@ -255,7 +268,9 @@ def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, in
     if rules == "punkt":
         return punkt_spans(text)
     if rules != "medical":
-        raise ValueError(f"rules must be medical, punkt, or parameters of Punkt; got {rules!r}")
+        raise ValueError(
+            f"rules must be medical, punkt, or parameters of Punkt; got {rules!r}"
+        )
     return _medical_spans(text)
 
 
@@ -263,7 +278,11 @@ def rules_name(rules: Rules) -> str:
     """What an identity says of rules: numbers computed with different ones are not the same."""
     sentence_spans("", rules=rules)
     return (
-        rules.name if isinstance(rules, Punkt) else MEDICAL if rules == "medical" else Punkt().name
+        rules.name
+        if isinstance(rules, Punkt)
+        else MEDICAL
+        if rules == "medical"
+        else Punkt().name
     )
 
 
@@ -281,8 +300,8 @@ def _medical_spans(text: str) -> list[tuple[int, int]]:
 def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
     """Whether a sentence ends with the word at `place`; a word comes after it.
 
-    An empty line ends one, and so does a line before the next point of a list. Otherwise a word must
-    end with a mark:
+    An empty line ends one, and so does a line before the next point of a list.
+    Otherwise a word must end with a mark:
 
     - `?`, `!` and marks of that kind end a sentence: "Any pain? None."
     - `...` does, unless a small letter follows: "no change ... and no fever"
@@ -306,7 +325,9 @@ def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
     first = place == 0 or "\n" in text[words[place - 1][1] : words[place][0]]
     if first and _LISTED.fullmatch(word):
         return False
-    return not _abbreviates(core[:-1], nextword, text[slice(*words[place - 1])] if place else "")
+    return not _abbreviates(
+        core[:-1], nextword, text[slice(*words[place - 1])] if place else ""
+    )
 
 
 def _abbreviates(word: str, following: str, before: str) -> bool:
@@ -318,7 +339,9 @@ def _abbreviates(word: str, following: str, before: str) -> bool:
         return True
     if len(word) == 1 and word.isupper():  # "Dr. J. Lee", and not "hepatitis B. The"
         initials = len(before) == 2 and before[0].isupper() and before[1] == "."
-        return (initials or before.rstrip(".").lower() in _TITLES) and following[:1].isupper()
+        return (initials or before.rstrip(".").lower() in _TITLES) and following[
+            :1
+        ].isupper()
     if plain in OFTEN_LAST or _DOTTED.fullmatch(word):
         return not _opens(following)
     return False

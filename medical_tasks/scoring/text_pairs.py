@@ -2,7 +2,8 @@
 
 Checked, compared as they are (exact match), and cut into n-grams.
 
-Exact match is that of `evaluate`: nothing is stripped and nothing is normalised unless asked for.
+Exact match is that of `evaluate`: nothing is stripped and nothing is normalised unless
+asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def as_references(prediction: str, references: References) -> tuple[str, ...]:
         raise ValueError(f"prediction must be a text; got {type(prediction).__name__}")
     several = (references,) if isinstance(references, str) else tuple(references)
     if not several:
-        raise ValueError('references must hold at least one text ("" for an empty one); got none')
+        raise ValueError(
+            'references must hold at least one text ("" for an empty one); got none'
+        )
     for text in several:
         if not isinstance(text, str):
             raise ValueError(f"references must hold texts; got {type(text).__name__}")
@@ -37,7 +40,9 @@ def as_segments(
     """Each prediction with its references."""
     for name, value in (("predictions", predictions), ("references", references)):
         if isinstance(value, str):
-            raise ValueError(f"{name} must be a list with one entry a prediction; got one text")
+            raise ValueError(
+                f"{name} must be a list with one entry a prediction; got one text"
+            )
     if len(predictions) != len(references):
         raise ValueError(
             f"predictions and references must be of the same length; got {len(predictions)} and "
@@ -75,8 +80,8 @@ def exact_match(
 ) -> float:
     """1.0 when the prediction is a reference, else 0.0. Two empty texts match.
 
-    What is to be ignored is deleted from both sides, in the order of the arguments; `ignore` holds
-    regular expressions.
+    What is to be ignored is deleted from both sides, in the order of the arguments;
+    `ignore` holds regular expressions.
     """
     known = as_references(prediction, references)
     patterns = [_compiled(pattern) for pattern in ignore]
@@ -115,13 +120,18 @@ def shared(some: Ngrams, others: Ngrams) -> int:
     """Size of the intersection of two multisets: each n-gram counts as often as it is in both."""
     if len(others) < len(some):
         some, others = others, some
-    return sum(min(count, others[gram]) for gram, count in some.items() if gram in others)
+    return sum(
+        min(count, others[gram]) for gram, count in some.items() if gram in others
+    )
 
 
-def clipped_matches(prediction: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
+def clipped_matches(
+    prediction: Sequence[str], references: Sequence[Sequence[str]], n: int
+) -> int:
     """BLEU's numerator.
 
-    N-grams of the prediction, each at most as often as the reference that has it most often.
+    N-grams of the prediction, each at most as often as the reference that has it most
+    often.
     """
     most, *rest = (count_ngrams(reference, n) for reference in references)
     for counts in rest:

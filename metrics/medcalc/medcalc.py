@@ -15,7 +15,11 @@ import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the modu
 
 from medical_tasks.benchmarks.medcalc_bench.data import METRIC_COLUMNS
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.harness.evaluate_metric import benchmark_metric, reporting_only, score_rows
+from medical_tasks.harness.evaluate_metric import (
+    benchmark_metric,
+    reporting_only,
+    score_rows,
+)
 from medical_tasks.harness.evaluate_rows import Row
 
 _DESCRIPTION = """\
@@ -59,6 +63,8 @@ Medcalc = benchmark_metric(
     columns=METRIC_COLUMNS,
     row={"calculator_id": "number", "answer": "text", "lower": "text", "upper": "text"},
     score=partial(
-        score_rows, reporting_only(MEDCALC, "accuracy", "accuracy_official"), fields=_fields
+        score_rows,
+        reporting_only(MEDCALC, "accuracy", "accuracy_official"),
+        fields=_fields,
     ),
 )

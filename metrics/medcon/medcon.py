@@ -1,6 +1,7 @@
 """MEDCON as an `evaluate` metric.
 
-A thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.content_overlap`.
+A thin layer over `medical_tasks.scoring.umls` and
+`medical_tasks.scoring.content_overlap`.
 
 medcon = evaluate.load("metrics/medcon")            # or
 evaluate.load(medical_tasks.metric_path("medcon")) medcon.compute(predictions=[note],
@@ -102,7 +103,9 @@ class MedconMetric(evaluate.Metric):
             name: mean_interval(column, confidence=confidence, limits=limits.get(name))
             for name, column in columns.items()
         }
-        result: dict[str, Any] = {name: estimate.value for name, estimate in estimates.items()}
+        result: dict[str, Any] = {
+            name: estimate.value for name, estimate in estimates.items()
+        }
         for name in ("medcon", "concept_f1"):
             result[f"{name}_ci_low"] = estimates[name].ci_low
             result[f"{name}_ci_high"] = estimates[name].ci_high

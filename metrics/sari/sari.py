@@ -55,7 +55,11 @@ class Sari(evaluate.Metric):
             citation=_CITATION,
             inputs_description=_INPUTS,
             features=datasets.Features(
-                {"sources": text, "predictions": text, "references": datasets.Sequence(text)}
+                {
+                    "sources": text,
+                    "predictions": text,
+                    "references": datasets.Sequence(text),
+                }
             ),
             reference_urls=["https://aclanthology.org/Q16-1029"],
         )
@@ -69,7 +73,10 @@ class Sari(evaluate.Metric):
         confidence: float = 0.95,
     ) -> dict[str, Any]:
         found = sari_corpus(sources, predictions, references)
-        rows = [sari(*row).score for row in zip(sources, predictions, references, strict=True)]
+        rows = [
+            sari(*row).score
+            for row in zip(sources, predictions, references, strict=True)
+        ]
         interval = mean_interval(rows, confidence=confidence, limits=(0, 100))
         return {
             "sari": found.score,

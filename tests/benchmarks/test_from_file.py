@@ -26,9 +26,7 @@ from medical_tasks.spec import Answer, Item, ItemScore, Scoring
 from tests.support import ROOT
 
 BASE = "name: aid\nfile: aid.csv\nlicence: CC0-1.0\n"
-NUMBERS = (
-    "id,question,answer,part\n1,How much is 10 times 12.5?,125,sums\n2,Half of -7?,-3.5,halves\n"
-)
+NUMBERS = "id,question,answer,part\n1,How much is 10 times 12.5?,125,sums\n2,Half of -7?,-3.5,halves\n"
 
 
 def written(folder: Path, form: str, table: str = NUMBERS) -> Path:
@@ -39,7 +37,9 @@ def written(folder: Path, form: str, table: str = NUMBERS) -> Path:
 
 def items_of(benchmark: TableBenchmark) -> list[Item]:
     (source,) = benchmark.sources()
-    return benchmark.load_items(benchmark.tasks[0], list(source.read("own", "test", {})))
+    return benchmark.load_items(
+        benchmark.tasks[0], list(source.read("own", "test", {}))
+    )
 
 
 def scored(benchmark: TableBenchmark, item: Item, *replies: str) -> list[ItemScore]:
@@ -92,7 +92,9 @@ def test_a_wrong_file_is_told_by_key_rule_and_value(
         ("answer: exact\n", "question,answer\nWho?,</think>\n", "is not read as the right answer"),
     ],
 )  # fmt: skip
-def test_a_wrong_table_is_told_by_cell(form: str, table: str, message: str, tmp_path: Path) -> None:
+def test_a_wrong_table_is_told_by_cell(
+    form: str, table: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(MedicalTasksError, match=message):
         items_of(made_from(written(tmp_path, form, table)))
 
@@ -101,9 +103,15 @@ def test_an_exact_answer_may_be_one_of_several(tmp_path: Path) -> None:
     table = "question,answer\nWhich vitamin?,Vitamin C|ascorbic acid\n"
     benchmark = made_from(written(tmp_path, "answer: exact\n", table))
     (item,) = items_of(benchmark)
-    right = ("It is known.\nAnswer: vitamin C.", "**Ascorbic  acid**", "<think>D?</think>Vitamin C")
+    right = (
+        "It is known.\nAnswer: vitamin C.",
+        "**Ascorbic  acid**",
+        "<think>D?</think>Vitamin C",
+    )
     wrong = ("Answer: vitamin D", "It is vitamin C.", "")
-    values = [score.values["accuracy"] for score in scored(benchmark, item, *right, *wrong)]
+    values = [
+        score.values["accuracy"] for score in scored(benchmark, item, *right, *wrong)
+    ]
     assert values == [1.0] * 3 + [0.0] * 3
     assert re.fullmatch("q-[0-9a-f]{10}", item.id)
     strict = tmp_path / "strict"
@@ -119,8 +127,14 @@ def test_a_letter_is_read_and_two_are_unclear(tmp_path: Path) -> None:
     (item,) = items_of(benchmark)
     (message,) = benchmark.load_prompts(benchmark.tasks[0]).render(item)
     assert "Which?\n\nA. Rest\nB. Walk\n\n" in message["content"]
-    right, wrong, unclear = scored(benchmark, item, "So the answer is B.", "Answer: A", "A or B")
-    assert [each.values["accuracy"] for each in (right, wrong, unclear)] == [1.0, 0.0, 0.0]
+    right, wrong, unclear = scored(
+        benchmark, item, "So the answer is B.", "Answer: A", "A or B"
+    )
+    assert [each.values["accuracy"] for each in (right, wrong, unclear)] == [
+        1.0,
+        0.0,
+        0.0,
+    ]
     assert unclear.limits == {"accuracy": (0.0, 1.0)}
     assert not right.unclear + wrong.unclear
 
@@ -130,9 +144,21 @@ def test_a_number_may_be_off_by_the_wider_tolerance(tmp_path: Path) -> None:
     benchmark = made_from(written(tmp_path, form))
     first, second = items_of(benchmark)
     assert first.groups == {"part": "sums"}
-    replies = ("Answer: 127.5", "The result is 122.6 mg.", "Answer: 128", "I cannot say.")
-    assert [each.values["accuracy"] for each in scored(benchmark, first, *replies)] == [1, 1, 0, 0]
-    assert scored(benchmark, second, "Answer: -4.5", "-2.4")[0].values == {"accuracy": 1.0}
+    replies = (
+        "Answer: 127.5",
+        "The result is 122.6 mg.",
+        "Answer: 128",
+        "I cannot say.",
+    )
+    assert [each.values["accuracy"] for each in scored(benchmark, first, *replies)] == [
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert scored(benchmark, second, "Answer: -4.5", "-2.4")[0].values == {
+        "accuracy": 1.0
+    }
 
 
 class Decides:
@@ -143,7 +169,9 @@ class Decides:
     def ask(self, questions: Sequence[Question]) -> list[Verdict]:
         return [
             Verdict(
-                id=each.id, value=each.pair.hypothesis.split()[-1] in each.pair.premise, votes=()
+                id=each.id,
+                value=each.pair.hypothesis.split()[-1] in each.pair.premise,
+                votes=(),
             )
             for each in questions
             if each.pair is not None
@@ -155,7 +183,9 @@ def test_a_rubric_has_points_with_their_signs(tmp_path: Path) -> None:
     benchmark = made_from(written(tmp_path, "answer: rubric\n", table))
     (item,), (task,) = items_of(benchmark), benchmark.tasks
     judging = Judging(judge=Decides(), prompts=benchmark.load_judge_prompts(task))  # type: ignore[arg-type]
-    answers = [Answer(text=text) for text in ("water, cover", "water, butter", "butter")]
+    answers = [
+        Answer(text=text) for text in ("water, cover", "water, butter", "butter")
+    ]
     scores = benchmark.score_items(task, [item] * 3, answers, Scoring(judging=judging))
     assert [score.values["points"] for score in scores] == [1.0, 0.25, -0.5]
     assert benchmark.unanswered_limits(task, item) == {"points": (-0.5, 1.0)}
@@ -169,7 +199,9 @@ CHOICES = st.lists(
     st.text("abcdefghij -", min_size=1, max_size=12).filter(str.strip),
     min_size=2, max_size=10, unique_by=str.strip,
 )  # fmt: skip
-NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(lambda value: f"{value:f}")
+NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(
+    lambda value: f"{value:f}"
+)
 
 
 @given(data=st.data())
@@ -192,12 +224,16 @@ def test_right_answers_score_1_for_any_table_that_is_taken(
     try:
         items = items_of(benchmark)
     except MedicalTasksError as error:
-        refused = re.search("is not read as the right answer|must be a text", str(error))
+        refused = re.search(
+            "is not read as the right answer|must be a text", str(error)
+        )
         if kind != "exact" or not refused:  # letters and numbers are always taken
             raise
         return
     for item in items:
-        (score,) = scored(benchmark, item, benchmark.gold_response(benchmark.tasks[0], item))
+        (score,) = scored(
+            benchmark, item, benchmark.gold_response(benchmark.tasks[0], item)
+        )
         assert score.values == {"accuracy": 1.0}
 
 
@@ -207,10 +243,19 @@ def test_another_table_is_another_version_and_must_be_built_again(
     def run(folder: str, table: str) -> int:
         (here / folder).mkdir()
         path = written(here / folder, "answer: number\n", table)
-        words = ["--tasks", "aid", "--model", "baseline/reference", "--out", f"runs/{folder}"]
+        words = [
+            "--tasks",
+            "aid",
+            "--model",
+            "baseline/reference",
+            "--out",
+            f"runs/{folder}",
+        ]
         return main(["--plugin", str(path), "run", *words])
 
-    assert main(["--plugin", str(written(here, "answer: number\n")), "build", "aid"]) == 0
+    assert (
+        main(["--plugin", str(written(here, "answer: number\n")), "build", "aid"]) == 0
+    )
     assert run("same", NUMBERS) == 0
     capsys.readouterr()
     assert run("other", NUMBERS.replace("125", "126")) == 2
@@ -228,8 +273,13 @@ def test_python_and_the_harnesses_have_it(here: Path) -> None:
         mt.build("aid")
         results = mt.run("aid", "baseline/reference", out="run")
         assert results["aid"].metrics["accuracy"].value == 1.0
-        assert "medical:aid" in [config.name for config in task_configs((task_spec("aid"),))]
-        assert mt.score("aid", {"1": "125"}, out="scored")["aid"].metrics["accuracy"].n == 1
+        assert "medical:aid" in [
+            config.name for config in task_configs((task_spec("aid"),))
+        ]
+        assert (
+            mt.score("aid", {"1": "125"}, out="scored")["aid"].metrics["accuracy"].n
+            == 1
+        )
 
 
 def test_credentialed_questions_stay_private(
@@ -283,6 +333,8 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
         assert done.returncode == 0, (line, done.stdout[-500:], done.stderr[-2000:])
     with (tmp_path / "doses.csv").open(encoding="utf-8") as file:
         rows = len(list(csv.DictReader(file)))
-    results = json.loads((tmp_path / "runs/right/results.json").read_text(encoding="utf-8"))
+    results = json.loads(
+        (tmp_path / "runs/right/results.json").read_text(encoding="utf-8")
+    )
     metric = results["tasks"]["doses"]["metrics"]["accuracy"]
     assert (metric["value"], metric["n"]) == (1.0, rows)

@@ -20,7 +20,8 @@ def test_a_changed_and_a_missing_file_are_named_and_made_anew(tmp_path: Path) ->
         (tmp_path / name / "build.py").write_text("")
     assert check_cards(tmp_path) == []
     card, croissant, script = (
-        tmp_path / names[0] / name for name in ("README.md", "croissant.json", "build.py")
+        tmp_path / names[0] / name
+        for name in ("README.md", "croissant.json", "build.py")
     )
     leaderboards, needless = (
         tmp_path / names[0] / "eval.yaml",

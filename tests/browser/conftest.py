@@ -1,6 +1,7 @@
 """A real browser for tests of pages: `pytest tests/browser`; a run of the whole suite leaves this folder out.
 
-A test fails on any console error, any uncaught exception and any request that leaves this machine.
+A test fails on any console error, any uncaught exception and any request that leaves
+this machine.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 CHROMIUM = (
-    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
 )
-FIREFOX = os.environ.get("FIREFOX")  # from version 143 on: Playwright speaks WebDriver BiDi with it
+FIREFOX = os.environ.get(
+    "FIREFOX"
+)  # from version 143 on: Playwright speaks WebDriver BiDi with it
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -53,15 +58,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def browser() -> Iterator[Browser]:
     """Chromium, or what FIREFOX names: headless, with an empty profile of its own."""
     api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed (pip install .[browser])"
+        "playwright.sync_api",
+        reason="playwright is not installed (pip install .[browser])",
     )
     if not (FIREFOX or CHROMIUM):
-        pytest.skip("no browser here (install chromium, or set CHROMIUM or FIREFOX to a path)")
+        pytest.skip(
+            "no browser here (install chromium, or set CHROMIUM or FIREFOX to a path)"
+        )
     with api.sync_playwright() as playwright:
         if FIREFOX:
-            started = playwright.firefox.launch(channel="moz-firefox", executable_path=FIREFOX)
+            started = playwright.firefox.launch(
+                channel="moz-firefox", executable_path=FIREFOX
+            )
         else:
-            started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+            started = playwright.chromium.launch(
+                executable_path=CHROMIUM, args=ARGUMENTS
+            )
         yield started
         started.close()
 
@@ -143,13 +155,19 @@ def axe() -> Callable[..., list[str]]:
         "axe_playwright_python",
         reason="axe-playwright-python is not installed (pip install .[browser])",
     )
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    script = (
+        files("axe_playwright_python")
+        .joinpath("axe.min.js")
+        .read_text(encoding="utf-8")
+    )
 
     def check(page: Page, *, within: str = "") -> list[str]:
-        # Run as the page's own inspector would: a page's policy need not be weakened for it.
+        # Run as the page's own inspector would: a page's policy need not be weakened
+        # for it.
         page.evaluate(script)
         found = page.evaluate(
-            "within => axe.run(within || document, { resultTypes: ['violations'] })", within
+            "within => axe.run(within || document, { resultTypes: ['violations'] })",
+            within,
         )
         assert found["passes"], "axe looked at nothing"
         return [

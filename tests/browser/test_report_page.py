@@ -40,7 +40,9 @@ def test_it_opens_everywhere_and_everyone_can_read_it(
         browser.scroll_into_view_if_needed()
         browser.locator("[role=option]").first.click()
         assert browser.locator(".mt-item-detail h4").is_visible()
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(one => { one.open = true; })"
+    )
     assert no_sideways(page)
     assert axe(page) == []
 
@@ -52,12 +54,16 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
     path = tmp_path / "one.html"
     task = calculation("ward-model", items=16)
     path.write_text(
-        render_page(ReportData(title="ward-model on Sample", tasks=[task], suite="suite 1")),
+        render_page(
+            ReportData(title="ward-model on Sample", tasks=[task], suite="suite 1")
+        ),
         encoding="utf-8",
     )
     page = open_page(path.as_uri(), size=size)
     known = task.entry["metrics"]["accuracy"]
-    value, low, high = (f"{100 * known[end]:.1f}" for end in ("value", "ci_low", "ci_high"))
+    value, low, high = (
+        f"{100 * known[end]:.1f}" for end in ("value", "ci_low", "ci_high")
+    )
     big = page.locator(".mt-big")
     assert (
         big.inner_text().split()
@@ -72,7 +78,8 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
         "Unsettled",
     ]
     assert (
-        rows.locator(".mt-line-value").first.inner_text() == f"{value} % ({low} to {high}), n = 16"
+        rows.locator(".mt-line-value").first.inner_text()
+        == f"{value} % ({low} to {high}), n = 16"
     )
     for seen in (page.locator("h1"), big, rows.last, page.locator(".mt-legend").first):
         box = seen.bounding_box()
@@ -104,14 +111,24 @@ def test_the_table_sorts_by_mouse_and_keyboard_and_filters(
     assert values()[-1] == "n/a"
     assert page.locator("[aria-sort]").count() == 1
     assert (
-        page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, ascending."
+        page.locator("#all-metrics-status").inner_text()
+        == "Showing 12 rows, by Value, ascending."
     )
     rows = page.locator(ROWS)
     words = page.get_by_label("Filter rows by words")
-    for text, left in (("LARGE recall", 1), ("nothing has this", 0), ("", 12), ("LARGE recall", 1)):
+    for text, left in (
+        ("LARGE recall", 1),
+        ("nothing has this", 0),
+        ("", 12),
+        ("LARGE recall", 1),
+    ):
         words.fill(text)
         assert rows.count() == left
-    assert page.locator("#all-metrics-status").inner_text().startswith("Showing 1 of 12 rows")
+    assert (
+        page.locator("#all-metrics-status")
+        .inner_text()
+        .startswith("Showing 1 of 12 rows")
+    )
     words.fill("")
     page.locator("#all-metrics-facet-run").select_option("large")
     assert rows.count() == 5
@@ -131,21 +148,27 @@ def test_items_are_searched_filtered_and_ordered(
     assert items.locator("[role=option]").count() == 50
     items.get_by_label("Decision").select_option(label="unscored (7)")
     assert status.inner_text() == "Showing 7 of 120 items."
-    assert items.locator(".mt-item-list .mt-badge").all_inner_texts() == ["unscored"] * 7
+    assert (
+        items.locator(".mt-item-list .mt-badge").all_inner_texts() == ["unscored"] * 7
+    )
     items.get_by_label("Decision").select_option("")
     items.get_by_label("category").select_option(label="risk (24)")
     assert status.inner_text() == "Showing 24 of 120 items."
     items.get_by_label("Search in ids and texts").fill("NOTE-0003")
     assert items.locator(".mt-item-id").all_inner_texts() == ["note-0003"]
     items.get_by_label("Search in ids and texts").fill("no such words")
-    assert items.locator("[role=option]").all_inner_texts() == ["No item has all of this."]
+    assert items.locator("[role=option]").all_inner_texts() == [
+        "No item has all of this."
+    ]
     items.get_by_label("Search in ids and texts").fill("")
     items.get_by_label("Order").select_option("id")
     items.get_by_label("descending").check()
     assert items.locator(".mt-item-id").first.inner_text() == "note-0118"
 
 
-def test_items_are_read_by_keyboard_alone(open_page: Callable[..., Any], report: str) -> None:
+def test_items_are_read_by_keyboard_alone(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report)
     page.locator("#task-calculate-items").scroll_into_view_if_needed()
     items = page.get_by_role("listbox").first
@@ -161,7 +184,10 @@ def test_items_are_read_by_keyboard_alone(open_page: Callable[..., Any], report:
     assert items.evaluate("list => list === document.activeElement")
     page.keyboard.press("End")
     assert items.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0119"
-    assert page.locator("#task-calculate-items .mt-page-number").inner_text() == "101–120 of 120"
+    assert (
+        page.locator("#task-calculate-items .mt-page-number").inner_text()
+        == "101–120 of 120"
+    )
     assert items.get_attribute("aria-activedescendant") == items.locator(
         "[aria-selected=true]"
     ).get_attribute("id")
@@ -186,7 +212,8 @@ def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
         tasks.append(replace(task, items=made))
     path = tmp_path / "two.html"
     path.write_text(
-        render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")), encoding="utf-8"
+        render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")),
+        encoding="utf-8",
     )
     page = open_page(path.as_uri())
     items = page.locator("#task-calculate-items")
@@ -209,16 +236,23 @@ def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-def test_an_item_has_an_address(open_page: Callable[..., Any], report: str, size: str) -> None:
+def test_an_item_has_an_address(
+    open_page: Callable[..., Any], report: str, size: str
+) -> None:
     page = open_page(f"{report}#answers/q%2F3%20%26%20more/large", size=SIZES[size])
     detail = page.locator("#task-answers-items-detail")
     assert detail.locator("h4").inner_text() == "q/3 & more"
     assert "large" in detail.locator(".mt-facts").first.inner_text()
     assert detail.is_visible()
-    page.locator("#task-answers-items").get_by_role("button", name="small (unscored)").click()
+    page.locator("#task-answers-items").get_by_role(
+        "button", name="small (unscored)"
+    ).click()
     page.wait_for_url("**#answers/q%2F3%20%26%20more")
     page.goto(f"{report}#answers/absent")
-    assert page.locator("#task-answers-items-status").inner_text() == "No item has the id absent."
+    assert (
+        page.locator("#task-answers-items-status").inner_text()
+        == "No item has the id absent."
+    )
     # A credentialed item shows its id, groups, scores and hash.
     said = (
         open_page(f"{report}#notes_open/10001", size=SIZES[size])
@@ -230,7 +264,9 @@ def test_an_item_has_an_address(open_page: Callable[..., Any], report: str, size
     assert "Question" not in said
 
 
-def test_colours_are_the_readers_and_stay(open_page: Callable[..., Any], report: str) -> None:
+def test_colours_are_the_readers_and_stay(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report, scheme="light")
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
@@ -249,11 +285,20 @@ def test_on_paper_all_is_open_and_black_on_white(
     page = open_page(report, scheme="dark")
     page.emulate_media(media="print")
     assert (
-        page.evaluate("getComputedStyle(document.querySelector('.mt-line line')).stroke")
+        page.evaluate(
+            "getComputedStyle(document.querySelector('.mt-line line')).stroke"
+        )
         == "rgb(0, 0, 0)"
     )
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert not page.locator(".mt-items, .mt-controls, .mt-theme").locator("visible=true").count()
+    assert (
+        page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    assert (
+        not page.locator(".mt-items, .mt-controls, .mt-theme")
+        .locator("visible=true")
+        .count()
+    )
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
     assert page.locator(".mt-recipe pre").first.is_visible()
@@ -271,7 +316,9 @@ def test_without_scripts_all_but_the_items_is_there(
     assert page.locator("#task-calculate .mt-line svg circle").first.is_visible()
     sentence = page.locator("noscript p").first
     assert sentence.is_visible()
-    assert sentence.inner_text().startswith("The 240 items can be looked at where scripts may run")
+    assert sentence.inner_text().startswith(
+        "The 240 items can be looked at where scripts may run"
+    )
     assert (
         not page.locator(".mt-controls, .mt-items, .mt-theme, .mt-copy-line")
         .locator("visible=true")
@@ -300,13 +347,18 @@ def test_contents_lead_to_their_task_however_many_are_above(
     """Tasks are laid out when somebody comes near them; what grows above must not carry away what is read."""
     sample = sample_report(items=3)
     tasks = [
-        replace(task, name=f"{task.name}_{copy}") for copy in range(6) for task in sample.tasks
+        replace(task, name=f"{task.name}_{copy}")
+        for copy in range(6)
+        for task in sample.tasks
     ]
     path = tmp_path / "many.html"
     path.write_text(render_page(replace(sample, tasks=tasks)), encoding="utf-8")
     page = open_page(path.as_uri(), size=SIZES[size])
     assert page.locator(".mt-contents a").count() >= 14
-    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    assert (
+        page.evaluate("getComputedStyle(document.documentElement).scrollBehavior")
+        == "auto"
+    )
     for copy in (5, 1, 3):
         page.locator(f".mt-contents a[href='#task-calculate_{copy}']").evaluate(
             "link => link.click()"
@@ -321,7 +373,8 @@ def test_a_title_without_a_blank_does_not_widen_the_page(
 ) -> None:
     path = tmp_path / "long.html"
     path.write_text(
-        render_page(replace(sample_report(items=1), title="long" * 20)), encoding="utf-8"
+        render_page(replace(sample_report(items=1), title="long" * 20)),
+        encoding="utf-8",
     )
     page = open_page(path.as_uri(), size=SIZES["phone"])
     assert no_sideways(page)

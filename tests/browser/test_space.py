@@ -45,7 +45,9 @@ class Space:
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
-    pytest.importorskip("uvicorn", reason="uvicorn is not installed (pip install .[space])")
+    pytest.importorskip(
+        "uvicorn", reason="uvicorn is not installed (pip install .[space])"
+    )
     store = tmp_path_factory.mktemp("store")
     board = Board(LocalStorage(store))
     for model, right in MODELS:
@@ -53,7 +55,13 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
         board.decide(one.id, "accepted", by="keeper")
     for organisation, right in (("Their organisation", 30), ("An organisation", 40)):
         other = board.submit(
-            package("Elsewhere", organisation=organisation, right=right, of=40, recipe=OFFICIAL)
+            package(
+                "Elsewhere",
+                organisation=organisation,
+                right=right,
+                of=40,
+                recipe=OFFICIAL,
+            )
         )
         board.decide(other.id, "accepted", by="keeper")
     known = {one.submitter.model: one.id for one in board.submissions()}
@@ -62,11 +70,15 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
         ("Weak", 100, 5),
     ):  # the second has no rank, and says so
         direct = board.submit(
-            package(model, right=20, of=of, unanswered=unanswered, task="medcalc_direct")
+            package(
+                model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"
+            )
         )
         board.decide(direct.id, "accepted", by="keeper", replaces=known[model])
     refused = board.submit(package("Refused", right=1, of=40))
-    board.decide(refused.id, "rejected", by="keeper", reason="No recipe of this model is known.")
+    board.decide(
+        refused.id, "rejected", by="keeper", reason="No recipe of this model is known."
+    )
     with served(store, folder=tmp_path_factory.mktemp("space")) as running:
         yield Space(running, board)
 
@@ -139,7 +151,13 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
         assert [row["Model"] for row in rows] == ["Middle", HOSTILE, "Strong", "Weak"]
         told = [
             rows[0][name]
-            for name in ("Rank", "accuracy, %", "accuracy, %, 95 % interval", "Scored", "Licence")
+            for name in (
+                "Rank",
+                "accuracy, %",
+                "accuracy, %, 95 % interval",
+                "Scored",
+                "Licence",
+            )
         ]
         assert told == ["2–3", "60.0", "44.6 to 73.7", "40 of 40", "not said"]
     page.select_option("#group", label="v1.0 test, official prompts (2)")
@@ -160,7 +178,9 @@ def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) ->
     shown(page, "#models")
     page.get_by_role("link", name="Queue").click()
     shown(page, "#queue")
-    assert page.get_by_role("link", name="Queue").get_attribute("aria-current") == "page"
+    assert (
+        page.get_by_role("link", name="Queue").get_attribute("aria-current") == "page"
+    )
     page.go_back()
     shown(page, "#models")
     page.go_back()
@@ -187,10 +207,14 @@ def test_a_line_joins_the_best_also_where_lower_is_better(
 ) -> None:
     content = httpx.get(f"{space.address}/data/board.json").json()
     for row in content["rows"]:
-        row[content["columns"].index("cost")] = {"Strong": 0, "Middle": 2, "Weak": 1}.get(row[2])
-    next(task for task in content["tasks"] if task["name"] == "medcalc")["metrics"][0]["higher"] = (
-        False
-    )
+        row[content["columns"].index("cost")] = {
+            "Strong": 0,
+            "Middle": 2,
+            "Weak": 1,
+        }.get(row[2])
+    next(task for task in content["tasks"] if task["name"] == "medcalc")["metrics"][0][
+        "higher"
+    ] = False
     page = open_page("about:blank")
     page.route("**/data/board.json", lambda route: route.fulfill(json=content))
     page.goto(f"{space.address}/?task=medcalc")
@@ -202,14 +226,17 @@ def test_a_line_joins_the_best_also_where_lower_is_better(
     }
 
 
-def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page: OpenPage) -> None:
+def test_two_models_are_compared_and_two_groups_are_not(
+    space: Space, open_page: OpenPage
+) -> None:
     page = open_page(f"{space.address}/?view=compare&task=medcalc")
     shown(page, ".mtl-verdict")
     assert page.locator("#first option:checked").inner_text().startswith("Strong")
     assert page.locator("#second option:checked").inner_text().startswith("Middle")
     page.select_option("#second", space.ids["Weak"])
     shown(page, ".mtl-verdict:has-text('75.0')")
-    # 30 of 40 lower: -75.0; the interval by hand, 1.96 sqrt(40/39 * (30 * 0.25^2 + 10 * 0.75^2)) / 40 = 13.6.
+    # 30 of 40 lower: -75.0; the interval by hand, 1.96 sqrt(40/39 * (30 * 0.25^2 + 10 *
+    # 0.75^2)) / 40 = 13.6.
     assert page.inner_text(".mtl-verdict").startswith(
         "A is better: B minus A is −75.0 points (95 % interval −88.6 to −61.4) over 40 items; 0 are higher in B, 30 lower"
     )
@@ -250,7 +277,9 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(
     shown(page, ".mtl-notice-good")
     with page.expect_event("requestfinished", lambda request: request.method == "POST"):
         late[0].continue_()  # the answer to what is not chosen any more
-    page.evaluate("fetch('./').then(reply => reply.text())")  # by then the page has read it
+    page.evaluate(
+        "fetch('./').then(reply => reply.text())"
+    )  # by then the page has read it
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
     (waiting,) = space.board.submissions("pending")
@@ -277,7 +306,8 @@ def test_every_view_is_accessible_and_keeps_to_its_width(
         assert page.evaluate(CUT) == [], query
         if query in GONE:  # nothing stands in for what the address names
             said, instead = map(
-                page.locator, (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models")
+                page.locator,
+                (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models"),
             )
             assert (said.count(), instead.count()) == (1, 0), query
 

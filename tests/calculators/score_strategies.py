@@ -36,25 +36,39 @@ def entity(item: Input) -> st.SearchStrategy[Any]:
     if isinstance(item, Flag):
         return st.booleans()
     if isinstance(item, Choice):
-        return st.sampled_from([word for word, value in item.words.items() if value is not None])
+        return st.sampled_from(
+            [word for word, value in item.words.items() if value is not None]
+        )
     if isinstance(item, Quantity):
         measure = item.measure
         if item.parameter == "glasgow_coma_score":
             return st.integers(3, 15)
-        hundredths = st.integers(math.ceil(measure.low * 100), math.floor(measure.high * 100))
+        hundredths = st.integers(
+            math.ceil(measure.low * 100), math.floor(measure.high * 100)
+        )
         numbers: st.SearchStrategy[float] = hundredths.map(lambda number: number / 100)
         if item.parameter in THRESHOLDS:
             numbers |= st.sampled_from(THRESHOLDS[item.parameter])
-        return st.tuples(numbers, st.just(measure.unit)).map(list) if measure.unit else numbers
+        return (
+            st.tuples(numbers, st.just(measure.unit)).map(list)
+            if measure.unit
+            else numbers
+        )
     assert item.parameter == "urea"
-    return st.tuples(st.integers(1, 200), st.sampled_from(["mg/dL", "mmol/L"])).map(list)
+    return st.tuples(st.integers(1, 200), st.sampled_from(["mg/dL", "mmol/L"])).map(
+        list
+    )
 
 
 @cache  # building a strategy of thirty inputs costs more than drawing from it
 def patients(score: AnyCalculator) -> st.SearchStrategy[dict[str, Any]]:
     """Entities with every required input, and any of the optional ones."""
-    required = {item.name: entity(item) for item in score.inputs if item.absent is REQUIRED}
-    optional = {item.name: entity(item) for item in score.inputs if item.absent is not REQUIRED}
+    required = {
+        item.name: entity(item) for item in score.inputs if item.absent is REQUIRED
+    }
+    optional = {
+        item.name: entity(item) for item in score.inputs if item.absent is not REQUIRED
+    }
     if (
         score.slug == "apache_ii"
     ):  # one of the two oxygen values is needed, and which one depends on FiO2

@@ -38,7 +38,8 @@ def test_different_names_stay_different() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Congestive Heart Faliure", "Congestive Heart Failure", "chf", "heart_failure"]
+    "name",
+    ["Congestive Heart Faliure", "Congestive Heart Failure", "chf", "heart_failure"],
 )
 @pytest.mark.parametrize("yes", [True, "True", "yes", "Y", 1, 1.0, "1", "present"])
 def test_a_finding_by_any_name_and_word(name: str, yes: object) -> None:
@@ -46,7 +47,19 @@ def test_a_finding_by_any_name_and_word(name: str, yes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "no", [False, "False", "no", 0, "absent", "None", None, "", "Not mentioned", "Not mentinoed"]
+    "no",
+    [
+        False,
+        "False",
+        "no",
+        0,
+        "absent",
+        "None",
+        None,
+        "",
+        "Not mentioned",
+        "Not mentinoed",
+    ],
 )
 def test_a_finding_that_is_not_there(no: object) -> None:
     assert calculate(4, {**MAN, "Stroke": no}).answer == 1
@@ -55,7 +68,8 @@ def test_a_finding_that_is_not_there(no: object) -> None:
 @pytest.mark.parametrize("odd", ["maybe", 2, 0.5, [True], "2"])
 def test_a_finding_that_cannot_be_read(odd: object) -> None:
     with pytest.raises(
-        CalculatorInputError, match=r"CHA2DS2.*: Stroke: expected yes or no \(True or False\), got"
+        CalculatorInputError,
+        match=r"CHA2DS2.*: Stroke: expected yes or no \(True or False\), got",
     ):
         calculate(4, {**MAN, "Stroke": odd})
 
@@ -87,7 +101,9 @@ def test_missing_required_inputs_are_all_named() -> None:
 def test_no_entities_at_all_is_an_error_or_absence(entry: Any) -> None:
     required = [item.name for item in entry.inputs if item.absent is REQUIRED]
     if required:
-        with pytest.raises(CalculatorInputError, match="missing required input: ") as error:
+        with pytest.raises(
+            CalculatorInputError, match="missing required input: "
+        ) as error:
             entry.calculate({})
         assert all(name in str(error.value) for name in required)
     elif any(not item.silent for item in entry.inputs):
@@ -124,7 +140,9 @@ def test_the_same_thing_twice() -> None:
 
 
 def test_the_steps_show_values_conversions_points_and_the_answer() -> None:
-    result = calculate(62, {"sex": "Male", "height": [5, "ft", 10, "in"], "weight": [220.0, "lbs"]})
+    result = calculate(
+        62, {"sex": "Male", "height": [5, "ft", 10, "in"], "weight": [220.0, "lbs"]}
+    )
     assert result.explanation.splitlines() == [
         "sex: male.",
         "weight = 220 lbs × 0.453592 = 99.7903 kg.",
@@ -145,22 +163,30 @@ def test_answers_have_the_datasets_form() -> None:
     assert calculate(69, pregnancy).answer == ("15 weeks", "1 days")
     assert calculate(69, pregnancy).answer_text == "('15 weeks', '1 days')"
     assert (
-        calculate(13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}).answer
+        calculate(
+            13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}
+        ).answer
         == "02/01/2011"
     )
     assert calculate(4, MAN).answer_text == "1"
 
 
 def test_answers_carry_no_binary_noise() -> None:
-    # 130.1 − (99.4 + 18.7) − 12 is 0, but −1.4e-14 in floats; a label of 0 accepts only 0.
-    ions = {"Sodium": [130.1, "mEq/L"], "Chloride": [99.4, "mEq/L"], "Bicarbonate": [18.7, "mEq/L"]}
+    # 130.1 − (99.4 + 18.7) − 12 is 0, but −1.4e-14 in floats; a label of 0 accepts only
+    # 0.
+    ions = {
+        "Sodium": [130.1, "mEq/L"],
+        "Chloride": [99.4, "mEq/L"],
+        "Bicarbonate": [18.7, "mEq/L"],
+    }
     assert 130.1 - (99.4 + 18.7) - 12 != 0
     assert calculate(63, ions).answer == 0
 
 
 def test_unknown_calculators_and_conventions() -> None:
     with pytest.raises(
-        CalculatorInputError, match="no calculator 'cha2ds2vask'; did you mean cha2ds2_vasc?"
+        CalculatorInputError,
+        match="no calculator 'cha2ds2vask'; did you mean cha2ds2_vasc?",
     ):
         calculate("cha2ds2vask", MAN)
     with pytest.raises(
@@ -168,7 +194,8 @@ def test_unknown_calculators_and_conventions() -> None:
     ):
         calculate(1_000_000, MAN)
     with pytest.raises(
-        CalculatorInputError, match="unknown convention 'patch'. Known: .*fentanyl-patch-by-dose"
+        CalculatorInputError,
+        match="unknown convention 'patch'. Known: .*fentanyl-patch-by-dose",
     ):
         calculate(4, MAN, conventions=frozenset({"patch"}))
 
@@ -186,7 +213,9 @@ def test_every_input_of_every_calculator_is_whole(entry: Any) -> None:
         assert entry.input_named(item.name.upper()) is item
         assert entry.input_named(item.parameter) is item
         if isinstance(item, Quantity) and item.measure.unit not in ("", "%"):
-            with pytest.raises(CalculatorInputError, match="is outside what is possible"):
+            with pytest.raises(
+                CalculatorInputError, match="is outside what is possible"
+            ):
                 item.read([-1e9, item.measure.unit], lambda line: None)
         elif isinstance(item, Choice):
             for word in item.words:

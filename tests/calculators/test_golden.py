@@ -1,18 +1,23 @@
 """Every calculator against its own hand-derived cases.
 
-`tests/golden/calculators/<slug>.json` holds `{"source": ..., "cases": [{"why": ..., "entities": {...}, "answer": ...}]}`:
-at least three cases, `why` being the derivation and one of them starting with `boundary`. Decimals are compared at a
-relative 1e-6, the rest exactly; dates are `MM/DD/YYYY`, a gestational age is `["15 weeks", "1 days"]`. A case with `error`
-in place of `answer` is refused with that text in the message, and `warnings` is the number of warnings, 0 when left out. `says`
-are texts of the steps; `absent` are the inputs taken as absent and `ignored` those not used, where a case is about them.
-`arguments` in place of `entities` calls the rule itself.
+`tests/golden/calculators/<slug>.json` holds `{"source": ..., "cases": [{"why": ...,
+"entities": {...}, "answer": ...}]}`: at least three cases, `why` being the derivation
+and one of them starting with `boundary`. Decimals are compared at a relative 1e-6, the
+rest exactly; dates are `MM/DD/YYYY`, a gestational age is `["15 weeks", "1 days"]`. A
+case with `error` in place of `answer` is refused with that text in the message, and
+`warnings` is the number of warnings, 0 when left out. `says` are texts of the steps;
+`absent` are the inputs taken as absent and `ignored` those not used, where a case is
+about them. `arguments` in place of `entities` calls the rule itself.
 
-`tables` are cases in short: `{"why": ..., "entities": {...}, "answer": ..., "classes": {"Input": [[value, points], ...]}}` is a
-patient, and how many points the score moves with another value of one input (of several, joined by ` + `, that take the same
-value). Numbers are in the rule's own unit, and stand on and beside every bound of the publication.
+`tables` are cases in short: `{"why": ..., "entities": {...}, "answer": ..., "classes":
+{"Input": [[value, points], ...]}}` is a patient, and how many points the score moves
+with another value of one input (of several, joined by ` + `, that take the same value).
+Numbers are in the rule's own unit, and stand on and beside every bound of the
+publication.
 
-`tests/golden/conversions.json` holds known conversions between units. `measurements/calculator_mutations.py` shows that every
-constant of the rules moves one of these answers.
+`tests/golden/conversions.json` holds known conversions between units.
+`measurements/calculator_mutations.py` shows that every constant of the rules moves one
+of these answers.
 """
 
 from __future__ import annotations
@@ -46,15 +51,24 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
         golden = json.loads(path.read_text(encoding="utf-8"))
         made += [(path.stem, case) for case in golden["cases"]]
         for table in golden.get("tables", ()):
-            made.append((path.stem, {key: table[key] for key in ("why", "entities", "answer")}))
+            made.append(
+                (path.stem, {key: table[key] for key in ("why", "entities", "answer")})
+            )
             for names, values in table["classes"].items():
                 for value, points in values:
-                    changed = {**table["entities"], **dict.fromkeys(names.split(" + "), value)}
+                    changed = {
+                        **table["entities"],
+                        **dict.fromkeys(names.split(" + "), value),
+                    }
                     why = f"{table['why']}, and {names} {value}"
                     made.append(
                         (
                             path.stem,
-                            {"why": why, "entities": changed, "answer": table["answer"] + points},
+                            {
+                                "why": why,
+                                "entities": changed,
+                                "answer": table["answer"] + points,
+                            },
                         )
                     )
     return tuple(made)
@@ -68,7 +82,9 @@ def conversions() -> tuple[dict[str, Any], ...]:
 
 def conversion_difference(case: Mapping[str, Any], calculators: Any) -> str | None:
     """What the conversion of units makes otherwise than a case of `conversions` says; None when nothing."""
-    substance = getattr(calculators.units, case["substance"]) if "substance" in case else None
+    substance = (
+        getattr(calculators.units, case["substance"]) if "substance" in case else None
+    )
     try:
         made = calculators.units.convert(
             case["value"], case["unit"], case["to"], substance=substance
@@ -103,21 +119,34 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
             slug, case["entities"], conventions=frozenset(case.get("conventions", ()))
         )
     except calculators.CalculatorInputError as error:
-        return None if "error" in case and case["error"] in str(error) else f"refused: {error}"
+        return (
+            None
+            if "error" in case and case["error"] in str(error)
+            else f"refused: {error}"
+        )
     except (ArithmeticError, ValueError, LookupError, TypeError) as error:
         return f"broken: {error!r}"
     if "error" in case:
         return f"not refused: {result.answer!r}"
-    if not _same(result.answer, case["answer"], decimal=calculators.find(slug).output == "decimal"):
+    if not _same(
+        result.answer,
+        case["answer"],
+        decimal=calculators.find(slug).output == "decimal",
+    ):
         return f"{result.answer!r}, not {case['answer']!r}"
     totals = TOTAL.findall(result.explanation)
     if totals and float(totals[-1]) != result.answer:
         return f"points add up to {totals[-1]}, not {result.answer}"
     if len(result.warnings) != case.get("warnings", 0):
         return f"warnings {result.warnings}, not {case.get('warnings', 0)}"
-    if unsaid := [text for text in case.get("says", ()) if text not in result.explanation]:
+    if unsaid := [
+        text for text in case.get("says", ()) if text not in result.explanation
+    ]:
         return f"the steps do not say {unsaid}: {result.explanation}"
-    for key, names in (("absent", result.missing_taken_absent), ("ignored", result.ignored)):
+    for key, names in (
+        ("absent", result.missing_taken_absent),
+        ("ignored", result.ignored),
+    ):
         if list(names) != case.get(key, list(names)):
             return f"{key} {names}, not {case[key]}"
     return None if result.explanation.count("\n") >= 1 else "no steps"

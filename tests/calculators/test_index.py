@@ -100,25 +100,40 @@ def test_found_by_id_slug_name_and_alias(entry: Any) -> None:
 def test_functions_are_keyword_only_typed_and_documented(entry: Any) -> None:
     signature = inspect.signature(entry.function)
     parameters = list(signature.parameters.values())
-    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
-    assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
+    assert all(
+        parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters
+    )
+    assert all(
+        parameter.annotation is not inspect.Parameter.empty for parameter in parameters
+    )
     assert parameters[-1].name == "say"
-    assert signature.return_annotation in ("float", "int", "datetime.date", "tuple[int, int]")
+    assert signature.return_annotation in (
+        "float",
+        "int",
+        "datetime.date",
+        "tuple[int, int]",
+    )
     assert "Source" in entry.__doc__
     assert entry.source
     assert inspect.signature(entry) == signature
     if entry.adapt is None:
-        options = {name for convention in entry.conventions for name in convention.options}
+        options = {
+            name for convention in entry.conventions for name in convention.options
+        }
         assert {item.parameter for item in entry.inputs} == {
             p.name for p in parameters[:-1]
         } - options
 
 
 def test_the_catalog_describes_these_calculators_and_their_findings() -> None:
-    catalog = json.loads(Path(base.__file__).with_name("catalog.json").read_text(encoding="utf-8"))
+    catalog = json.loads(
+        Path(base.__file__).with_name("catalog.json").read_text(encoding="utf-8")
+    )
     assert set(catalog) == {entry.slug for entry in CALCULATORS}
     for entry in CALCULATORS:
-        flags = {item.parameter: item for item in entry.inputs if isinstance(item, Flag)}
+        flags = {
+            item.parameter: item for item in entry.inputs if isinstance(item, Flag)
+        }
         for parameter, names in catalog[entry.slug].get("findings", {}).items():
             assert [flags[parameter].name, *flags[parameter].aliases] == names
 
@@ -127,7 +142,9 @@ def test_an_input_that_nothing_reads_is_a_fault_of_the_package() -> None:
     def body_mass_index(*, weight_kg: float, hight_cm: float) -> float:
         return weight_kg / hight_cm
 
-    with pytest.raises(ValueError, match="calculator body_mass_index: no input reads hight_cm"):
+    with pytest.raises(
+        ValueError, match="calculator body_mass_index: no input reads hight_cm"
+    ):
         base.calculator(source="")(body_mass_index)
 
 

@@ -39,7 +39,10 @@ def in_other_units(slug: str, entities: dict[str, Any], choose: Any) -> dict[str
             measure = item.measure
             value, _ = measure.read(raw, name)
             unit = choose(measure.accepts)
-            other[name] = [convert(value, measure.unit, unit, substance=measure.substance), unit]
+            other[name] = [
+                convert(value, measure.unit, unit, substance=measure.substance),
+                unit,
+            ]
     return other
 
 
@@ -50,10 +53,15 @@ def test_there_are_cases_for_every_calculator() -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(case=st.sampled_from(CASES), data=st.data())
-def test_other_units(case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject) -> None:
-    # The golden cases stand on the thresholds, where a slip of one part in 10^16 would change a class.
+def test_other_units(
+    case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
+) -> None:
+    # The golden cases stand on the thresholds, where a slip of one part in 10^16 would
+    # change a class.
     slug, entities, conventions = case
-    other = in_other_units(slug, entities, lambda units: data.draw(st.sampled_from(units)))
+    other = in_other_units(
+        slug, entities, lambda units: data.draw(st.sampled_from(units))
+    )
     assert same(
         calculate(slug, entities, conventions=conventions),
         calculate(slug, other, conventions=conventions),
@@ -68,7 +76,9 @@ def test_other_order_and_spelling(
     slug, entities, conventions = case
     names = data.draw(st.permutations(sorted(entities)))
     change = data.draw(
-        st.sampled_from([str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip])
+        st.sampled_from(
+            [str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip]
+        )
     )
     other = {change(name): entities[name] for name in names}
     one, two = (
@@ -92,7 +102,9 @@ def test_filtration_falls_with_age_and_creatinine(
     age: float, creatinine: float, step: float, sex: str, slug: str
 ) -> None:
     def rate(years: float, value: float) -> float:
-        answer = calculate(slug, {"sex": sex, "age": years, "creatinine": [value, "mg/dL"]}).answer
+        answer = calculate(
+            slug, {"sex": sex, "age": years, "creatinine": [value, "mg/dL"]}
+        ).answer
         assert isinstance(answer, float)
         return answer
 
@@ -115,7 +127,13 @@ def test_maintenance_fluid_grows_without_jumps(weight: float, step: float) -> No
 @given(heart_rate=st.integers(30, 220), qt=st.integers(200, 700))
 def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
     entities = {"QT interval": [qt, "msec"], "Heart Rate or Pulse": [heart_rate, "bpm"]}
-    for slug in ("qtc_bazett", "qtc_fridericia", "qtc_framingham", "qtc_hodges", "qtc_rautaharju"):
+    for slug in (
+        "qtc_bazett",
+        "qtc_fridericia",
+        "qtc_framingham",
+        "qtc_hodges",
+        "qtc_rautaharju",
+    ):
         answer = calculate(slug, entities).answer
         assert isinstance(answer, float)
         assert (answer > qt) == (heart_rate > 60)
@@ -127,9 +145,15 @@ def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
 def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
     from medical_tasks.calculators.drugs import EQUIVALENT_MG
 
-    source, target = (data.draw(st.sampled_from(sorted(EQUIVALENT_MG))) for _ in range(2))
-    there = calculate(24, {"input steroid": [source, dose, "mg"], "target steroid": target}).answer
-    back = calculate(24, {"input steroid": [target, there, "mg"], "target steroid": source}).answer
+    source, target = (
+        data.draw(st.sampled_from(sorted(EQUIVALENT_MG))) for _ in range(2)
+    )
+    there = calculate(
+        24, {"input steroid": [source, dose, "mg"], "target steroid": target}
+    ).answer
+    back = calculate(
+        24, {"input steroid": [target, there, "mg"], "target steroid": source}
+    ).answer
     assert back == pytest.approx(dose, rel=1e-9)
 
 
@@ -138,8 +162,12 @@ DAYS = st.dates(datetime.date(1950, 1, 1), datetime.date(2100, 12, 31))
 
 @settings(deadline=None, max_examples=100)
 @given(day=DAYS, cycle=st.integers(20, 45))
-def test_a_longer_cycle_moves_the_due_date_by_as_many_days(day: datetime.date, cycle: int) -> None:
-    answer = calculate(13, {"Last menstrual date": f"{day:%m/%d/%Y}", "cycle length": cycle}).answer
+def test_a_longer_cycle_moves_the_due_date_by_as_many_days(
+    day: datetime.date, cycle: int
+) -> None:
+    answer = calculate(
+        13, {"Last menstrual date": f"{day:%m/%d/%Y}", "cycle length": cycle}
+    ).answer
     due = datetime.datetime.strptime(str(answer), "%m/%d/%Y").date()
     assert (due - day).days == 252 + cycle
 
@@ -162,14 +190,18 @@ def test_a_sofa_ratio_on_the_bound_is_free_of_binary_noise() -> None:
         "glasgow_coma_score": 15,
         "bilirubin_mg_dl": 0.8,
         "hypotension": False,
-        **dict.fromkeys(("systolic_mm_hg", "diastolic_mm_hg", "creatinine_mg_dl", "urine_ml_day")),
+        **dict.fromkeys(
+            ("systolic_mm_hg", "diastolic_mm_hg", "creatinine_mg_dl", "urine_ml_day")
+        ),
         **{
             f"{drug}_mcg_kg_min": 0
             for drug in ("dopamine", "dobutamine", "epinephrine", "norepinephrine")
         },
     }
     exact = 0
-    for tenths in range(150, 1000):  # FiO2 from 15.0 to 99.9 %, and the PaO2 of a ratio of 300
+    for tenths in range(
+        150, 1000
+    ):  # FiO2 from 15.0 to 99.9 %, and the PaO2 of a ratio of 300
         fio2 = tenths / 10
         exact += sofa(**healthy, pao2_mm_hg=round(fio2 * 3, 1), fio2_percent=fio2)
     assert exact == 850  # one point each, never two

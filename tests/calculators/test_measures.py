@@ -17,7 +17,9 @@ WEIGHT, SODIUM = quantity("weight_kg"), quantity("sodium_mmol_l")
 )
 def test_forms_of_a_value(parameter: str, raw: object, value: float, line: str) -> None:
     lines: list[str] = []
-    assert quantity(parameter).read(raw, lines.append) == pytest.approx(value, rel=1e-12)
+    assert quantity(parameter).read(raw, lines.append) == pytest.approx(
+        value, rel=1e-12
+    )
     assert lines == [line]
 
 
@@ -25,13 +27,20 @@ def test_forms_of_a_value(parameter: str, raw: object, value: float, line: str) 
     ("parameter", "raw", "message"),
     [
         *table("measures")["refused"],
-        pytest.param("weight_kg", [10**400, "kg"], "weight: the number is too large", id="huge"),
         pytest.param(
-            "weight_kg", 10**5000, "weight: the number is too large", id="huge without a unit"
+            "weight_kg", [10**400, "kg"], "weight: the number is too large", id="huge"
+        ),
+        pytest.param(
+            "weight_kg",
+            10**5000,
+            "weight: the number is too large",
+            id="huge without a unit",
         ),
     ],
 )
-def test_what_cannot_be_a_value_is_refused(parameter: str, raw: object, message: str) -> None:
+def test_what_cannot_be_a_value_is_refused(
+    parameter: str, raw: object, message: str
+) -> None:
     with pytest.raises(CalculatorInputError, match=f"^{message}"):
         quantity(parameter).read(raw, str)
 

@@ -29,7 +29,9 @@ def test_the_scores_are_all_here() -> None:
 @every_score
 @given(data=st.data())
 @some
-def test_a_score_stays_in_its_published_range(score: AnyCalculator, data: st.DataObject) -> None:
+def test_a_score_stays_in_its_published_range(
+    score: AnyCalculator, data: st.DataObject
+) -> None:
     result = calculate(score, data.draw(patients(score)))
     low, high = RANGES[score.slug]
     assert isinstance(result.answer, float if score.slug == "wells_pe" else int)
@@ -39,7 +41,9 @@ def test_a_score_stays_in_its_published_range(score: AnyCalculator, data: st.Dat
 @every_score
 @given(data=st.data())
 @some
-def test_the_steps_add_up_to_the_answer(score: AnyCalculator, data: st.DataObject) -> None:
+def test_the_steps_add_up_to_the_answer(
+    score: AnyCalculator, data: st.DataObject
+) -> None:
     result = calculate(score, data.draw(patients(score)))
     assert isinstance(result.answer, int | float)
     steps = [
@@ -56,7 +60,9 @@ def test_the_steps_add_up_to_the_answer(score: AnyCalculator, data: st.DataObjec
 @every_score
 @given(data=st.data())
 @some
-def test_a_further_finding_never_lowers_a_score(score: AnyCalculator, data: st.DataObject) -> None:
+def test_a_further_finding_never_lowers_a_score(
+    score: AnyCalculator, data: st.DataObject
+) -> None:
     patient = data.draw(patients(score))
     for item in score.inputs:
         if isinstance(item, Flag):
@@ -71,7 +77,9 @@ def test_a_further_finding_never_lowers_a_score(score: AnyCalculator, data: st.D
 @every_score
 @given(data=st.data())
 @some
-def test_what_is_not_mentioned_is_absent(score: AnyCalculator, data: st.DataObject) -> None:
+def test_what_is_not_mentioned_is_absent(
+    score: AnyCalculator, data: st.DataObject
+) -> None:
     patient = data.draw(patients(score))
     silent = {
         item.name: item.parameter in TAKEN_AS_PRESENT
@@ -89,12 +97,15 @@ def test_what_is_not_mentioned_is_absent(score: AnyCalculator, data: st.DataObje
 
 @given(data=st.data())
 @some
-def test_more_points_of_the_coma_score_never_worsen_the_patient(data: st.DataObject) -> None:
+def test_more_points_of_the_coma_score_never_worsen_the_patient(
+    data: st.DataObject,
+) -> None:
     for score in SCORES:
         if score.slug in {"apache_ii", "sofa"}:
             patient = data.draw(patients(score))
             totals: list[Any] = [
-                calculate(score, {**patient, "Glasgow Coma Score": c}).answer for c in range(3, 16)
+                calculate(score, {**patient, "Glasgow Coma Score": c}).answer
+                for c in range(3, 16)
             ]
             assert totals == sorted(totals, reverse=True)
             assert totals[0] - totals[-1] == {"apache_ii": 12, "sofa": 4}[score.slug]

@@ -21,9 +21,13 @@ def test_spellings_of_one_unit(spellings: tuple[str, ...], folded: str) -> None:
 
 
 @tabled("unit", "to", "substance")
-def test_impossible_units_are_refused(unit: str, to: str, substance: str | None) -> None:
+def test_impossible_units_are_refused(
+    unit: str, to: str, substance: str | None
+) -> None:
     with pytest.raises(UnitError, match="is not accepted; give one of: "):
-        convert(1.0, unit, to, substance=getattr(units, substance) if substance else None)
+        convert(
+            1.0, unit, to, substance=getattr(units, substance) if substance else None
+        )
 
 
 def test_a_refusal_names_thing_unit_and_what_is_accepted() -> None:
@@ -52,15 +56,18 @@ def test_every_unit_that_a_message_offers_is_accepted() -> None:
     share=st.just(0.0) | st.floats(1e-9, 1),
     data=st.data(),
 )
-def test_there_and_back_is_the_same(name: str, share: float, data: st.DataObject) -> None:
+def test_there_and_back_is_the_same(
+    name: str, share: float, data: st.DataObject
+) -> None:
     measure = QUANTITIES[name].measure
     value = float(f"{measure.low + share * (measure.high - measure.low):.6g}")
     unit = data.draw(st.sampled_from(measure.accepts or (measure.unit,)))
     there = convert(value, measure.unit, unit, substance=measure.substance)
-    # A laboratory prints six digits: its value comes back as the same float, so no threshold is crossed on the way.
-    assert convert(there, unit, measure.unit, substance=measure.substance) == pytest.approx(
-        value, rel=1e-13
-    )
+    # A laboratory prints six digits: its value comes back as the same float, so no
+    # threshold is crossed on the way.
+    assert convert(
+        there, unit, measure.unit, substance=measure.substance
+    ) == pytest.approx(value, rel=1e-13)
     assert measure.read([there, unit], name)[0] == value
 
 

@@ -53,7 +53,11 @@ def agrees(output: str, answer: Any, label: str) -> bool:
 
 @cache
 def fixtures() -> tuple[dict[str, Any], ...]:
-    lines = (SHARED / "fixtures" / "calculators.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (SHARED / "fixtures" / "calculators.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     return tuple(json.loads(line) for line in lines)
 
 
@@ -76,7 +80,9 @@ def test_fixtures(calculator_id: int) -> None:
     assert len(rows) == 11
     for row in rows:
         if "has no total" in row.get("note", ""):
-            with pytest.raises(CalculatorInputError):  # a GCS with a part that cannot be tested
+            with pytest.raises(
+                CalculatorInputError
+            ):  # a GCS with a part that cannot be tested
                 calculate(calculator_id, row["inputs"])
             continue
         result = calculate(calculator_id, row["inputs"])
@@ -88,7 +94,9 @@ def test_fixtures(calculator_id: int) -> None:
 
 @pytest.mark.parametrize("calculator_id", IDS)
 def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> None:
-    row = next(row for row in labelled_rows() if int(row["Calculator ID"]) == calculator_id)
+    row = next(
+        row for row in labelled_rows() if int(row["Calculator ID"]) == calculator_id
+    )
     entry = find(calculator_id)
     assert (entry.name, entry.category, entry.output) == (
         row["Calculator Name"],
@@ -100,7 +108,9 @@ def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> No
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
 def test_scores_know_every_entity_and_stay_in_their_range(score: AnyCalculator) -> None:
     rows = [
-        row["Relevant Entities"] for row in labelled_rows() if int(row["Calculator ID"]) == score.id
+        row["Relevant Entities"]
+        for row in labelled_rows()
+        if int(row["Calculator ID"]) == score.id
     ]
     entities: list[dict[str, Any]] = [ast.literal_eval(text) for text in rows]
     assert len(entities) == 20
@@ -111,7 +121,9 @@ def test_scores_know_every_entity_and_stay_in_their_range(score: AnyCalculator) 
     low, high = RANGES[score.slug]
     for row in entities:
         if "not testable" in row.values():
-            with pytest.raises(CalculatorInputError, match="a total needs all three parts"):
+            with pytest.raises(
+                CalculatorInputError, match="a total needs all three parts"
+            ):
                 calculate(score, row)
         else:
             answer = calculate(score, row).answer

@@ -9,13 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, calculate
-from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input, Quantity
+from medical_tasks.calculators import (
+    CALCULATORS,
+    AnyCalculator,
+    CalculatorInputError,
+    calculate,
+)
+from medical_tasks.calculators.inputs import (
+    REQUIRED,
+    Choice,
+    Day,
+    Flag,
+    Input,
+    Quantity,
+)
 from medical_tasks.calculators.units import convert
 from medical_tasks.cli.calc import calculate_line, from_arguments, render_inputs
 from tests.calculators.score_strategies import table
 
-RANGED = [(entry, valid) for entry in CALCULATORS for valid in entry.valid if valid.when is None]
+RANGED = [
+    (entry, valid)
+    for entry in CALCULATORS
+    for valid in entry.valid
+    if valid.when is None
+]
 MEASURED = {
     (item.name, item.measure.usual): (entry, item)
     for entry in CALCULATORS
@@ -28,7 +45,10 @@ some = settings(deadline=None, max_examples=8)
 def usual(item: Input) -> object:
     """A value of an input that nothing can be said against."""
     if isinstance(item, Quantity):
-        low, high = item.measure.usual or (item.measure.low, min(item.measure.high, 1000))
+        low, high = item.measure.usual or (
+            item.measure.low,
+            min(item.measure.high, 1000),
+        )
         return {"age": 50, "weight": 60, "height": 170, "Heart Rate or Pulse": 80, "Sodium": 150, "Glucose": 150,
                 "Triglycerides": 150, "Glasgow Coma Score": 15, "FiO2": 21}.get(item.name, (low + high) / 2)  # fmt: skip
     if isinstance(item, Choice):
@@ -37,9 +57,10 @@ def usual(item: Input) -> object:
         return "01/01/2024"
     if isinstance(item, Flag):
         return False
-    return {"input steroid": "PredniSONE PO 10 mg", "Blood Urea Nitrogen (BUN)": 15}.get(
-        item.name, "Asian"
-    )
+    return {
+        "input steroid": "PredniSONE PO 10 mg",
+        "Blood Urea Nitrogen (BUN)": 15,
+    }.get(item.name, "Asian")
 
 
 def patient(entry: AnyCalculator) -> dict[str, Any]:
@@ -62,10 +83,14 @@ def test_which_rules_have_a_published_range() -> None:
         for valid in entry.valid:
             item = units[entry.id][valid.parameter]
             assert isinstance(item, Quantity)
-            assert f"{valid.span(item.measure.unit)} ({valid.source})" in render_inputs(entry)
+            assert f"{valid.span(item.measure.unit)} ({valid.source})" in render_inputs(
+                entry
+            )
 
 
-@pytest.mark.parametrize(("entry", "valid"), RANGED, ids=lambda part: getattr(part, "slug", ""))
+@pytest.mark.parametrize(
+    ("entry", "valid"), RANGED, ids=lambda part: getattr(part, "slug", "")
+)
 @given(data=st.data())
 @some
 def test_a_value_outside_the_published_range_is_answered_and_said(
@@ -80,7 +105,9 @@ def test_a_value_outside_the_published_range_is_answered_and_said(
     result = calculate(entry, entities)
     assert isinstance(result.answer, int | float)
     said = [
-        warning for warning in result.warnings if warning.startswith(f"{item.name} {value:.6g} ")
+        warning
+        for warning in result.warnings
+        if warning.startswith(f"{item.name} {value:.6g} ")
     ]
     assert len(said) == (0 if valid.low <= counted <= valid.high else 1)
     for warning in result.warnings:
@@ -91,7 +118,9 @@ def test_a_value_outside_the_published_range_is_answered_and_said(
     # The batch and the single form answer the same, with the same warnings.
     line = calculate_line({"calculator_id": entry.id, "inputs": entities})
     assert (line["answer"], line["warnings"]) == (result.answer, list(result.warnings))
-    typed = from_arguments(entry, [f"{name}={value}" for name, value in entities.items()])
+    typed = from_arguments(
+        entry, [f"{name}={value}" for name, value in entities.items()]
+    )
     assert calculate(entry, typed).warnings == result.warnings
 
 
@@ -102,10 +131,20 @@ def test_usual_values_have_no_warning(entry: AnyCalculator) -> None:
 
 def test_the_ideal_weight_matters_from_a_bmi_of_18_5_on() -> None:
     def warnings(weight: float) -> int:
-        person = {"sex": "Female", "age": 50, "weight": weight, "height": 150, "creatinine": 1}
+        person = {
+            "sex": "Female",
+            "age": 50,
+            "weight": weight,
+            "height": 150,
+            "creatinine": 1,
+        }
         return len(calculate(2, person).warnings)
 
-    assert [warnings(weight) for weight in (41.6, 41.7, 80)] == [0, 1, 1]  # 18.5 × 1.5² = 41.625
+    assert [warnings(weight) for weight in (41.6, 41.7, 80)] == [
+        0,
+        1,
+        1,
+    ]  # 18.5 × 1.5² = 41.625
 
 
 def test_every_input_with_units_of_two_kinds_knows_its_usual_range() -> None:
@@ -138,10 +177,14 @@ def test_a_number_with_the_unit_of_another_is_doubted(
         return
     doubt = item.doubt([number, wrong], item.read([number, wrong], str))
     assert (doubt is not None) == (not low <= misread <= high)
-    assert doubt is None or ("would be usual" in doubt and doubt.endswith("Check the unit."))
+    assert doubt is None or (
+        "would be usual" in doubt and doubt.endswith("Check the unit.")
+    )
 
 
-@pytest.mark.parametrize(("calculator_id", "name", "raw", "hint"), table("measures")["doubted"])
+@pytest.mark.parametrize(
+    ("calculator_id", "name", "raw", "hint"), table("measures")["doubted"]
+)
 def test_units_that_cannot_be_meant(
     calculator_id: int, name: str, raw: list[object], hint: str
 ) -> None:
@@ -202,16 +245,22 @@ def test_a_slip_in_a_name_is_refused_alike_by_both_forms(
 ) -> None:
     name = data.draw(
         slips(entry).filter(
-            lambda name: entry.input_named(name) is None and "=" not in name and name.strip()
+            lambda name: (
+                entry.input_named(name) is None and "=" not in name and name.strip()
+            )
         )
     )
-    line = calculate_line({"calculator_id": entry.id, "inputs": {**patient(entry), name: "1"}})
+    line = calculate_line(
+        {"calculator_id": entry.id, "inputs": {**patient(entry), name: "1"}}
+    )
     assert "answer" not in line
     with pytest.raises(CalculatorInputError) as error:
         from_arguments(entry, [f"{name}=1"])
     assert line["error"] == str(error.value)
     assert f"no input {name.strip()!r}" in line["error"]
-    assert line["error"].endswith(f"Inputs: {', '.join(item.key for item in entry.inputs)}")
+    assert line["error"].endswith(
+        f"Inputs: {', '.join(item.key for item in entry.inputs)}"
+    )
 
 
 def test_what_the_dataset_gives_beside_a_rule_is_taken_by_both_forms() -> None:
@@ -223,4 +272,7 @@ def test_what_the_dataset_gives_beside_a_rule_is_taken_by_both_forms() -> None:
     )
     assert line["answer"] == "04/27/2009"
     assert "Not used: cycle length." in line["explanation"]
-    assert from_arguments(68, ["LMP=04/13/2009", "cycle_length=23"])["cycle_length"] == "23"
+    assert (
+        from_arguments(68, ["LMP=04/13/2009", "cycle_length=23"])["cycle_length"]
+        == "23"
+    )

@@ -7,7 +7,11 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 
 def score_items(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, arguments: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    arguments: Mapping[str, str],
 ) -> list[ItemScore]:
     assert not arguments
     scores = []

@@ -68,7 +68,9 @@ class SmallChoices(Benchmark):
     def sources(self) -> tuple[DatasetSource, ...]:
         return ()
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]
+    ) -> list[Item]:
         return data.load_items(task, rows)
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
@@ -120,7 +122,10 @@ TASK = TaskSpec(
             unit="number",
         ),
         MetricSpec(
-            name="likeness", kind="mean", description="left out of harnesses", needs="embedder"
+            name="likeness",
+            kind="mean",
+            description="left out of harnesses",
+            needs="embedder",
         ),
     ),
     version="2-A",

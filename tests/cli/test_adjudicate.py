@@ -24,7 +24,12 @@ from medical_tasks.io.tables import read_sheet, write_sheet
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.adjudicating import COLUMNS, response_sha256
-from medical_tasks.runs.results import ITEMS_FILE, RESULTS_FILE, read_items, read_results
+from medical_tasks.runs.results import (
+    ITEMS_FILE,
+    RESULTS_FILE,
+    read_items,
+    read_results,
+)
 from medical_tasks.spec import Item
 from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
@@ -37,9 +42,26 @@ FORMS = (
     "The answer is {} or 99999.",  # several answers
     "The answer is 99999.",  # wrong
 )
-RUN = ["run", "--tasks", "medcalc", "--model", "openai-api/test-host/m", "--config", "demo"]
+RUN = [
+    "run",
+    "--tasks",
+    "medcalc",
+    "--model",
+    "openai-api/test-host/m",
+    "--config",
+    "demo",
+]
 RUN += ["--max-samples", str(len(FORMS)), "--out", "run"]
-SCORE = ["score", "medcalc", "--responses", "run", "--adjudicated", "sheet.csv", "--out", "again"]
+SCORE = [
+    "score",
+    "medcalc",
+    "--responses",
+    "run",
+    "--adjudicated",
+    "sheet.csv",
+    "--out",
+    "again",
+]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
 ASKED_OF_A_JUDGE = "What to write down"
 
@@ -49,7 +71,11 @@ def items(demos: Path) -> list[Item]:
     task = task_spec("medcalc")
     place = demos / "medcalc_bench"
     data = load_task_data(
-        task, dataset_spec(task.dataset), data=place, config="demo", max_samples=len(FORMS)
+        task,
+        dataset_spec(task.dataset),
+        data=place,
+        config="demo",
+        max_samples=len(FORMS),
     )
     return list(data.items)
 
@@ -59,7 +85,8 @@ def texts(items: list[Item]) -> dict[str, str]:
     """The model's answer to each item."""
     golds = [item.fields["ground_truth_answer"] for item in items]
     return {
-        item.id: form.format(gold) for item, form, gold in zip(items, FORMS, golds, strict=True)
+        item.id: form.format(gold)
+        for item, form, gold in zip(items, FORMS, golds, strict=True)
     }
 
 
@@ -67,17 +94,23 @@ Answering = Callable[..., FaultServer]
 
 
 @pytest.fixture
-def answering(serving: Serving, items: list[Item], texts: dict[str, str]) -> Iterator[Answering]:
+def answering(
+    serving: Serving, items: list[Item], texts: dict[str, str]
+) -> Iterator[Answering]:
     """Opens the server of the model, which is the judge too: `judged` says what the judge replies to a prompt."""
     opened = []
 
     def start(judged: Callable[[str], str] = lambda prompt: "") -> FaultServer:
         def answer(call: Call) -> str:
-            prompt = " ".join(str(message["content"]) for message in call.body["messages"])
+            prompt = " ".join(
+                str(message["content"]) for message in call.body["messages"]
+            )
             if ASKED_OF_A_JUDGE in prompt:
                 return judged(prompt)
             return next(
-                texts[item.id] for item in items if str(item.fields["patient_note"]) in prompt
+                texts[item.id]
+                for item in items
+                if str(item.fields["patient_note"]) in prompt
             )
 
         context = serving((), answer)
@@ -130,8 +163,14 @@ def test_from_unclear_answers_to_a_score_of_decisions(
     assert coverage["scored"] == 4
     assert coverage["unclear"] == {"a bound": 1, "several answers": 1}
     unclear = {row["id"]: row["unclear"] for row in read_items(Path("run"))}
-    assert [unclear[item.id] for item in items] == ["", "a bound", "several answers", ""]
-    # The sheet has the answers and not the gold; its rows are of the unclear ones alone.
+    assert [unclear[item.id] for item in items] == [
+        "",
+        "a bound",
+        "several answers",
+        "",
+    ]
+    # The sheet has the answers and not the gold; its rows are of the unclear ones
+    # alone.
     assert [row["id"] for row in ran] == [bound.id, several.id]
     assert ran[0]["answer"].startswith("The answer is at least ")
     assert all(row["reading"] == "" and row["read_by"] == "person" for row in ran)
@@ -150,17 +189,25 @@ def test_from_unclear_answers_to_a_score_of_decisions(
     }
     why = {row["id"]: row["why"] for row in read_items(Path("again"))}
     assert why[bound.id].startswith("read by adjudication: ")
-    assert "2 answers were read by adjudication (2 by person)." in capsys.readouterr().out
-    # Without the sheet the same answers are unclear again, also from a folder that was scored with it.
+    assert (
+        "2 answers were read by adjudication (2 by person)." in capsys.readouterr().out
+    )
+    # Without the sheet the same answers are unclear again, also from a folder that was
+    # scored with it.
     assert main(["score", "medcalc", "--responses", "run", "--out", "plain"]) == 0
     assert accuracy("plain") == (0.25, 0.25, 0.75)
-    assert "adjudication" not in read_results(Path("plain"))["tasks"]["medcalc"]["recipe"]
-    assert main(["adjudicate", "plain", "--responses", "run", "--out", "other.xlsx"]) == 0
+    assert (
+        "adjudication" not in read_results(Path("plain"))["tasks"]["medcalc"]["recipe"]
+    )
+    assert (
+        main(["adjudicate", "plain", "--responses", "run", "--out", "other.xlsx"]) == 0
+    )
     assert [row["id"] for row in sheet("other.xlsx")] == [bound.id, several.id]
     assert main(["compare", "plain", "again"]) == 0
     told = capsys.readouterr().out
     assert (
-        "2 in the first run, 0 in the second; were they right, the difference of accuracy" in told
+        "2 in the first run, 0 in the second; were they right, the difference of accuracy"
+        in told
     )
     assert "adjudication differs" in told
 
@@ -170,7 +217,10 @@ def test_a_row_that_is_left_empty_stays_unclear(
 ) -> None:
     filled({items[1].id: str(items[1].fields["ground_truth_answer"])}, ran)
     assert main(SCORE) == 0
-    assert "1 of the answers to medcalc have no reading and stay unclear" in capsys.readouterr().err
+    assert (
+        "1 of the answers to medcalc have no reading and stay unclear"
+        in capsys.readouterr().err
+    )
     assert accuracy("again") == (0.5, 0.5, 0.75)
     results = mt.score("medcalc", "run", adjudicated="sheet.csv", out="python")
     assert results["medcalc"].coverage["unclear"] == {"several answers": 1}
@@ -183,45 +233,81 @@ def test_a_reading_of_a_clear_answer_counts_for_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     wrong = items[3]
-    added = {**ran[0], "id": wrong.id, "response_sha256": response_sha256(texts[wrong.id])}
+    added = {
+        **ran[0],
+        "id": wrong.id,
+        "response_sha256": response_sha256(texts[wrong.id]),
+    }
     filled({wrong.id: str(wrong.fields["ground_truth_answer"])}, [*ran, added])
     assert main(SCORE) == 0
     assert "1 readings of answers to medcalc are not used" in capsys.readouterr().err
     assert accuracy("again") == (0.25, 0.25, 0.75)
-    assert read_results(Path("again"))["tasks"]["medcalc"]["recipe"]["adjudication"]["unused"] == 1
+    assert (
+        read_results(Path("again"))["tasks"]["medcalc"]["recipe"]["adjudication"][
+            "unused"
+        ]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ([{"id": "12345", "reading": "3"}], "row 2: there is no answer to an item '12345' here"),
-        ([{"response_sha256": "0" * 64, "reading": "3"}], "is not the one that was read"),
+        (
+            [{"id": "12345", "reading": "3"}],
+            "row 2: there is no answer to an item '12345' here",
+        ),
+        (
+            [{"response_sha256": "0" * 64, "reading": "3"}],
+            "is not the one that was read",
+        ),
         (
             [{"reading": "3"}, {"reading": "4"}],
             "row 3: the item .* has another reading in a row before",
         ),
         ([{"reading": "#NAME?"}], "a formula's error in column 'reading', row 2"),
-        ([{"reading": "3 " * 150}], "the reading has 299 characters, at most 200 are taken"),
-        ([{"reading": "3", "read_by": "my colleague"}], "column 'read_by': must be 'person' or"),
-        ([{"reading": ""}], "no row of medcalc has a reading. Fill in the column 'reading'"),
-        ([{"reading": "I think so"}], "1 readings say no answer to medcalc, or leave it open"),
-        ([{"reading": "?"}], "In the column 'reading' write .*; or 'none' where the reply"),
+        (
+            [{"reading": "3 " * 150}],
+            "the reading has 299 characters, at most 200 are taken",
+        ),
+        (
+            [{"reading": "3", "read_by": "my colleague"}],
+            "column 'read_by': must be 'person' or",
+        ),
+        (
+            [{"reading": ""}],
+            "no row of medcalc has a reading. Fill in the column 'reading'",
+        ),
+        (
+            [{"reading": "I think so"}],
+            "1 readings say no answer to medcalc, or leave it open",
+        ),
+        (
+            [{"reading": "?"}],
+            "In the column 'reading' write .*; or 'none' where the reply",
+        ),
         ([{"task": "kqa", "reading": "3"}], "has no row of medcalc, but of kqa"),
     ],
 )
 def test_what_is_wrong_with_a_sheet_is_said_row_by_row(
     ran: list[dict[str, str]], changes: list[dict[str, str]], message: str
 ) -> None:
-    write_sheet(Path("sheet.csv"), COLUMNS, [{**ran[0], **change} for change in changes])
+    write_sheet(
+        Path("sheet.csv"), COLUMNS, [{**ran[0], **change} for change in changes]
+    )
     with pytest.raises(UsageError, match=message):
         mt.score("medcalc", "run", adjudicated="sheet.csv", out="again")
     assert not Path("again").exists()
 
 
-def test_a_sheet_that_is_being_filled_in_is_not_written_over(ran: list[dict[str, str]]) -> None:
+def test_a_sheet_that_is_being_filled_in_is_not_written_over(
+    ran: list[dict[str, str]],
+) -> None:
     filled({ran[0]["id"]: "17"}, ran)
     Path("sheet.csv").rename("run/unclear.csv")
-    with pytest.raises(UsageError, match="row 2 of it has a reading that this would write over"):
+    with pytest.raises(
+        UsageError, match="row 2 of it has a reading that this would write over"
+    ):
         mt.adjudicate("run")
     assert sheet()[0]["reading"] == "17"
 
@@ -230,14 +316,20 @@ def test_a_sheet_that_is_being_filled_in_is_not_written_over(ran: list[dict[str,
     ("words", "message"),
     [
         (["run", "--votes", "3"], "--votes: no judge is asked. Give --judge MODEL"),
-        (["run", *JUDGE, "--judging", "batched"], "each answer is asked about by itself"),
+        (
+            ["run", *JUDGE, "--judging", "batched"],
+            "each answer is asked about by itself",
+        ),
         (["run", "--judge", "lexical"], "compares two texts and reads no instructions"),
         (["run", "--out", "sheet.json"], "a sheet is CSV or XLSX, told by its name"),
         (["again"], "was scored with a sheet of decisions already"),
     ],
 )
 def test_wrong_use(
-    ran: list[dict[str, str]], words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    ran: list[dict[str, str]],
+    words: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     filled({ran[0]["id"]: "none"}, ran)
     assert main(SCORE) == 0
@@ -245,7 +337,9 @@ def test_wrong_use(
     assert message in capsys.readouterr().err
 
 
-def test_tasks_whose_reader_is_never_unclear(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_whose_reader_is_never_unclear(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = ["--model", "baseline/reference", "--config", "demo", "--out"]
     assert main(["run", "--tasks", "kqa", *words, "kqa"]) == 0
     assert main(["adjudicate", "kqa"]) == 2
@@ -299,17 +393,24 @@ def test_a_judge_that_finds_no_final_answer(answering: Answering) -> None:
 
 
 def test_credentialed_answers_stay_in_the_private_store(
-    here: Path, demos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path,
+    demos: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(here / "own"))
-    build_dataset("medcalc_own", source=None, config="demo", out=here / "own" / "medcalc_own")
+    build_dataset(
+        "medcalc_own", source=None, config="demo", out=here / "own" / "medcalc_own"
+    )
     task = task_spec("medcalc_own")
     data = load_task_data(task, dataset_spec(task.dataset), config="demo").items
     quoted = "The breeder of canaries has at least 17 points."
     lines = [json.dumps({"id": item.id, "response": quoted}) for item in data]
     Path("answers.jsonl").write_text("\n".join(lines) + "\n")
     given = ["--responses", "answers.jsonl"]
-    assert main(["score", "medcalc_own", *given, "--config", "demo", "--out", "run"]) == 0
+    assert (
+        main(["score", "medcalc_own", *given, "--config", "demo", "--out", "run"]) == 0
+    )
     coverage = read_results(Path("run"))["tasks"]["medcalc_own"]["coverage"]
     assert list(coverage["unclear"]) == ["a bound"]  # of dates and ages there is none
     assert main(["adjudicate", "run", *given]) == 0
@@ -320,21 +421,29 @@ def test_credentialed_answers_stay_in_the_private_store(
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
     assert "breeder" in sheet(str(made))[0]["answer"]
     assert not any(
-        b"breeder" in path.read_bytes() for path in Path("run").rglob("*") if path.is_file()
+        b"breeder" in path.read_bytes()
+        for path in Path("run").rglob("*")
+        if path.is_file()
     )
     # Not where it would be passed on, and to no judge elsewhere.
     assert main(["adjudicate", "run", *given, "--out", "run/sheet.csv"]) == 4
     assert "lies in the run's folder" in capsys.readouterr().err
-    assert main(["adjudicate", "run", *given, "--judge", "openai-api/far-host/judge"]) == 4
+    assert (
+        main(["adjudicate", "run", *given, "--judge", "openai-api/far-host/judge"]) == 4
+    )
     assert "judge.example" in capsys.readouterr().err
     with made.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     write_sheet(Path("sheet.csv"), COLUMNS, [{**row, "reading": "17"} for row in rows])
     again = ["--adjudicated", "sheet.csv", "--config", "demo", "--out", "again"]
     assert main(["score", "medcalc_own", *given, *again]) == 0
-    assert read_results(Path("again"))["tasks"]["medcalc_own"]["coverage"]["unclear"] == {}
+    assert (
+        read_results(Path("again"))["tasks"]["medcalc_own"]["coverage"]["unclear"] == {}
+    )
     assert not any(
-        b"breeder" in path.read_bytes() for path in Path("again").rglob("*") if path.is_file()
+        b"breeder" in path.read_bytes()
+        for path in Path("again").rglob("*")
+        if path.is_file()
     )
 
 
@@ -347,12 +456,17 @@ def test_folders_of_versions_without_unclear_answers_are_read(
     pq.write_table(table, Path("old") / ITEMS_FILE)
     results: dict[str, Any] = json.loads((Path("old") / RESULTS_FILE).read_text())
     del results["tasks"]["medcalc"]["coverage"]["unclear"]
-    results["items_sha256"] = hashlib.sha256((Path("old") / ITEMS_FILE).read_bytes()).hexdigest()
+    results["items_sha256"] = hashlib.sha256(
+        (Path("old") / ITEMS_FILE).read_bytes()
+    ).hexdigest()
     (Path("old") / RESULTS_FILE).write_text(json.dumps(results))
     assert "unclear" not in repr(mt.Results("old"))
     assert main(["compare", "old", "run"]) == 0
     assert main(["report", "old", "run", "--out", "report.html"]) == 0
-    assert main(["export", "old", "--to", "csv", "--out", "csv", "--responses", "run"]) == 0
+    assert (
+        main(["export", "old", "--to", "csv", "--out", "csv", "--responses", "run"])
+        == 0
+    )
     capsys.readouterr()
     assert main(["adjudicate", "old"]) == 2
     assert "medical-tasks score medcalc --responses old" in capsys.readouterr().err
@@ -364,23 +478,40 @@ def test_a_package_of_decisions_is_verified_with_their_sheet(
     lines = [json.dumps({"id": name, "response": text}) for name, text in texts.items()]
     Path("answers.jsonl").write_text("\n".join(lines) + "\n")
     given = ["--responses", "answers.jsonl", "--config", "demo"]
-    assert main(["score", "medcalc", *given, "--out", "first"]) == 5  # the others have no answer
+    assert (
+        main(["score", "medcalc", *given, "--out", "first"]) == 5
+    )  # the others have no answer
     assert main(["adjudicate", "first", *given[:2], "--out", "sheet.csv"]) == 0
     rows = sheet("sheet.csv")
     filled({row["id"]: "none" for row in rows[:1]}, rows)
-    assert main(["score", "medcalc", *given, "--adjudicated", "sheet.csv", "--out", "again"]) == 5
+    assert (
+        main(
+            ["score", "medcalc", *given, "--adjudicated", "sheet.csv", "--out", "again"]
+        )
+        == 5
+    )
     from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
 
     options = VerifyOptions(responses=Path("answers.jsonl"))
     package = Path("package.zip")
-    write_package(Path("again"), package, Submitter(model="m"), options=options, allow_partial=True)
+    write_package(
+        Path("again"),
+        package,
+        Submitter(model="m"),
+        options=options,
+        allow_partial=True,
+    )
     without = {check.name: check for check in mt.verify(package).checks}
     assert without["medcalc: scores"].outcome == "not checked"
     assert "--adjudicated FILE" in without["medcalc: scores"].detail
     found = {
-        check.name: check.outcome for check in mt.verify(package, adjudicated="sheet.csv").checks
+        check.name: check.outcome
+        for check in mt.verify(package, adjudicated="sheet.csv").checks
     }
     assert (found["medcalc: scores"], found["medcalc: results"]) == ("match", "match")
     filled({row["id"]: "5" for row in rows}, rows)
-    other = {check.name: check for check in mt.verify(package, adjudicated="sheet.csv").checks}
+    other = {
+        check.name: check
+        for check in mt.verify(package, adjudicated="sheet.csv").checks
+    }
     assert "is not the sheet that the scores rest on" in other["medcalc: scores"].detail

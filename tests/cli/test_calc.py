@@ -17,7 +17,10 @@ from tests.support import ROOT
 
 KIDNEY = {"sex": "Male", "age": [64, "years"], "creatinine": [1.2, "mg/dL"]}
 PREGNANCY = {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"}
-PATCH = {"FentANYL patch Dose": [50, "mg"], "FentANYL patch Dose Per Day": [2, "per day"]}
+PATCH = {
+    "FentANYL patch Dose": [50, "mg"],
+    "FentANYL patch Dose Per Day": [2, "per day"],
+}
 
 
 def lines(*records: object) -> Path:
@@ -30,7 +33,9 @@ def lines(*records: object) -> Path:
 
 
 def output(path: str = "out.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()
+    ]
 
 
 BATCH = ["calc", "--batch", "in.jsonl", "--out", "out.jsonl"]
@@ -43,12 +48,16 @@ def test_an_answer_with_its_steps_assumptions_and_source(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # Lip 2010: 65 to 74 years 1, female 1, hypertension 1.
-    assert main(["calc", "cha2ds2_vasc", "age=72", "sex=female", "hypertension=yes"]) == 0
+    assert (
+        main(["calc", "cha2ds2_vasc", "age=72", "sex=female", "hypertension=yes"]) == 0
+    )
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk = 3"
     assert "  Age 72 is 65 to 74: +1, total 1." in told
     (absent,) = [
-        line for line in told if line.startswith("Not given, and taken as the steps say: ")
+        line
+        for line in told
+        if line.startswith("Not given, and taken as the steps say: ")
     ]
     assert "Stroke" in absent
     assert "Hypertension" not in absent
@@ -63,10 +72,20 @@ def test_an_answer_has_its_unit_whatever_the_calculator_is_called(
 ) -> None:
     # (120 + 2 x 75) / 3 = 90
     assert (
-        main(["calc", name, "Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"])
+        main(
+            [
+                "calc",
+                name,
+                "Systolic Blood Pressure=120 mm Hg",
+                "diastolic_blood_pressure=75",
+            ]
+        )
         == 0
     )
-    assert capsys.readouterr().out.splitlines()[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
+    assert (
+        capsys.readouterr().out.splitlines()[0]
+        == "Mean Arterial Pressure (MAP) = 90 mm Hg"
+    )
 
 
 @tabled("words")
@@ -75,7 +94,9 @@ def test_a_convention_is_followed_and_said(
 ) -> None:
     assert main(["calc", *words]) == 0  # 50 x 2 x 2.4 = 240
     told = capsys.readouterr().out
-    assert told.startswith("Morphine Milligram Equivalents (MME) Calculator = 240 mg/day\n")
+    assert told.startswith(
+        "Morphine Milligram Equivalents (MME) Calculator = 240 mg/day\n"
+    )
     assert "Convention fentanyl-patch-by-dose: " in told
 
 
@@ -97,40 +118,59 @@ def test_the_list_has_every_calculator_and_each_says_what_it_takes(
 
 
 @wrong_use("calc")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
 
 
 # A file of calculations.
 
 
-def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_keeps_its_lines_and_adds_answers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     records: list[dict[str, Any]] = [
         {"calculator_id": 3, "inputs": KIDNEY, "id": "a"},
         {"calculator_id": 4, "inputs": {"age": [72, "years"], "sex": "Female"}},
-        {"calculator_id": 13, "inputs": {"Last menstrual date": "12/11/2013", "cycle length": 22}},
+        {
+            "calculator_id": 13,
+            "inputs": {"Last menstrual date": "12/11/2013", "cycle length": 22},
+        },
         {"calculator_id": 69, "inputs": PREGNANCY},
-        {"calculator_id": "cha2ds2_vasc", "inputs": {"age": [72, "years"], "sex": "Female"}},
+        {
+            "calculator_id": "cha2ds2_vasc",
+            "inputs": {"age": [72, "years"], "sex": "Female"},
+        },
     ]
     lines(*records)
     assert main(BATCH) == 0
     made = output()
     assert [
-        {key: line[key] for key in record} for line, record in zip(made, records, strict=True)
+        {key: line[key] for key in record}
+        for line, record in zip(made, records, strict=True)
     ] == records
-    assert [set(line) - set(record) for line, record in zip(made, records, strict=True)] == [
-        {"answer", "explanation", "warnings"}
-    ] * 5
-    # A decimal, an integer, a date and a gestational age, each as the dataset writes it. 12/11/2013 + 280 - 6 days.
+    assert [
+        set(line) - set(record) for line, record in zip(made, records, strict=True)
+    ] == [{"answer", "explanation", "warnings"}] * 5
+    # A decimal, an integer, a date and a gestational age, each as the dataset writes
+    # it. 12/11/2013 + 280 - 6 days.
     kidney = calculate(3, KIDNEY)
     assert made[0]["answer"] == kidney.answer
     assert made[0]["explanation"] == kidney.explanation
     assert [type(line["answer"]) for line in made] == [float, int, str, str, int]
-    assert [line["answer"] for line in made[1:]] == [2, "09/11/2014", "('15 weeks', '6 days')", 2]
+    assert [line["answer"] for line in made[1:]] == [
+        2,
+        "09/11/2014",
+        "('15 weeks', '6 days')",
+        2,
+    ]
     assert capsys.readouterr().out == "5 calculations in out.jsonl\n"
 
 
-def test_bad_lines_are_errors_in_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_lines_are_errors_in_their_place(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     bad, messages = zip(*CASES["calc_lines"], strict=True)
     lines({"calculator_id": 3, "inputs": KIDNEY}, *bad)
     assert main(BATCH) == 5
@@ -147,7 +187,10 @@ def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
     Path("in.jsonl").write_text(f"{text}\n", encoding="utf-8")
     assert main(BATCH) == 5
     written = Path("out.jsonl").read_text(encoding="utf-8")
-    assert written == text[:-1] + ', "error": "cha2ds2_vasc: age is given twice; keep one"}\n'
+    assert (
+        written
+        == text[:-1] + ', "error": "cha2ds2_vasc: age is given twice; keep one"}\n'
+    )
     assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
     assert Path("again.jsonl").read_text(encoding="utf-8") == written
 
@@ -159,17 +202,27 @@ def test_a_warning_stands_under_the_answer_and_in_the_line(
         "age 5 years is outside the range the rule was published for, 18 years or more (Inker 2021: developed in adults); "
         "the answer is an extrapolation."
     )
-    assert main(["calc", "ckd_epi_2021", "sex=male", "age=5 years", "creatinine=0.9 mg/dL"]) == 0
+    assert (
+        main(
+            ["calc", "ckd_epi_2021", "sex=male", "age=5 years", "creatinine=0.9 mg/dL"]
+        )
+        == 0
+    )
     answer, *told = capsys.readouterr().out.splitlines()
     assert (
-        answer == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"
+        answer
+        == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"
     )  # 142 × 0.9938^5
     assert told[0] == f"Warning: {warning}"
     assert sum("Warning" in line for line in told) == 1
     lines(
         {
             "calculator_id": 3,
-            "inputs": {"sex": "Male", "age": [5, "years"], "creatinine": [0.9, "mg/dL"]},
+            "inputs": {
+                "sex": "Male",
+                "age": [5, "years"],
+                "creatinine": [0.9, "mg/dL"],
+            },
         }
     )
     assert main(BATCH) == 0
@@ -179,7 +232,9 @@ def test_a_warning_stands_under_the_answer_and_in_the_line(
 
 
 def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
-    lines({"calculator_id": 49, "inputs": PATCH}, {"calculator_id": 3, "inputs": KIDNEY})
+    lines(
+        {"calculator_id": 49, "inputs": PATCH}, {"calculator_id": 3, "inputs": KIDNEY}
+    )
     assert main(BATCH) == 5
     first = output()
     assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
@@ -201,7 +256,10 @@ def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
             b'{"calculator_id": 3, "inputs": {"age": NaN}}\n',
             "line 1: not JSON (NaN is no JSON number; write null",
         ),
-        (b'{"calculator_id": ' + b"9" * 5000 + b"}\n", "line 1: not JSON (Exceeds the limit"),
+        (
+            b'{"calculator_id": ' + b"9" * 5000 + b"}\n",
+            "line 1: not JSON (Exceeds the limit",
+        ),
         (b'{"a": "\xff"}\n', "in.jsonl, line 1: not UTF-8 text"),
         (b"[" * 100_000, "in.jsonl, line 1: not JSON"),
         (
@@ -227,7 +285,9 @@ def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) 
     lines({"calculator_id": 3, "inputs": KIDNEY})
     Path("folder").mkdir()
     assert main(["calc", "--batch", "folder", "--out", "o"]) == 2
-    assert "folder: is a folder. Give --batch a JSON Lines file" in capsys.readouterr().err
+    assert (
+        "folder: is a folder. Give --batch a JSON Lines file" in capsys.readouterr().err
+    )
     assert main(["calc", "--batch", "in.jsonl", "--out", "folder"]) == 2
     assert "folder: is a folder or a device" in capsys.readouterr().err
     assert main(["calc", "--batch", "in.jsonl", "--out", "./in.jsonl"]) == 2
@@ -239,9 +299,18 @@ def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_odd_text_survives() -> None:
-    record = {"calculator_id": 3, "inputs": KIDNEY, "note": "Grüße, 腎", "half": "\ud800"}
+    record = {
+        "calculator_id": 3,
+        "inputs": KIDNEY,
+        "note": "Grüße, 腎",
+        "half": "\ud800",
+    }
     Path("in.jsonl").write_text(
-        "\ufeff" + json.dumps(record) + "\r\n" + json.dumps({**record, "half": 1}) + "\n"
+        "\ufeff"
+        + json.dumps(record)
+        + "\r\n"
+        + json.dumps({**record, "half": 1})
+        + "\n"
     )
     assert calculate_batch(Path("in.jsonl"), Path("out.jsonl")).errors == 0
     made = output()
@@ -253,7 +322,16 @@ def test_a_pipe_can_be_the_input() -> None:
     code = "import sys; from medical_tasks.cli.entry import main; sys.exit(main(sys.argv[1:]))"
     record = json.dumps({"calculator_id": 3, "inputs": KIDNEY})
     done = subprocess.run(
-        [sys.executable, "-c", code, "calc", "--batch", "/dev/stdin", "--out", "out.jsonl"],
+        [
+            sys.executable,
+            "-c",
+            code,
+            "calc",
+            "--batch",
+            "/dev/stdin",
+            "--out",
+            "out.jsonl",
+        ],
         input=f"{record}\n{record}\n",
         capture_output=True,
         text=True,
@@ -272,7 +350,9 @@ def test_no_value_breaks_a_line(value: object) -> None:
             assert ("answer" in made) != ("error" in made)
 
 
-def test_an_unnamed_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unnamed_error_of_ours_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A fault of this package must not look like a bad line."""
 
     def broken(self: object, entities: object, conventions: object) -> None:

@@ -26,12 +26,29 @@ TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A check of the lexical judge on K-QA, with planted labels in clusters of two; the demos' home has no record of it."""
     monkeypatch.setattr(
-        "medical_tasks.judges.checks.checks_file", lambda: tmp_path / "judge_checks.json"
+        "medical_tasks.judges.checks.checks_file",
+        lambda: tmp_path / "judge_checks.json",
     )
     write(Path(ANNOTATIONS_FILE), rows())
-    assert main(["judge-check", "kqa", "--judge", "lexical", "--source", ".", "--out", "made"]) == 0
+    assert (
+        main(
+            [
+                "judge-check",
+                "kqa",
+                "--judge",
+                "lexical",
+                "--source",
+                ".",
+                "--out",
+                "made",
+            ]
+        )
+        == 0
+    )
     made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
-    assert {name: len(column) for name, column in made["labels"].items()} == dict.fromkeys(
+    assert {
+        name: len(column) for name, column in made["labels"].items()
+    } == dict.fromkeys(
         ("gold", "judge", "cluster", "words", "model", "group_question_form"), 10
     )
     assert made["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
@@ -40,13 +57,19 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for gold, row in zip(NAMES, TABLE, strict=True)
         for said, n in zip(NAMES, row, strict=True)
     ]
-    columns = [[pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)]
+    columns = [
+        [pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)
+    ]
     clusters = [place // 2 for place in range(len(columns[0]))]
     # Checks of before had no more of each label.
-    return made | {"labels": {"gold": columns[0], "judge": columns[1], "cluster": clusters}}
+    return made | {
+        "labels": {"gold": columns[0], "judge": columns[1], "cluster": clusters}
+    }
 
 
-def score(check: dict[str, Any] | None, *more: str, share: float = 0.6, out: str = "run") -> int:
+def score(
+    check: dict[str, Any] | None, *more: str, share: float = 0.6, out: str = "run"
+) -> int:
     home = Path(os.environ["MEDICAL_TASKS_DATA"])
     said = [
         (row["id"], str(row["answer"]).split())
@@ -84,7 +107,8 @@ def test_corrected_scores_stand_beside_raw_ones(
     assert "more than one verdict" in metrics["contradicted_corrected"]["reason"]
     assert "comprehensiveness_corrected" in capsys.readouterr().out
     assert "comprehensiveness_corrected" in Path("run/report.md").read_text("utf-8")
-    # Pooled labels say how often a verdict is right, not how much it weighs in a mean of shares.
+    # Pooled labels say how often a verdict is right, not how much it weighs in a mean
+    # of shares.
     assert score(check, "--calibration-from", "run", out="own") == 0
     own = corrected("own")["comprehensiveness_corrected"]
     assert (own["calibration"]["form"], own["ci_low"]) == ("confusion", found["ci_low"])
@@ -109,11 +133,15 @@ def test_what_a_correction_assumes_and_adjusts_for_is_said(
 
     plain = found(check, "plain")
     told = plain["calibration"]
-    assert told["assumes"] == "that the judge errs on these answers as on the 208 labelled ones"
+    assert (
+        told["assumes"]
+        == "that the judge errs on these answers as on the 208 labelled ones"
+    )
     assert (told["adjusted_for"], told["widened_by"], told["refused"]) == ([], {}, None)
     assert f"assumes {told['assumes']}" in Path("plain/report.md").read_text("utf-8")
 
-    # It is on long answers that the judge misses what is entailed; the demo's are short.
+    # It is on long answers that the judge misses what is entailed; the demo's are
+    # short.
     wrong = [one == NAMES[0] != other for one, other in zip(gold, said, strict=True)]
     words = [400 if each else 5 + 37 * place % 300 for place, each in enumerate(wrong)]
     longer = found(shaped(check, words=words), "longer")
@@ -122,9 +150,12 @@ def test_what_a_correction_assumes_and_adjusts_for_is_said(
     assert "as these answers are shorter" in Path("longer/report.md").read_text("utf-8")
     refused = found(shaped(check, words=[each + 300 for each in words]), "refused")
     assert refused["value"] is None
-    assert "the judge errs otherwise on long answers" in refused["calibration"]["refused"]
+    assert (
+        "the judge errs otherwise on long answers" in refused["calibration"]["refused"]
+    )
 
-    # Labels on questions of one form alone cannot tell of others; with both there are enough.
+    # Labels on questions of one form alone cannot tell of others; with both there are
+    # enough.
     one, both = ["open"] * 208, ["open", "yes or no"] * 104
     left = found(shaped(check, group_question_form=one), "left")
     assert left["value"] == pytest.approx(plain["value"])
@@ -140,30 +171,55 @@ def test_what_a_correction_assumes_and_adjusts_for_is_said(
 def test_compare_carries_the_error_of_shared_labels(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert [score(check), score(check, share=0.3, out="other"), score(None, out="raw")] == [0, 0, 0]
+    assert [
+        score(check),
+        score(check, share=0.3, out="other"),
+        score(None, out="raw"),
+    ] == [0, 0, 0]
     capsys.readouterr()
     assert (
-        main(["compare", "other", "run", "--metric", "comprehensiveness_corrected", "--json"]) == 0
+        main(
+            [
+                "compare",
+                "other",
+                "run",
+                "--metric",
+                "comprehensiveness_corrected",
+                "--json",
+            ]
+        )
+        == 0
     )
     metrics = json.loads(capsys.readouterr().out)["kqa"]["metrics"]
     found = metrics["comprehensiveness_corrected"]
-    values = [corrected(name)["comprehensiveness_corrected"]["value"] for name in ("run", "other")]
+    values = [
+        corrected(name)["comprehensiveness_corrected"]["value"]
+        for name in ("run", "other")
+    ]
     assert found["difference"] == pytest.approx(values[0] - values[1])
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
     Path("judge.toml").write_text(
-        DEMO + '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
+        DEMO + '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"',
+        "utf-8",
     )
     kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
-    figures = {name: check["figures"][name] | {"kappa": kappa} for name in ("two_way", "three_way")}
+    figures = {
+        name: check["figures"][name] | {"kappa": kappa}
+        for name in ("two_way", "three_way")
+    }
     for changed, why in (
         ({}, "the whole interval meets the rule"),
-        ({"votes": 3}, "the check is of another judge, or one asked otherwise: votes 3 and 1"),
+        (
+            {"votes": 3},
+            "the check is of another judge, or one asked otherwise: votes 3 and 1",
+        ),
         ({"set": "ehrnoteqa"}, "the check is on ehrnoteqa, pairs of another task"),
     ):
         Path("check.json").write_text(
-            json.dumps(check | {"figures": check["figures"] | figures} | changed), "utf-8"
+            json.dumps(check | {"figures": check["figures"] | figures} | changed),
+            "utf-8",
         )
         assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
         assert why in " ".join(capsys.readouterr().out.split())
@@ -185,7 +241,9 @@ def test_compare_carries_the_error_of_shared_labels(
         Path("policy.toml").write_text(rule + limit, "utf-8")
         assert main(["gate", "policy.toml", run]) == 7
         assert why in " ".join(capsys.readouterr().out.split())
-    Path("policy.toml").write_text(rule + "at_least = 0.1\nby = 'question_form'", "utf-8")
+    Path("policy.toml").write_text(
+        rule + "at_least = 0.1\nby = 'question_form'", "utf-8"
+    )
     assert main(["gate", "policy.toml", "run"]) == 2
     assert "comprehensiveness_corrected has no breakdowns" in capsys.readouterr().err
 
@@ -194,7 +252,10 @@ def test_a_check_that_does_not_fit_is_refused_by_name(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for changed, message in json.loads(
-        Path(__file__).with_name("cases").joinpath("calibration.json").read_text("utf-8")
+        Path(__file__)
+        .with_name("cases")
+        .joinpath("calibration.json")
+        .read_text("utf-8")
     ):
         assert score(check | changed) == 2
         assert message in capsys.readouterr().err
@@ -218,7 +279,12 @@ def test_too_few_labels_give_no_value_and_general_ones_a_warning(
     assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
     assert "They are of another task" in capsys.readouterr().out
     assert (
-        score(check | {"set": "anli", "mode": "batched"}, "--calibration-from", "run", out="no")
+        score(
+            check | {"set": "anli", "mode": "batched"},
+            "--calibration-from",
+            "run",
+            out="no",
+        )
         == 2
     )
     assert "has no labels of this run's answers" in capsys.readouterr().err

@@ -38,25 +38,35 @@ def unscored(out: str = "r") -> dict[str, int]:
     return dict(read_results(Path(out))["tasks"]["medcalc"]["coverage"]["unscored"])
 
 
-def test_a_ceiling_of_cost_stops_keeps_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with FaultServer(priced) as server:
         assert run(server, "--max-cost", "0.02") == 5
         stopped = len(server.calls)
-        # Each estimate is above what an answer takes, so that the last one it had room for may be left out.
+        # Each estimate is above what an answer takes, so that the last one it had room
+        # for may be left out.
         assert stopped in (8, 9, 10)
         error = capsys.readouterr().err
-        assert f"asking 31 questions, up to {LONGEST} tokens each, at {server.base_url}\n" in error
+        assert (
+            f"asking 31 questions, up to {LONGEST} tokens each, at {server.base_url}\n"
+            in error
+        )
         assert (
             f"before --max-cost 0.02 was passed: {stopped} answered, {31 - stopped} not asked"
             in error
         )
-        assert "the same command with a higher one, or without it, goes on from here." in error
-        assert unscored() == {"no answer: budget spent": 31 - stopped}
-        assert read_results(Path("r"))["tasks"]["medcalc"]["usage"]["cost_usd"] == pytest.approx(
-            stopped * 0.002
+        assert (
+            "the same command with a higher one, or without it, goes on from here."
+            in error
         )
+        assert unscored() == {"no answer: budget spent": 31 - stopped}
+        assert read_results(Path("r"))["tasks"]["medcalc"]["usage"][
+            "cost_usd"
+        ] == pytest.approx(stopped * 0.002)
 
-        # What earlier commands got counts: the same ceiling lets nothing more through, a higher one does.
+        # What earlier commands got counts: the same ceiling lets nothing more through,
+        # a higher one does.
         assert run(server, "--max-cost", "0.02") == 5
         assert len(server.calls) == stopped
         assert run(server, "--max-cost", "0.04") == 5
@@ -66,7 +76,9 @@ def test_a_ceiling_of_cost_stops_keeps_and_goes_on(capsys: pytest.CaptureFixture
 
 
 def test_ceilings_of_tokens_count_retries_and_requests_in_flight() -> None:
-    lost = [Fault.no_choices()] * 3  # paid or not: nobody knows, so that the estimate is booked
+    lost = [
+        Fault.no_choices()
+    ] * 3  # paid or not: nobody knows, so that the estimate is booked
     with FaultServer([*lost, *[ANSWER] * 40]) as server:
         assert run(server, "--max-tokens-total", "12000", args="concurrency=4") == 5
         entry = read_results(Path("r"))["tasks"]["medcalc"]
@@ -124,8 +136,12 @@ def test_a_model_in_this_process_stops_between_batches(
     local = [*words, "--model", "hf/toy", "--model-args", "batch_size=2"]
     assert main([*local, "--max-minutes", "0"]) == 5
     assert unscored() == {"no answer: budget spent": 9}
-    assert capsys.readouterr().err.startswith("loading hf/toy\nasking 9 questions, up to 8 tokens")
-    assert main([*local, "--max-tokens-total", "8000"]) == 5  # the toy's words have many tokens
+    assert capsys.readouterr().err.startswith(
+        "loading hf/toy\nasking 9 questions, up to 8 tokens"
+    )
+    assert (
+        main([*local, "--max-tokens-total", "8000"]) == 5
+    )  # the toy's words have many tokens
     entry = read_results(Path("r"))["tasks"]["medcalc"]
     usage = entry["usage"]
     assert 0 < entry["coverage"]["answered"] < 9

@@ -24,13 +24,18 @@ pytestmark = pytest.mark.usefixtures("demo_home")
 
 
 def golds(demos: Path) -> dict[str, str]:
-    items = load_task_data(MEDCALC, DATASET, data=demos / "medcalc_bench", config="demo").items
+    items = load_task_data(
+        MEDCALC, DATASET, data=demos / "medcalc_bench", config="demo"
+    ).items
     return {item.id: gold_response(MEDCALC, item) for item in items}
 
 
 def responses(path: Path, answers: dict[str, str]) -> Path:
     path.write_text(
-        "".join(json.dumps({"id": key, "response": text}) + "\n" for key, text in answers.items())
+        "".join(
+            json.dumps({"id": key, "response": text}) + "\n"
+            for key, text in answers.items()
+        )
     )
     return path
 
@@ -44,15 +49,24 @@ SCORE = ["score", "medcalc", "--config", "demo"]
 RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 
 
-@pytest.mark.parametrize("spelling", ["medcalc", "medical|medcalc", "medical:medcalc", "medcalc|0"])
+@pytest.mark.parametrize(
+    "spelling", ["medcalc", "medical|medcalc", "medical:medcalc", "medcalc|0"]
+)
 def test_the_gold_scores_the_maximum(
     spelling: str, demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = responses(tmp_path / "gold.jsonl", golds(demos))
-    assert main(["score", spelling, *SCORE[2:], "--responses", str(file), "--out", "out"]) == 0
+    assert (
+        main(["score", spelling, *SCORE[2:], "--responses", str(file), "--out", "out"])
+        == 0
+    )
     entry = results(tmp_path / "out")["tasks"]["medcalc"]
     assert entry["metrics"]["accuracy"]["value"] == 1.0
-    assert entry["metrics"]["accuracy"]["ci_low"] < 1.0 == entry["metrics"]["accuracy"]["ci_high"]
+    assert (
+        entry["metrics"]["accuracy"]["ci_low"]
+        < 1.0
+        == entry["metrics"]["accuracy"]["ci_high"]
+    )
     assert "100.0" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {
         "results.json",
@@ -78,10 +92,14 @@ def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_
     assert "not every item is scored" in told.err
     responses(tmp_path / "r.jsonl", answers)
     assert main(words) == 0
-    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
+    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(
+        answers
+    )
 
 
-def test_run_baseline_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_baseline_and_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
     assert main([*RUN, "--model", "baseline/empty", "--out", "b"]) == 0
     capsys.readouterr()
@@ -115,7 +133,16 @@ def test_the_only_configuration_of_a_named_folder_is_taken(
 ) -> None:
     file = responses(tmp_path / "gold.jsonl", golds(demos))
     assert (
-        main(["score", "medcalc", "--data", str(demos / "medcalc_bench"), "--responses", str(file)])
+        main(
+            [
+                "score",
+                "medcalc",
+                "--data",
+                str(demos / "medcalc_bench"),
+                "--responses",
+                str(file),
+            ]
+        )
         == 0
     )
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
@@ -125,7 +152,17 @@ def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) ->
     found = []
     for number in (5, 9):
         assert (
-            main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"])
+            main(
+                [
+                    *RUN,
+                    "--model",
+                    "baseline/empty",
+                    "--max-samples",
+                    str(number),
+                    "--out",
+                    "a",
+                ]
+            )
             == 0
         )
         found.append({row["id"] for row in read_items(tmp_path / "a")})
@@ -150,7 +187,9 @@ def test_list_names_every_task(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @wrong_use("cli")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert refuse(line, code, message, capsys).startswith("error: ")
 
 
@@ -158,14 +197,21 @@ def test_plan_says_how_many_items_are_needed(
     demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def planned(given: str) -> dict[str, Any]:
-        assert main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
+        assert (
+            main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
+        )
         return dict(json.loads(capsys.readouterr().out))
 
     # Exact McNemar; the normal approximation has 935.
     found = planned("--difference 0.05 --agreement 0.7")
-    assert (found["beyond"]["items"], found["items"], found["enough"]) == (975, 31, False)
+    assert (found["beyond"]["items"], found["items"], found["enough"]) == (
+        975,
+        31,
+        False,
+    )
     assert found["this_set"] is None
-    # Wilson's interval is narrower than 1.95996 sqrt(0.4 0.6 / n), which is 0.2 for 24 items.
+    # Wilson's interval is narrower than 1.95996 sqrt(0.4 0.6 / n), which is 0.2 for 24
+    # items.
     found = planned("--half-width 0.2 --accuracy 0.4")
     assert (found["beyond"]["items"], found["enough"]) == (19, True)
     assert found["this_set"]["items"] < 19
@@ -183,7 +229,9 @@ def test_plan_says_how_many_items_are_needed(
     assert found["from"] == "half and third"
     assert found["beyond"]["items"] > 31
     assert planned("--half-width 0.1 --run half third")["this_set"]["items"] < 31
-    assert main(["plan", "medcalc", "--difference", "0.2", "--run", "half", "half"]) == 2
+    assert (
+        main(["plan", "medcalc", "--difference", "0.2", "--run", "half", "half"]) == 2
+    )
     assert "has a true difference of 0.2" in capsys.readouterr().err
 
 
@@ -208,16 +256,21 @@ def test_the_first_help_of_run_is_short_and_names_the_rest(
             main(["run", words])
         told[words] = capsys.readouterr().out
     options = {
-        words: set(re.findall(r"^  (--[a-z-]+)", said, re.M)) for words, said in told.items()
+        words: set(re.findall(r"^  (--[a-z-]+)", said, re.M))
+        for words, said in told.items()
     }
     assert len(options["--help"]) <= 12 < len(options["--help-all"])
-    assert {"--tasks", "--model", "--judge"} <= options["--help"] < options["--help-all"]
+    assert (
+        {"--tasks", "--model", "--judge"} <= options["--help"] < options["--help-all"]
+    )
     hidden = len(options["--help-all"] - options["--help"])
     assert f"{hidden} more options: medical-tasks run --help-all" in told["--help"]
 
 
 @tabled("line", "offered")
-def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path) -> None:
+def test_the_shell_completes_names(
+    line: str, offered: list[str], tmp_path: Path
+) -> None:
     line = f"medical-tasks {line}"
     asked = {
         "_ARGCOMPLETE": "1",
@@ -228,7 +281,10 @@ def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path
     answer = tmp_path / "offered"
     asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(answer)
     subprocess.run(
-        [sys.executable, "-m", "medical_tasks"], env=os.environ | asked, cwd=ROOT, check=True
+        [sys.executable, "-m", "medical_tasks"],
+        env=os.environ | asked,
+        cwd=ROOT,
+        check=True,
     )
     assert answer.read_text().splitlines() == offered
 
@@ -239,7 +295,8 @@ HEAVY = tuple(
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]]
+    "words",
+    [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]],
 )
 def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
     code = (
@@ -248,6 +305,10 @@ def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
     )
     assert done.stdout.endswith("LOADED []\n")

@@ -41,7 +41,11 @@ def run(
             "id": str(place),
             "cluster": f"n{place}",
             **{f"group_{by}": f"{by} {place % groups}" for by in spec.groups},
-            **{metric.name: float(letter) for metric in spec.metrics if not metric.needs},
+            **{
+                metric.name: float(letter)
+                for metric in spec.metrics
+                if not metric.needs
+            },
             "parsed": f"{name} said {place}",
         }
         for place, letter in enumerate(right)
@@ -76,8 +80,19 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "A: a (baseline/a)\nB: b (baseline/b)" in out
     # 8 items are right in B only: p = 2 / 2^8.
-    (line,) = [line for line in out.splitlines() if line.startswith("medcalc  accuracy ")]
-    assert line.split()[:8] == ["medcalc", "accuracy", "McNemar", "27.3", "%", "63.6", "%", "+36.4"]
+    (line,) = [
+        line for line in out.splitlines() if line.startswith("medcalc  accuracy ")
+    ]
+    assert line.split()[:8] == [
+        "medcalc",
+        "accuracy",
+        "McNemar",
+        "27.3",
+        "%",
+        "63.6",
+        "%",
+        "+36.4",
+    ]
     assert line.split()[11] == "0.00781"
     assert line.split()[-3:] == ["8", "0", "14"]
     assert "medcalc by category" in out
@@ -93,10 +108,29 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
         run(name, right)
     assert main(["compare", "a", "b", "--json", "--flips"]) == 0
     two = json.loads(capsys.readouterr().out)["medcalc"]
-    assert two["metrics"]["accuracy"]["flips"] == {"improved": 2, "worsened": 0, "same": 2}
-    assert [item["id"] for item in two["metrics"]["accuracy"]["items"]["improved"]] == ["2", "3"]
+    assert two["metrics"]["accuracy"]["flips"] == {
+        "improved": 2,
+        "worsened": 0,
+        "same": 2,
+    }
+    assert [item["id"] for item in two["metrics"]["accuracy"]["items"]["improved"]] == [
+        "2",
+        "3",
+    ]
     assert (
-        main(["compare", "a", "b", "c", "--all-pairs", "--json", "--task", "medical|medcalc"]) == 0
+        main(
+            [
+                "compare",
+                "a",
+                "b",
+                "c",
+                "--all-pairs",
+                "--json",
+                "--task",
+                "medical|medcalc",
+            ]
+        )
+        == 0
     )
     three = json.loads(capsys.readouterr().out)
     assert three["runs"] == {"A": "a", "B": "b", "C": "c"}
@@ -108,7 +142,9 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "a", "b", "c"]) == 0
     out = capsys.readouterr().out
     assert [
-        line.split()[2:5] for line in out.splitlines() if line.startswith("medcalc  accuracy ")
+        line.split()[2:5]
+        for line in out.splitlines()
+        if line.startswith("medcalc  accuracy ")
     ] == [
         ["B", "-", "A"],
         ["C", "-", "A"],
@@ -116,7 +152,9 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
     assert "p Holm: adjusted for the 2 pairs" in out
 
 
-def test_answers_to_credentialed_data_are_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_to_credentialed_data_are_never_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run("a", "0011", task="ehrnoteqa_mc_level1")
     run("b", "1100", task="ehrnoteqa_mc_level1")
     assert main(["compare", "a", "b", "--flips", "--out", "c.md"]) == 0
@@ -164,7 +202,11 @@ def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
     found = json.loads(gap(honest(1440), honest(1200), "--json"))["medcalc"]["accuracy"]
     assert found["verdict"].startswith("no gap seen")
     assert found["ci_low"] < 0 < found["ci_high"]
-    assert (found["enough"], found["n_published"], found["groups"]["calculator 3"]["n_fresh"]) == (
+    assert (
+        found["enough"],
+        found["n_published"],
+        found["groups"]["calculator 3"]["n_fresh"],
+    ) == (
         True,
         1440,
         100,
@@ -176,7 +218,9 @@ def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
 
 
 @wrong_use("compare")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run("a", "1100")
     run("b", "1111")
     run("other", "1111", version="2-A")

@@ -53,7 +53,9 @@ def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
 
 
 def texts(level: str) -> dict[str, str]:
-    return {finding.subject: finding.text for finding in examine() if finding.level == level}
+    return {
+        finding.subject: finding.text for finding in examine() if finding.level == level
+    }
 
 
 @tabled("package", "version", "subject", "step")
@@ -68,7 +70,8 @@ def test_versions_that_break_are_warned_of(
 def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> None:
     assert texts("warning") == {}
     assert (
-        "the steps: medical-tasks build medcalc_bench" in texts("optional")["dataset medcalc_bench"]
+        "the steps: medical-tasks build medcalc_bench"
+        in texts("optional")["dataset medcalc_bench"]
     )
 
 
@@ -81,8 +84,12 @@ def test_a_missing_part_is_named_with_the_way_to_get_it(
     assert step in texts("optional")[extra].partition("): ")[2]
 
 
-SPLIT = BuiltSplit(path="x/test.parquet", rows=1, sha256="0" * 64, file_bytes=1, num_bytes=1)
-CURRENT = BuiltConfig(version=DATASET.version, suite="0", source={}, splits={"test": SPLIT})
+SPLIT = BuiltSplit(
+    path="x/test.parquet", rows=1, sha256="0" * 64, file_bytes=1, num_bytes=1
+)
+CURRENT = BuiltConfig(
+    version=DATASET.version, suite="0", source={}, splits={"test": SPLIT}
+)
 FROM_FILE = dataclasses.replace(CURRENT, source={"test_data.csv": "a" * 64})
 GENERATED = dataclasses.replace(CURRENT, source={"seed": "7", "n": "1100"})
 
@@ -112,7 +119,11 @@ def mark(folder: Path, **configs: BuiltConfig) -> None:
             FROM_FILE,
             "medical-tasks build medcalc_bench --config own --source FOLDER_OR_FILE",
         ),
-        ("fresh", GENERATED, "medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100"),
+        (
+            "fresh",
+            GENERATED,
+            "medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100",
+        ),
         ("demo", CURRENT, "medical-tasks build medcalc_bench --config demo"),
     ],
 )
@@ -131,7 +142,9 @@ def listed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     """What `list` says of the dataset's tasks."""
     assert main(["list", "--json"]) == 0
     entries = [
-        entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name
+        entry
+        for entry in json.loads(capsys.readouterr().out)
+        if entry["dataset"] == DATASET.name
     ]
     assert entries
     return entries
@@ -167,37 +180,56 @@ def test_a_damaged_dataset_is_told_and_does_not_hide_the_other_findings(
     ]
     assert main(["doctor", "--json"]) == 3
     subjects = [finding["subject"] for finding in json.loads(capsys.readouterr().out)]
-    assert {"medical-tasks", "lighteval", "GPU", "sandbox", "dataset medcalc_bench"} <= set(
-        subjects
-    )
+    assert {
+        "medical-tasks",
+        "lighteval",
+        "GPU",
+        "sandbox",
+        "dataset medcalc_bench",
+    } <= set(subjects)
     assert main(["list"]) == 0
     told = capsys.readouterr().out
     assert "medcalc_bench (open; damaged)" in told
     assert told.count(f"{folder / MARKER}: damaged") == 1
     assert "medcalc_bench: the official data is not built" not in told
-    assert all(entry["built"] == [] and "damaged" in entry["damaged"] for entry in listed(capsys))
+    assert all(
+        entry["built"] == [] and "damaged" in entry["damaged"]
+        for entry in listed(capsys)
+    )
 
 
 def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     for given in ("x", "", "-1", "2.5"):
         monkeypatch.setenv("WORLD_SIZE", given)
-        assert f"WORLD_SIZE must be a whole number, got {given!r}" in texts("warning")["processes"]
+        assert (
+            f"WORLD_SIZE must be a whole number, got {given!r}"
+            in texts("warning")["processes"]
+        )
     monkeypatch.setattr(examining, "_has_gpu", lambda: False)
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     for given, warned in (("1", False), ("2", True)):
         monkeypatch.setenv("WORLD_SIZE", given)
-        assert ("ACCELERATE_USE_CPU=true" in texts("warning").get("processes", "")) is warned
+        assert (
+            "ACCELERATE_USE_CPU=true" in texts("warning").get("processes", "")
+        ) is warned
 
 
-def test_a_vllm_program_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_vllm_program_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(tmp_path / "vllm"))
     assert "which is not a program" in texts("optional")["vllm-server"]
     program = tmp_path / "env" / "bin" / "vllm"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)
-    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.99.1.dist-info").mkdir(
-        parents=True
-    )
+    (
+        tmp_path
+        / "env"
+        / "lib"
+        / "python3.12"
+        / "site-packages"
+        / "vllm-0.99.1.dist-info"
+    ).mkdir(parents=True)
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(program))
     assert texts("ok")["vllm-server"].startswith(f"vllm 0.99.1 in {program}")

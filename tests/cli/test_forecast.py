@@ -23,13 +23,18 @@ def run(url: str, *more: str, args: str = "") -> int:
     return main([*WORDS.split(), "--model-args", named, *more])
 
 
-def test_what_is_to_be_asked_and_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_to_be_asked_and_what_is_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(NOBODY, "--forecast") == 0
     said = capsys.readouterr()
     assert said.out.startswith(
         "medcalc with openai-api/host/m: 31 questions, 0 in the store, 31 to ask; "
     )
-    assert " prompt tokens (an estimate), at most 3,100 output tokens, at most $ 0.0" in said.out
+    assert (
+        " prompt tokens (an estimate), at most 3,100 output tokens, at most $ 0.0"
+        in said.out
+    )
     assert said.out.endswith("Nobody was asked, nothing is written.\n")
     assert said.err == ""
     assert not Path("r").exists()
@@ -65,10 +70,14 @@ def test_tokens_are_counted_where_the_tokenizer_is_at_hand(
 
     def told(*words: str) -> dict[str, object]:
         assert main([*words, "--forecast", "--json"]) == 0
-        found: dict[str, object] = json.loads(capsys.readouterr().out)["tasks"]["medcalc"]
+        found: dict[str, object] = json.loads(capsys.readouterr().out)["tasks"][
+            "medcalc"
+        ]
         return found
 
-    local = told(*"run --tasks medcalc --config demo --max-new-tokens 100 --model hf/toy".split())
+    local = told(
+        *"run --tasks medcalc --config demo --max-new-tokens 100 --model hf/toy".split()
+    )
     assert local["tokens_by"] == "tokenizer"
     assert local["cost_usd_at_most"] is None
     named = f"base_url={NOBODY},tokenizer=toy"
@@ -76,9 +85,13 @@ def test_tokens_are_counted_where_the_tokenizer_is_at_hand(
     assert served == local
 
 
-def test_a_protocol_asks_more_and_a_baseline_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_protocol_asks_more_and_a_baseline_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = "run --tasks medcalc_code --config demo --forecast --model".split()
-    assert main([*words, "openai-api/host/m", "--model-args", f"base_url={NOBODY}"]) == 0
+    assert (
+        main([*words, "openai-api/host/m", "--model-args", f"base_url={NOBODY}"]) == 0
+    )
     assert "Each item's first question; what follows depends" in capsys.readouterr().out
     assert main([*words, "baseline/empty"]) == 0
     assert "baseline/empty is asked nothing." in capsys.readouterr().out

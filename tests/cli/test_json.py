@@ -29,21 +29,30 @@ def said(
 
 def test_the_way_from_data_to_a_verified_package(said: Any) -> None:
     built = said("build kqa --config demo")
-    assert (built["config"], built["rows"], built["splits"]) == ("demo", 13, {"test": 13})
+    assert (built["config"], built["rows"], built["splits"]) == (
+        "demo",
+        13,
+        {"test": 13},
+    )
     done = said("run --tasks kqa --config demo --model baseline/reference --out a")
     assert done["tasks"] == read_results(Path("a"))["tasks"]
     assert (done["folder"], done["report"]) == ("a", "a/report.md")
     said("run --tasks kqa --config demo --model baseline/empty --out b")
     assert said("compare a b")["kqa"]["n_items"] == 13
     assert said("report a b --out r.html") == {"html": "r.html"}
-    assert said("submit a --to space --allow-partial --model-name m --out m.zip")["file"] == "m.zip"
+    assert (
+        said("submit a --to space --allow-partial --model-name m --out m.zip")["file"]
+        == "m.zip"
+    )
     assert {each["outcome"] for each in said("verify m.zip")["checks"]} == {"match"}
     assert said("leakcheck a --source kqa")["found"] == {}
     assert said("calc cha2ds2_vasc age=72 sex=female")["answer"] == 2
     assert {"subject", "level", "text"} == set(said("doctor")[0])
 
 
-def test_what_goes_wrong_is_in_it_too(said: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_goes_wrong_is_in_it_too(
+    said: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["score", "medcal", "--responses", "x", "--json"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out) == {
@@ -52,9 +61,9 @@ def test_what_goes_wrong_is_in_it_too(said: Any, capsys: pytest.CaptureFixture[s
     }
     # Finished but incomplete: the results are there, and the reason beside them.
     said("build medcalc_bench --config demo")
-    first = said("run --tasks medcalc --config demo --model baseline/reference --out a")["tasks"][
-        "medcalc"
-    ]
+    first = said(
+        "run --tasks medcalc --config demo --model baseline/reference --out a"
+    )["tasks"]["medcalc"]
     one = [{"id": "1", "response": "25"}]
     Path("one.jsonl").write_text(json.dumps(one[0]), encoding="utf-8")
     made = said("score medcalc --config demo --responses one.jsonl --out b", code=5)

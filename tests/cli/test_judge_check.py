@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
-from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_question
+from medical_tasks.benchmarks.kqa.judge_prompts import (
+    load_judge_prompts,
+    single_question,
+)
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
@@ -37,9 +40,23 @@ def answer(call: Call) -> str:
     return json.dumps({"reason": "r", "verdict": WORDS[marks[0]]})
 
 
-def kqa(*more: str, judge: str = CHAT, made: tuple[tuple[str, ...], ...] = MARKS) -> int:
+def kqa(
+    *more: str, judge: str = CHAT, made: tuple[tuple[str, ...], ...] = MARKS
+) -> int:
     write(Path(ANNOTATIONS_FILE), rows(made))
-    return main(["judge-check", "kqa", "--judge", judge, "--source", ".", "--out", "check", *more])
+    return main(
+        [
+            "judge-check",
+            "kqa",
+            "--judge",
+            judge,
+            "--source",
+            ".",
+            "--out",
+            "check",
+            *more,
+        ]
+    )
 
 
 def check() -> dict[str, Any]:
@@ -52,7 +69,8 @@ def test_a_judge_against_physicians(
     assert kqa() == 0
     found = check()
     three, two = found["figures"]["three_way"], found["figures"]["two_way"]
-    # By hand from the marks: EEN is called N, CCN is called N, the other eight are right.
+    # By hand from the marks: EEN is called N, CCN is called N, the other eight are
+    # right.
     assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (
         10,
         3,
@@ -62,7 +80,8 @@ def test_a_judge_against_physicians(
     assert (three["accuracy"]["value"], three["accuracy"]["n"]) == (0.8, 10)
     assert three["confusion"]["counts"] == [[3, 1, 0, 0], [0, 4, 0, 0], [0, 1, 1, 0]]
     assert [
-        three["classes"][name]["recall"] for name in ("entailment", "neutral", "contradiction")
+        three["classes"][name]["recall"]
+        for name in ("entailment", "neutral", "contradiction")
     ] == [0.75, 1.0, 0.5]
     assert three["classes"]["neutral"]["precision"] == pytest.approx(4 / 6)
     # Expected agreement (4*3 + 4*6 + 2*1) / 100 = 0.38.
@@ -73,7 +92,8 @@ def test_a_judge_against_physicians(
     assert people["majority"] == {"entailment": 4, "neutral": 4, "contradiction": 2}
     # Six rows with 3 of 3 pairs equal, four with 1 of 3.
     assert people["pairwise_agreement"]["value"] == pytest.approx((6 + 4 / 3) / 10)
-    # The third differs on EEN, NNE and CCN, the second on ECE; that leaves the two others without a reference.
+    # The third differs on EEN, NNE and CCN, the second on ECE; that leaves the two
+    # others without a reference.
     assert people["leave_one_out"]["no_majority"] == [4, 3, 1]
     said = capsys.readouterr().out
     assert "people, pairwise agreement" in said
@@ -85,7 +105,11 @@ def test_a_judge_against_physicians(
     assert len(server.calls) == 10
     assert {call.prompt for call in server.calls} == {
         single_question(
-            prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"]
+            prompts,
+            "q",
+            question=row["Question"],
+            answer=row["answer"],
+            statement=row["claim"],
         ).messages[0]["content"]
         for row in rows()
     }
@@ -93,20 +117,28 @@ def test_a_judge_against_physicians(
     assert kqa() == 0
     assert len(server.calls) == 10
     assert check()["figures"] == found["figures"]
-    told = describe(last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa")
+    told = describe(
+        last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa"
+    )
     assert "checked on kqa (10 pairs, " in told
     assert "accuracy 0.80" in told
     assert "physicians agree pairwise 0.733" in told
 
 
-def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_without_a_verdict(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     marks = (("EEE E", "NNN X", "NNN N"), ("CCC C", "NNN N"))
     assert kqa(made=marks) == 5
     captured = capsys.readouterr()
     assert "1 of 5 pairs have no verdict (1 x judge: unreadable reply" in captured.err
     found = check()
     three = found["figures"]["three_way"]
-    assert (found["scored"], three["accuracy"]["value"], three["accuracy"]["n"]) == (4, 1.0, 4)
+    assert (found["scored"], three["accuracy"]["value"], three["accuracy"]["n"]) == (
+        4,
+        1.0,
+        4,
+    )
     assert three["bounds"] == [0.8, 1.0]
     assert three["confusion"]["counts"] == [[1, 0, 0, 0], [0, 2, 0, 1], [0, 0, 1, 0]]
     assert "with them accuracy would be 0.800 to 1.000" in captured.out
@@ -124,7 +156,11 @@ def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
     down = True
 
     def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "no") if down and "complaint 1 " in call.prompt else None
+        return (
+            Fault.status_code(400, "no")
+            if down and "complaint 1 " in call.prompt
+            else None
+        )
 
     with serving(plan) as server:
         assert kqa("--max-judge-calls", "2", "--judge-args", "concurrency=1") == 5
@@ -146,10 +182,12 @@ def test_batched_and_single_are_compared_and_asked_again(
     assert found["single_vs_batched"]["pairs"] == 10
     assert found["single_vs_batched"]["table"] == [[3, 0, 0], [0, 6, 0], [0, 0, 1]]
     assert [
-        found[name]["agreement"]["value"] for name in ("single_vs_batched", "again", "turned")
+        found[name]["agreement"]["value"]
+        for name in ("single_vs_batched", "again", "turned")
     ] == [1.0, 1.0, 1.0]
     assert len(server.calls) == 3 + 10 + 3 + 3
-    # In reverse a batch has its statements in reverse too; the labels go back to their statements.
+    # In reverse a batch has its statements in reverse too; the labels go back to their
+    # statements.
     batches = [
         marks
         for call in server.calls
@@ -181,7 +219,10 @@ def test_official_prompts_ask_twice(
     server._answer = two_questions
     folder = here / "upstream" / "evaluation" / "prompts"
     folder.mkdir(parents=True)
-    for name, word in (("is_entails.txt", "Entails"), ("is_contradict.txt", "Contradicts")):
+    for name, word in (
+        ("is_entails.txt", "Entails"),
+        ("is_contradict.txt", "Contradicts"),
+    ):
         (folder / name).write_text(
             f"{word}? {{question}} {{llm_answer}} {{answer}}", encoding="utf-8"
         )
@@ -194,7 +235,10 @@ def test_official_prompts_ask_twice(
         [0, 1, 1, 0],
     ]
     assert found["prompts"]["set"] == "official"
-    assert last_check(found["judge"]["identity"], prompts="official", name="kqa") is not None
+    assert (
+        last_check(found["judge"]["identity"], prompts="official", name="kqa")
+        is not None
+    )
     assert last_check(found["judge"]["identity"], name="kqa") is None
 
 
@@ -218,14 +262,18 @@ def test_a_forecast_json_and_fewer_pairs(
 def test_several_judges_beside_one_another(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Of four models one always says the same, one never says what it is offered last, one says something else the second time,
-    # and one has no key.
+    # Of four models one always says the same, one never says what it is offered last,
+    # one says something else the second time, and one has no key.
     def answers(call: Call) -> str:
         said, model = answer(call), call.body["model"]
-        if model == "first" and call.prompt.index('"neither":') < call.prompt.index('"entailed":'):
+        if model == "first" and call.prompt.index('"neither":') < call.prompt.index(
+            '"entailed":'
+        ):
             return said.replace("entailed", "neither")
         return (
-            said.replace("entailed", "neither") if model == "moody" and call.attempt > 5 else said
+            said.replace("entailed", "neither")
+            if model == "moody" and call.attempt > 5
+            else said
         )  # 1 to 4: the others
 
     def plan(call: Call) -> Fault | None:
@@ -242,7 +290,9 @@ def test_several_judges_beside_one_another(
         assert "Recommended: openai-api/test-host/calm; its kappa is 0.8" in told.out
         assert "only 38.9 % of its labels stay when it is asked again" in told.out
         found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))
-        by_name = {name.rpartition("/")[2]: row for name, row in found["judges"].items()}
+        by_name = {
+            name.rpartition("/")[2]: row for name, row in found["judges"].items()
+        }
         assert [by_name[name].get("cautions") for name in names] == [
             [],
             ["turned"],
@@ -258,35 +308,58 @@ def test_several_judges_beside_one_another(
         assert by_name["calm"]["spent"]["requests"] == 1000.0
         assert by_name["calm"]["spent"]["cost_usd"] is not None
         assert by_name["calm"]["own_model"]["lean"]["value"] is None
-        assert "openai-api/test-host/calm" in Path("check/judges.html").read_text(encoding="utf-8")
-        # Each has its check; the same command asks nobody but the one that is gone, and writes the same.
+        assert "openai-api/test-host/calm" in Path("check/judges.html").read_text(
+            encoding="utf-8"
+        )
+        # Each has its check; the same command asks nobody but the one that is gone, and
+        # writes the same.
         checks = [str(path) for path in sorted(Path("check").glob("*/check.json"))]
         asked = sum(call.body["model"] != "gone" for call in server.calls)
         assert (len(checks), asked) == (3, 3 * 36 * 3)
         assert kqa(*more, judge="openai-api/test-host/calm", made=marks) == 5
         assert sum(call.body["model"] != "gone" for call in server.calls) == asked
-        assert json.loads(Path("check/choosing.json").read_text(encoding="utf-8")) == found
+        assert (
+            json.loads(Path("check/choosing.json").read_text(encoding="utf-8")) == found
+        )
         # So do the checks alone, with no data at hand.
         Path(ANNOTATIONS_FILE).unlink()
         capsys.readouterr()
         assert main(["judge-check", "kqa", "--compare", *checks, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["recommended"] == "openai-api/test-host/calm"
+        assert (
+            json.loads(capsys.readouterr().out)["recommended"]
+            == "openai-api/test-host/calm"
+        )
         assert main(["judge-check", "anli", "--compare", *checks]) == 2
         assert "is checked on kqa, not on anli" in capsys.readouterr().err
 
 
 @wrong_use("judge_check")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(Path(ANNOTATIONS_FILE), rows())
     refuse(line, code, message, capsys)
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_physicians_figures_on_the_released_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_physicians_figures_on_the_released_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     source = str(SHARED / "data" / "kqa" / ANNOTATIONS_FILE)
     assert (
-        main(["judge-check", "kqa", "--judge", "lexical", "--source", source, "--out", "check"])
+        main(
+            [
+                "judge-check",
+                "kqa",
+                "--judge",
+                "lexical",
+                "--source",
+                source,
+                "--out",
+                "check",
+            ]
+        )
         == 0
     )
     found = check()
@@ -294,7 +367,11 @@ def test_the_physicians_figures_on_the_released_file(capsys: pytest.CaptureFixtu
     assert (found["pairs"], found["clusters"], found["scored"]) == (399, 50, 399)
     assert people["pairwise_agreement"]["value"] == pytest.approx(0.8546, abs=5e-5)
     assert people["fleiss_kappa"]["value"] == pytest.approx(0.7189, abs=5e-5)
-    assert people["majority"] == {"entailment": 153, "neutral": 234, "contradiction": 12}
+    assert people["majority"] == {
+        "entailment": 153,
+        "neutral": 234,
+        "contradiction": 12,
+    }
     assert people["unanimous"] == 312
     said = capsys.readouterr().out
     assert "0.855  0.820 to 0.883    399" in said

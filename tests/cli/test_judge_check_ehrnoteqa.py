@@ -23,7 +23,8 @@ from tests.fault_server import Call, FaultServer
 
 CHAT = "openai-api/test-host/m"
 CANARY = "the canary sang until the early morning"
-# Answers end with what the judge is to say of them: right, wrong, or nothing that can be read.
+# Answers end with what the judge is to say of them: right, wrong, or nothing that can
+# be read.
 RIGHT, WRONG, MUTE = "(good)", "(bad)", "(mute)"
 # question, model, answer, scores of three raters; worked out by hand below.
 ROWS = (
@@ -58,14 +59,18 @@ def questions(demo: Path) -> list[dict[str, Any]]:
 
 
 def write_scores(
-    demo: Path, rows: Any = ROWS, header: str = "id,model,response,rater_a,rater_b,rater_c"
+    demo: Path,
+    rows: Any = ROWS,
+    header: str = "id,model,response,rater_a,rater_b,rater_c",
 ) -> None:
     asked = questions(demo)
     with Path("scores.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header.split(","))
         for place, model, answer, *marks in rows:
-            response = f"{asked[place]['id']} {CANARY} {model} {answer}" if answer else ""
+            response = (
+                f"{asked[place]['id']} {CANARY} {model} {answer}" if answer else ""
+            )
             writer.writerow([asked[place]["id"], model, response, *marks])
 
 
@@ -103,7 +108,12 @@ def test_a_judge_beside_three_raters(
         2,
         "single",
     )
-    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (7, 4, 7, {})
+    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (
+        7,
+        4,
+        7,
+        {},
+    )
     assert (found["format"], found["data"]["config"], found["data"]["version"]) == (
         "open",
         "demo",
@@ -117,9 +127,12 @@ def test_a_judge_beside_three_raters(
     assert part["accuracy"]["n"] == 6
     assert part["confusion"]["counts"] == [[2, 0, 0], [1, 3, 0]]
     by_chance = (2 * 3 + 4 * 3) / 36
-    assert part["kappa"]["value"] == pytest.approx((5 / 6 - by_chance) / (1 - by_chance))
+    assert part["kappa"]["value"] == pytest.approx(
+        (5 / 6 - by_chance) / (1 - by_chance)
+    )
     assert part["classes"]["correct"]["precision"] == pytest.approx(2 / 3)
-    # Not all scored everything, so that the ceiling of all three together is not defined.
+    # Not all scored everything, so that the ceiling of all three together is not
+    # defined.
     assert figures["people"] is None
     assert "with_people" not in part
     raters = figures["raters"]
@@ -133,7 +146,9 @@ def test_a_judge_beside_three_raters(
         [6 / 7, 4 / 6, 3 / 7]
     )
     assert [each["agreement"]["n"] for each in raters["judge"]] == [7, 6, 7]
-    assert raters["judge"][0]["kappa"]["value"] == pytest.approx((6 / 7 - 26 / 49) / (1 - 26 / 49))
+    assert raters["judge"][0]["kappa"]["value"] == pytest.approx(
+        (6 / 7 - 26 / 49) / (1 - 26 / 49)
+    )
     assert [each["raters"] for each in raters["among"]] == [
         ["rater_a", "rater_b"], ["rater_a", "rater_c"], ["rater_b", "rater_c"],
     ]  # fmt: skip
@@ -184,7 +199,9 @@ def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(
     assert {call.prompt for call in server.calls} == wanted
     identity = check()["judge"]["identity"]
     name = check_set_of(task("open"))
-    told = describe(last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name)
+    told = describe(
+        last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name
+    )
     assert "checked on ehrnoteqa_open (7 pairs, " in told
     assert "accuracy 0.83" in told
     assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
@@ -210,7 +227,10 @@ def test_the_text_stays_private(
     for text in (refused.out, refused.err, told.out, told.err):
         assert "canary" not in text
     looked_at = [
-        file for folder in ("check", "home") for file in Path(folder).rglob("*") if file.is_file()
+        file
+        for folder in ("check", "home")
+        for file in Path(folder).rglob("*")
+        if file.is_file()
     ]
     assert any(file.name == "check.json" for file in looked_at)
     assert any(file.name == "judge_checks.json" for file in looked_at)
@@ -220,7 +240,9 @@ def test_the_text_stays_private(
     assert outside
     assert not any(text in file.read_bytes() for file in outside for text in asked)
     assert any(
-        b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file()
+        b"canary" in file.read_bytes()
+        for file in Path("private").rglob("*")
+        if file.is_file()
     )
 
 
@@ -228,7 +250,8 @@ def test_judges_beside_one_another(
     server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
-        (place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "") for place in range(4)
+        (place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "")
+        for place in range(4)
     ]
     write_scores(demo, [*rows, (4, "gpt-4", WRONG, "0", "", "")])
     several = "--judge openai-api/far-host/gpt-4o --votes 1 --again --sensitivity --raters rater_a".split()
@@ -236,10 +259,13 @@ def test_judges_beside_one_another(
     told = capsys.readouterr()
     assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in told.out
     assert "may not be sent to judge.example:9" in told.err
-    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))["judges"][
-        "openai-api/test-host/gpt-4o"
+    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))[
+        "judges"
+    ]["openai-api/test-host/gpt-4o"]
+    assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [
+        1.0,
+        1.0,
     ]
-    assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [1.0, 1.0]
     assert len(server.calls) == 3 * 5
     assert (found["own_model"]["models"], found["own_model"]["lean"]["value"]) == (
         ["gpt-1", "gpt-3", "gpt-4"],
@@ -247,7 +273,9 @@ def test_judges_beside_one_another(
     )
     assert found["apart"]["answers"] == len(questions(demo))
     files = [file for file in Path("check").rglob("*") if file.is_file()]
-    assert {"choosing.json", "judges.html", "check.json"} <= {file.name for file in files}
+    assert {"choosing.json", "judges.html", "check.json"} <= {
+        file.name for file in files
+    }
     assert not any(b"canary" in file.read_bytes() for file in files)
     assert "canary" not in told.out + told.err
 
@@ -270,7 +298,9 @@ def test_answers_to_five_choices(
     assert "groups" not in found["figures"]
     name = check_set_of(task("mc"))
     assert name == "ehrnoteqa_mc"
-    assert (last_check(found["judge"]["identity"], votes=1, name=name) or {})["ways"] == 2
+    assert (last_check(found["judge"]["identity"], votes=1, name=name) or {})[
+        "ways"
+    ] == 2
     told = describe(None, judge=CHAT, votes=1, name=name)
     assert told.endswith(
         f"judge-check ehrnoteqa --judge {CHAT} --format mc --source SCORES.csv --votes 1"
@@ -278,7 +308,9 @@ def test_answers_to_five_choices(
     assert "author" in capsys.readouterr().out
 
 
-def test_raters_who_scored_everything_have_a_ceiling(server: FaultServer, demo: Path) -> None:
+def test_raters_who_scored_everything_have_a_ceiling(
+    server: FaultServer, demo: Path
+) -> None:
     write_scores(demo, [row for row in ROWS if "" not in row[3:]])
     assert judge("--raters", "rater_a, rater_b,rater_c") == 0
     people = check()["figures"]["people"]["correctness"]
@@ -286,9 +318,9 @@ def test_raters_who_scored_everything_have_a_ceiling(server: FaultServer, demo: 
     assert (people["raters"], people["unanimous"]) == (3, 3)
     assert people["pairwise_agreement"]["value"] == pytest.approx((3 + 3 / 3) / 6)
     assert people["majority"] == {"correct": 2, "incorrect": 4}
-    assert check()["figures"]["correctness"]["with_people"]["agreement"] == pytest.approx(
-        [5 / 6, 4 / 6, 3 / 6]
-    )
+    assert check()["figures"]["correctness"]["with_people"][
+        "agreement"
+    ] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
 
 
 def test_the_lexical_judge_and_fewer_answers(
@@ -297,7 +329,11 @@ def test_the_lexical_judge_and_fewer_answers(
     write_scores(demo, [*ROWS, (5, "m1", RIGHT, "", "", "")])
     assert judge("--max-pairs", "5", judge="lexical") == 0
     found = check()
-    assert (found["pairs"], found["votes"], found["judge"]["comparable"]) == (5, 1, False)
+    assert (found["pairs"], found["votes"], found["judge"]["comparable"]) == (
+        5,
+        1,
+        False,
+    )
     assert found["rows_nobody_scored"] == 1
     told = capsys.readouterr().out
     assert "scores made with it are not comparable" in told

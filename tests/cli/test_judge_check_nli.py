@@ -45,7 +45,9 @@ def pairs_of_both(here: Path) -> None:
         ]
         path = Path("anli_v1.0") / name / "test.jsonl"
         path.parent.mkdir(parents=True)
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        path.write_text(
+            "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+        )
     pairs = [
         {
             "gold_label": WORDS[label],
@@ -62,7 +64,9 @@ def pairs_of_both(here: Path) -> None:
 
 def check(*more: str, judge: str = CHAT, chosen: str = "nli") -> int:
     source = ["--source", "mli_test_v1.jsonl" if chosen == "mednli" else "anli_v1.0"]
-    return main(["judge-check", chosen, "--judge", judge, *source, "--out", "check", *more])
+    return main(
+        ["judge-check", chosen, "--judge", judge, *source, "--out", "check", *more]
+    )
 
 
 def content(folder: str = "check") -> dict[str, Any]:
@@ -84,12 +88,17 @@ def test_the_rounds_mednli_and_their_means_in_two_classes(
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[4, 0, 0], [3, 5, 0]]
     accuracy = {
-        name: part["two_way"]["accuracy"]["value"] for name, part in figures["groups"].items()
+        name: part["two_way"]["accuracy"]["value"]
+        for name, part in figures["groups"].items()
     }
-    assert accuracy == pytest.approx({"R1": 1.0, "R2": 1 / 3, "R3": 1.0, "MedNLI": 2 / 3})
+    assert accuracy == pytest.approx(
+        {"R1": 1.0, "R2": 1 / 3, "R3": 1.0, "MedNLI": 2 / 3}
+    )
     means = figures["averages"]["two_way"]
     assert means["ANLI, mean of rounds"]["value"] == pytest.approx(7 / 9)
-    assert means["mean of the four sets"]["value"] == pytest.approx((1 + 1 / 3 + 1 + 2 / 3) / 4)
+    assert means["mean of the four sets"]["value"] == pytest.approx(
+        (1 + 1 / 3 + 1 + 2 / 3) / 4
+    )
     assert found["source"].keys() == {
         "R1/test.jsonl",
         "R2/test.jsonl",
@@ -97,7 +106,8 @@ def test_the_rounds_mednli_and_their_means_in_two_classes(
         "mli_test_v1.jsonl",
     }
     assert all(
-        "not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls
+        "not_entailment" in call.prompt and "neutral" not in call.prompt
+        for call in server.calls
     )
     assert "mean of the four sets" in capsys.readouterr().out
     assert "entailed or not" in describe(
@@ -105,7 +115,9 @@ def test_the_rounds_mednli_and_their_means_in_two_classes(
     )
 
 
-def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_anli_in_three_classes(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert check(chosen="anli") == 0
     found = content()
     assert (found["pairs"], found["clusters"]) == (9, 3)
@@ -142,7 +154,9 @@ def test_mednli_stays_on_this_machine(
     assert check("--out", "local", chosen="mednli") == 0
     assert len(server.calls) == 3
     assert "canary" in server.calls[0].prompt
-    assert content("local")["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert content("local")["figures"]["three_way"]["accuracy"][
+        "value"
+    ] == pytest.approx(2 / 3)
     # The reply quotes the sentence; it is in the private store and nowhere else.
     told = capsys.readouterr()
     assert "canary" not in refused.out + refused.err + told.out + told.err
@@ -154,21 +168,36 @@ def test_mednli_stays_on_this_machine(
         assert files
         assert not any(b"canary" in file.read_bytes() for file in files)
     assert any(
-        b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file()
+        b"canary" in file.read_bytes()
+        for file in Path("private").rglob("*")
+        if file.is_file()
     )
 
 
 @pytest.mark.parametrize("style", ["json", "cot", "plain"])
-def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServer) -> None:
+def test_a_style_is_asked_for_read_and_filed_apart(
+    style: str, server: FaultServer
+) -> None:
     assert check("--style", style, "--sensitivity", chosen="anli") == 0
     found = content()
-    assert found["turned"]["agreement"] | {"value": 1.0, "n": 9} == found["turned"]["agreement"]
-    assert server.calls[-1].prompt.rindex("contradiction") < server.calls[-1].prompt.rindex(
-        "entailment"
+    assert (
+        found["turned"]["agreement"] | {"value": 1.0, "n": 9}
+        == found["turned"]["agreement"]
     )
-    assert (found["scored"], found["style"], found["prompts"]["set"]) == (9, style, f"own_{style}")
-    assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx((3 + 1 + 2) / 9)
-    assert last_check(found["judge"]["identity"], name="kqa") is None  # benchmarks do not ask so
+    assert server.calls[-1].prompt.rindex("contradiction") < server.calls[
+        -1
+    ].prompt.rindex("entailment")
+    assert (found["scored"], found["style"], found["prompts"]["set"]) == (
+        9,
+        style,
+        f"own_{style}",
+    )
+    assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(
+        (3 + 1 + 2) / 9
+    )
+    assert (
+        last_check(found["judge"]["identity"], name="kqa") is None
+    )  # benchmarks do not ask so
     asked = len(server.calls)
     assert check(chosen="anli") == 0
     assert len(server.calls) == asked * 3 // 2  # another style is another question
@@ -176,6 +205,8 @@ def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServ
 
 
 @wrong_use("judge_check_nli")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
     assert not Path("check/check.json").exists()

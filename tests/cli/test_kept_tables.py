@@ -50,9 +50,12 @@ def workbook(name: str, sheets: Mapping[str, Rows], hidden: str = "") -> None:
 
 def text(name: str, separator: str, *rows: tuple[str, ...]) -> None:
     lines = (
-        separator.join(f'"{cell}"' if separator in cell else cell for cell in row) for row in rows
+        separator.join(f'"{cell}"' if separator in cell else cell for cell in row)
+        for row in rows
     )
-    Path(name).write_text("".join(f"{line}\r\n" for line in lines), encoding="utf-8-sig")
+    Path(name).write_text(
+        "".join(f"{line}\r\n" for line in lines), encoding="utf-8-sig"
+    )
 
 
 def wrong(rows: Rows) -> Rows:
@@ -60,7 +63,9 @@ def wrong(rows: Rows) -> Rows:
 
 
 def accuracy(folder: str = "out") -> float:
-    value: float = read_results(Path(folder))["tasks"]["medcalc"]["metrics"]["accuracy"]["value"]
+    value: float = read_results(Path(folder))["tasks"]["medcalc"]["metrics"][
+        "accuracy"
+    ]["value"]
     return value
 
 
@@ -111,7 +116,9 @@ def test_what_was_chosen_is_recorded_and_holds_for_reports(
     workbook("t.xlsx", {"Model A": right, "Model B": wrong(right)})
     with pytest.raises(UsageError, match="Name it, as in sheet='Model A'"):
         mt.score("medcalc", "t.xlsx", config="demo", out="out")
-    with pytest.raises(UsageError, match="dates is one of day-first, month-first, got 'd'"):
+    with pytest.raises(
+        UsageError, match="dates is one of day-first, month-first, got 'd'"
+    ):
         mt.score("medcalc", "t.xlsx", config="demo", out="out", dates="d")  # type: ignore[arg-type]
     for name in ("Model A", "Model B"):
         done = mt.score("medcalc", "t.xlsx", config="demo", sheet=name)
@@ -119,13 +126,22 @@ def test_what_was_chosen_is_recorded_and_holds_for_reports(
         assert done["medcalc"].recipe["model"]["tables"]["sheet"] == [name]
         assert done["medcalc"].metrics["accuracy"].value == float(name == "Model A")
         # The report finds the answers again without being told.
-        assert main(["report", str(done.folder), "--responses", "t.xlsx", "--out", "r.md"]) == 0
+        assert (
+            main(["report", str(done.folder), "--responses", "t.xlsx", "--out", "r.md"])
+            == 0
+        )
         page = Path("r.md").read_text(encoding="utf-8")
         assert "Answers are not shown" not in page
     assert "error" not in capsys.readouterr().err
 
 
-OWN = ("Patient Note", "Calculator ID", "Ground Truth Answer", "Lower Limit", "Upper Limit")
+OWN = (
+    "Patient Note",
+    "Calculator ID",
+    "Ground Truth Answer",
+    "Lower Limit",
+    "Upper Limit",
+)
 
 
 def test_ones_own_questions_with_decimal_commas_and_a_title(
@@ -149,7 +165,9 @@ def test_ones_own_questions_with_decimal_commas_and_a_title(
         mt.build("medcalc_bench", config="own", source="own.csv", out="own2")
 
 
-def test_texts_and_their_references_are_read_alike(capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_and_their_references_are_read_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = [("prediction", "reference"), ("24,7", "24,70"), ("1,5", "1,5")]
     text("t.csv", ";", *rows)
     assert main(["score-text", "t.csv", "--metrics", "exact_match", "--json"]) == 0
@@ -164,7 +182,11 @@ def test_texts_and_their_references_are_read_alike(capsys: pytest.CaptureFixture
         UsageError, match="point in column 'reference', row 2; .* comma in column 'p"
     ):
         mt.score_text("t.csv", metrics="exact_match")
-    workbook("t.xlsx", {"Notes": [("who", "me"), ("a", "b")], "Texts": rows, "Others": rows})
+    workbook(
+        "t.xlsx", {"Notes": [("who", "me"), ("a", "b")], "Texts": rows, "Others": rows}
+    )
     with pytest.raises(UsageError, match="Name it, as in sheet='Texts'"):
         mt.score_text("t.xlsx", metrics="exact_match")
-    assert mt.score_text("t.xlsx", metrics="exact_match", sheet="Others", decimal="comma")
+    assert mt.score_text(
+        "t.xlsx", metrics="exact_match", sheet="Others", decimal="comma"
+    )

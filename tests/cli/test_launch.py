@@ -14,10 +14,21 @@ import yaml
 
 from medical_tasks.cli.entry import main
 
-RUN = ["run", "--tasks", "medcalc", "--model", "baseline/random", "--config", "demo", "--out"]
+RUN = [
+    "run",
+    "--tasks",
+    "medcalc",
+    "--model",
+    "baseline/random",
+    "--config",
+    "demo",
+    "--out",
+]
 
 
-def printed(kind: str, words: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> str:
+def printed(
+    kind: str, words: list[str], capsys: pytest.CaptureFixture[str], *more: str
+) -> str:
     assert main(["launch", "--print", kind, "--shards", "2", *more, "--", *words]) == 0
     return capsys.readouterr().out
 
@@ -31,10 +42,15 @@ def stand_in(path: Path, text: str) -> None:
 @pytest.fixture
 def cluster(here: Path, demo_home: None) -> dict[str, str]:
     """An environment in which `sbatch` does at once what it is given, and `medical-tasks` is this one."""
-    stand_in(here / "bin" / "medical-tasks", f'exec {sys.executable} -m medical_tasks "$@"')
+    stand_in(
+        here / "bin" / "medical-tasks", f'exec {sys.executable} -m medical_tasks "$@"'
+    )
     job = 'for each in 1 2; do SLURM_ARRAY_TASK_ID=$each bash "$2" >&2 || exit; done; echo "77;cluster"'
     merge = 'test "$1" = --dependency=afterany:77 && sh -c "${3#--wrap=}"'
-    stand_in(here / "bin" / "sbatch", f'if [ "$1" = --parsable ]; then {job}; else {merge}; fi')
+    stand_in(
+        here / "bin" / "sbatch",
+        f'if [ "$1" = --parsable ]; then {job}; else {merge}; fi',
+    )
     return os.environ | {"PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
 
 
@@ -44,10 +60,15 @@ def test_the_slurm_script_runs_the_parts_and_merges_them(
     out = here / "a run; it's $HOME"
     script = here / "job.sh"
     script.write_text(printed("slurm", [*RUN, str(out)], capsys, "--gpus", "2"))
-    assert "\n#SBATCH --array=1-2\n#SBATCH --gpus=2\nset -euo pipefail\n" in script.read_text()
+    assert (
+        "\n#SBATCH --array=1-2\n#SBATCH --gpus=2\nset -euo pipefail\n"
+        in script.read_text()
+    )
     subprocess.run(["bash", str(script)], env=cluster, check=True, capture_output=True)
     assert main([*RUN, str(here / "whole")]) == 0
-    assert (out / "results.json").read_bytes() == (here / "whole" / "results.json").read_bytes()
+    assert (out / "results.json").read_bytes() == (
+        here / "whole" / "results.json"
+    ).read_bytes()
 
 
 def test_the_kubernetes_job_runs_its_part(
@@ -55,7 +76,9 @@ def test_the_kubernetes_job_runs_its_part(
 ) -> None:
     out = here / "run"
     job = yaml.safe_load(
-        printed("k8s", [*RUN, str(out)], capsys, "--gpus", "1", "--image", "here/image:1")
+        printed(
+            "k8s", [*RUN, str(out)], capsys, "--gpus", "1", "--image", "here/image:1"
+        )
     )
     assert (job["apiVersion"], job["kind"], job["metadata"]["name"]) == (
         "batch/v1",
@@ -63,7 +86,11 @@ def test_the_kubernetes_job_runs_its_part(
         "medical-tasks-run",
     )
     spec = job["spec"]
-    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
+    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == (
+        "Indexed",
+        2,
+        2,
+    )
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
     assert (pod["restartPolicy"], container["image"], container["workingDir"]) == (
@@ -74,9 +101,15 @@ def test_the_kubernetes_job_runs_its_part(
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 1}
     command = [word.replace("$$", "$") for word in container["command"]]
     subprocess.run(
-        command, env=cluster | {"JOB_COMPLETION_INDEX": "1"}, check=True, capture_output=True
+        command,
+        env=cluster | {"JOB_COMPLETION_INDEX": "1"},
+        check=True,
+        capture_output=True,
     )
-    assert json.loads((here / "run.parts" / "2-of-2" / "run.json").read_text())["shard"] == "2/2"
+    assert (
+        json.loads((here / "run.parts" / "2-of-2" / "run.json").read_text())["shard"]
+        == "2/2"
+    )
 
 
 def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(
@@ -96,10 +129,17 @@ def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(
         "d",
     ]
     text = printed(
-        "slurm", [*words, "--allow-remote", "h", "--attest-zero-retention"], capsys, "--gpus", "4"
+        "slurm",
+        [*words, "--allow-remote", "h", "--attest-zero-retention"],
+        capsys,
+        "--gpus",
+        "4",
     )
     assert (
         "--wrap='medical-tasks merge d.parts/*-of-2 --out d --judge openai-api/h/j --votes 3 --allow-remote h --attest"
         in text
     )
-    assert "exec torchrun --standalone --nproc_per_node=4 -m medical_tasks run --tasks kqa" in text
+    assert (
+        "exec torchrun --standalone --nproc_per_node=4 -m medical_tasks run --tasks kqa"
+        in text
+    )

@@ -43,10 +43,22 @@ SHORT = (
 @pytest.mark.parametrize(
     ("words", "place", "said"),
     [
-        (RUN, "medical_tasks.runs.evaluating.run_baseline", "answer medcalc with baseline/random"),
-        (RUN, "medical_tasks.data.dataset_store.file_sha256", "load the items of the tasks"),
+        (
+            RUN,
+            "medical_tasks.runs.evaluating.run_baseline",
+            "answer medcalc with baseline/random",
+        ),
+        (
+            RUN,
+            "medical_tasks.data.dataset_store.file_sha256",
+            "load the items of the tasks",
+        ),
         (RUN, SCORER, "score 4 answers to medcalc"),
-        (("score", "medcalc", "--responses", "RUN"), SCORER, "score 4 answers to medcalc"),
+        (
+            ("score", "medcalc", "--responses", "RUN"),
+            SCORER,
+            "score 4 answers to medcalc",
+        ),
         (
             ("report", "RUN"),
             "medical_tasks.report.collect.read_run",
@@ -77,7 +89,9 @@ def test_too_little_memory_is_said_with_what_it_was_for(
     ]
     for error in SHORT:
 
-        def short(*given: object, error: Callable[[], Exception] = error, **named: object) -> None:
+        def short(
+            *given: object, error: Callable[[], Exception] = error, **named: object
+        ) -> None:
             raise error()
 
         monkeypatch.setattr(place, short)
@@ -133,7 +147,9 @@ def test_absurdly_wide_files_are_refused_by_a_stated_limit(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wide, long = here / "wide.csv", here / "long.jsonl"
-    wide.write_text(",".join(f"c{n}" for n in range(1_000_000)) + "\n" + "1," * 999_999 + "1\n")
+    wide.write_text(
+        ",".join(f"c{n}" for n in range(1_000_000)) + "\n" + "1," * 999_999 + "1\n"
+    )
     for words in (
         ("build", "medcalc_bench", "--config", "v1.0", "--source", str(wide)),
         ("correlate", str(wide), "--against", "c1"),
@@ -146,15 +162,27 @@ def test_absurdly_wide_files_are_refused_by_a_stated_limit(
         )
     long.write_text(json.dumps({"id": "1", "response": "a" * (1 << 24)}) + "\n")
     assert main(["score", "medcalc", "--config", "demo", "--responses", str(long)]) == 2
-    assert f"{long}, line 1: a line has more than 16,777,216 characters" in capsys.readouterr().err
+    assert (
+        f"{long}, line 1: a line has more than 16,777,216 characters"
+        in capsys.readouterr().err
+    )
 
 
 def test_nobody_else_may_write_what_a_command_made(here: Path) -> None:
-    command = [sys.executable, "-m", "medical_tasks", *RUN, "--out", str(here / "made" / "run")]
+    command = [
+        sys.executable,
+        "-m",
+        "medical_tasks",
+        *RUN,
+        "--out",
+        str(here / "made" / "run"),
+    ]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, umask=0)
     made = [here / "made", *(here / "made").rglob("*")]
     assert len(made) > 4
-    assert {oct(path.stat().st_mode & 0o777) for path in made if path.is_dir()} == {"0o755"}
+    assert {oct(path.stat().st_mode & 0o777) for path in made if path.is_dir()} == {
+        "0o755"
+    }
     assert [path for path in made if path.stat().st_mode & 0o022] == []
 
 
@@ -170,7 +198,8 @@ def test_a_run_that_made_nothing_leaves_no_folder(
     )
     assert main([*RUN, "--out", str(orphan)]) == 130
     assert not orphan.exists()
-    # One that was stopped with answers goes on later; a report of all runs passes over it.
+    # One that was stopped with answers goes on later; a report of all runs passes over
+    # it.
     stopped.mkdir()
     (stopped / "run.json").write_text("{}")
     (stopped / "answers.sqlite").touch()

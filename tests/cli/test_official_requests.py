@@ -15,7 +15,11 @@ from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import read_results
-from tests.benchmarks.ehrnoteqa.judged import CHOICE_TEMPLATE, OPEN_TEMPLATE, write_judge_checkout
+from tests.benchmarks.ehrnoteqa.judged import (
+    CHOICE_TEMPLATE,
+    OPEN_TEMPLATE,
+    write_judge_checkout,
+)
 from tests.conftest import Serving
 from tests.fault_server import Call
 
@@ -53,8 +57,24 @@ def say_true_or_false(call: Call) -> str:
 
 
 def scored(task: str, responses: Path, upstream: Path) -> dict[str, Any]:
-    words = ["score", task, "--responses", str(responses), "--out", "out", "--prompts", "official"]
-    words += ["--config", "demo", "--upstream", str(upstream), "--judge", "openai-api/test-host/j"]
+    words = [
+        "score",
+        task,
+        "--responses",
+        str(responses),
+        "--out",
+        "out",
+        "--prompts",
+        "official",
+    ]
+    words += [
+        "--config",
+        "demo",
+        "--upstream",
+        str(upstream),
+        "--judge",
+        "openai-api/test-host/j",
+    ]
     assert main([*words, "--votes", "1", "--judge-args", "temperature=0"]) == 0
     metrics: dict[str, Any] = read_results(Path("out"))["tasks"][task]["metrics"]
     return metrics
@@ -69,7 +89,9 @@ def kqa_tree(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("before", ["", "<think>\nTrue?\n</think>\n\n"])
-def test_kqa_sends_what_run_eval_sends(here: Path, serving: Serving, before: str) -> None:
+def test_kqa_sends_what_run_eval_sends(
+    here: Path, serving: Serving, before: str
+) -> None:
     """On a file in the authors' own form; reasoning, which theirs has no rule for, is no part of an answer."""
     rows = list(demo_rows())
     given = [untidy(number) for number in range(len(rows))]
@@ -81,20 +103,32 @@ def test_kqa_sends_what_run_eval_sends(here: Path, serving: Serving, before: str
     wanted: list[str] = []
     comp = hall = 0.0
     for row, text in zip(rows, given, strict=True):
-        about = {"question": row["question"], "llm_answer": text.strip() if before else text}
+        about = {
+            "question": row["question"],
+            "llm_answer": text.strip() if before else text,
+        }
         must, nice = row["must_have"], row["nice_to_have"]
-        entails = [TEMPLATES["is_entails"].format(answer=each, **about) for each in must]
-        denies = [TEMPLATES["is_contradict"].format(answer=each, **about) for each in must + nice]
+        entails = [
+            TEMPLATES["is_entails"].format(answer=each, **about) for each in must
+        ]
+        denies = [
+            TEMPLATES["is_contradict"].format(answer=each, **about)
+            for each in must + nice
+        ]
         wanted += entails + denies
         comp += sum(map(_true, entails)) / len(must)
         hall += sum(map(_true, denies))
     with serving(answer=say_true_or_false) as server:
         metrics = scored("kqa", here / "results.json", kqa_tree(here / "K-QA"))
     sent = [call for call in server.calls if '"answered"' not in call.prompt]
-    assert {message["role"] for call in sent for message in call.body["messages"]} == {"user"}
+    assert {message["role"] for call in sent for message in call.body["messages"]} == {
+        "user"
+    }
     assert Counter(call.prompt for call in sent) == Counter(wanted)
     assert {call.body["temperature"] for call in sent} == {0.0}
-    assert metrics["comprehensiveness_official"]["value"] == pytest.approx(comp / len(rows))
+    assert metrics["comprehensiveness_official"]["value"] == pytest.approx(
+        comp / len(rows)
+    )
     assert metrics["hallucination_official"]["value"] == pytest.approx(hall / len(rows))
     # Sane figures know what a blank answer says.
     assert metrics["answered"]["value"] < 1.0
@@ -102,20 +136,30 @@ def test_kqa_sends_what_run_eval_sends(here: Path, serving: Serving, before: str
 
 def _open(question: Any, output: str) -> str:
     right = question.choices["ABCDE".index(question.answer)]
-    notes = next(notes for each, notes in demo_pairs() if each.patient_id == question.patient_id)
+    notes = next(
+        notes for each, notes in demo_pairs() if each.patient_id == question.patient_id
+    )
     blocks = [
         f"[note {number} start]\n{note.text}\n[note {number} end]"
         for number, note in enumerate(notes, start=1)
     ]
     return OPEN_TEMPLATE.format(
-        note="\n\n".join(blocks), question=question.question, correct_answer=right, output=output
+        note="\n\n".join(blocks),
+        question=question.question,
+        correct_answer=right,
+        output=output,
     )
 
 
 def _choice(question: Any, output: str) -> str:
-    lines = [f"{letter}. {text}" for letter, text in zip("ABCDE", question.choices, strict=True)]
+    lines = [
+        f"{letter}. {text}"
+        for letter, text in zip("ABCDE", question.choices, strict=True)
+    ]
     answer = lines["ABCDE".index(question.answer)]
-    return CHOICE_TEMPLATE.format(output=output, choices="\n".join(lines), answer=answer)
+    return CHOICE_TEMPLATE.format(
+        output=output, choices="\n".join(lines), answer=answer
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,10 +181,14 @@ def test_ehrnoteqa_sends_what_evaluate_sends(
         for question, text in zip(questions, given, strict=True)
     ]
     (here / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    wanted = [make(each, text or "nan") for each, text in zip(questions, given, strict=True)]
+    wanted = [
+        make(each, text or "nan") for each, text in zip(questions, given, strict=True)
+    ]
     with serving(answer=lambda call: replies[_true(call.prompt)]) as server:
         metrics = scored(
-            f"ehrnoteqa_{form}_level1", here / "r.jsonl", write_judge_checkout(here / "tree")
+            f"ehrnoteqa_{form}_level1",
+            here / "r.jsonl",
+            write_judge_checkout(here / "tree"),
         )
     assert Counter(call.prompt for call in server.calls) == Counter(wanted)
     assert {call.body["max_tokens"] for call in server.calls} == {600}

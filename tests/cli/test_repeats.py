@@ -43,7 +43,10 @@ def answer(call: Call) -> str:
     if call.body["model"] == "m":
         return f"answer {said}"
     return json.dumps(
-        {"reason": "so", "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3]}
+        {
+            "reason": "so",
+            "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3],
+        }
     )
 
 
@@ -55,22 +58,29 @@ def test_a_judged_run_of_three_repeats(
 ) -> None:
     judge = "--judge openai-api/test-host/j --judge-args temperature=1,seed=1 --votes 3".split()
     assert main([*RUN, "--repeats", "3", *judge, "--out", "r"]) == 0
-    assert Counter(call.body["seed"] for call in server.calls if call.body["model"] == "m") == {
+    assert Counter(
+        call.body["seed"] for call in server.calls if call.body["model"] == "m"
+    ) == {
         7: 4,
         8: 4,
         9: 4,
     }
     assert "comprehensiveness: 3 repeats " in capsys.readouterr().out
     entry = read_results(Path("r"))["tasks"]["kqa"]
-    for metric in (entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")):
+    for metric in (
+        entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")
+    ):
         told = metric["repeats"]
         assert metric["value"] == pytest.approx(fmean(told["values"]))
         assert len(set(told["values"])) == 3
         assert metric["ci_low"] < metric["value"] < metric["ci_high"]
         assert told["sd_judge"] > 0
-    rows = [json.loads(line) for line in Path("r/verdicts.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in Path("r/verdicts.jsonl").read_text().splitlines()
+    ]
     assert len({*Counter(row.get("repeat", 1) for row in rows).values()}) == 1
-    # Scored again by the recorded verdicts all repeats count, and without votes nothing is said of the judge.
+    # Scored again by the recorded verdicts all repeats count, and without votes nothing
+    # is said of the judge.
     words = [
         "--responses",
         "r",
@@ -83,16 +93,19 @@ def test_a_judged_run_of_three_repeats(
     ]
     assert main(["score", "kqa", *words]) == 0
     for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
-        assert metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
+        assert (
+            metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
+        )
         assert "sd_judge" not in metric["repeats"]
-    # A report says whose text stands beside the mean; an export, which could be scored again, has none.
+    # A report says whose text stands beside the mean; an export, which could be scored
+    # again, has none.
     (task,) = report_data([Path("r")]).tasks
     assert "the first of 3 repeats" in task.texts
     made = mt.export("r", to="lm-eval-json", out="e")
     assert "kqa: the answers, of which a score is the mean" in made.left_open
-    assert [json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()] == [
-        [[]]
-    ] * 4
+    assert [
+        json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()
+    ] == [[[]]] * 4
 
 
 class Model(GeneratesOnly):
@@ -101,10 +114,16 @@ class Model(GeneratesOnly):
     name = "openai-api/scripted/model"
     identity: Mapping[str, str] = {"backend": "scripted"}
 
-    def __init__(self, data: TaskData, *, dies_after: int = -1, right: bool = False) -> None:
+    def __init__(
+        self, data: TaskData, *, dies_after: int = -1, right: bool = False
+    ) -> None:
         prompts = prompt_set(MEDCALC, "own", None, arguments={})
-        self.numbers = {asked(prompts, item): number for number, item in enumerate(data.items)}
-        self.golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in data.items]
+        self.numbers = {
+            asked(prompts, item): number for number, item in enumerate(data.items)
+        }
+        self.golds = [
+            MEDCALC.benchmark.gold_response(MEDCALC, item) for item in data.items
+        ]
         self.keys: list[str] = []
         self.dies_after, self.right = dies_after, right
 
@@ -118,7 +137,11 @@ class Model(GeneratesOnly):
                 on_result(Failure(key=request.key, reason="http 500", detail="down"))
             else:
                 wrong = request.repeat == 2 and number % 2 and not self.right
-                on_result(Answer(key=request.key, text="no idea" if wrong else self.golds[number]))
+                on_result(
+                    Answer(
+                        key=request.key, text="no idea" if wrong else self.golds[number]
+                    )
+                )
 
 
 @pytest.fixture
@@ -127,9 +150,13 @@ def data(demos: Path) -> TaskData:
     return replace(whole, items=whole.items[:20])
 
 
-def run(model: Model, data: TaskData, k: int, name: str = "run") -> tuple[TaskEntry, Path]:
+def run(
+    model: Model, data: TaskData, k: int, name: str = "run"
+) -> tuple[TaskEntry, Path]:
     folder = open_run_folder(Path(name), {"test": 1})
-    answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k))
+    answered = run_model(
+        [MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k)
+    )
     assert answered is not None
     return finish([replace(part, usage=None) for part in answered], folder)["tasks"][
         "medcalc"
@@ -150,16 +177,20 @@ def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) ->
     with Store(folder / "answers.sqlite") as store:
         assert counts(store, "answer") == (59, 59)
     run(Model(data), data, 1)
-    assert files == [(folder / name).read_bytes() for name in ("results.json", "items.parquet")]
+    assert files == [
+        (folder / name).read_bytes() for name in ("results.json", "items.parquet")
+    ]
 
 
 def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     entry, folder = run(Model(data), data, 3)
     metric, told = entry["metrics"]["accuracy"], entry["metrics"]["accuracy"]["repeats"]
     assert told["values"] == [1.0, 0.5, 1.0]
-    assert (metric["value"], metric["bound_low"], metric["bound_high"]) == pytest.approx(
-        (5 / 6, 2.45 / 3, 5 / 6)
-    )
+    assert (
+        metric["value"],
+        metric["bound_low"],
+        metric["bound_high"],
+    ) == pytest.approx((5 / 6, 2.45 / 3, 5 / 6))
     assert (told["stability"], told["sd_run"]) == pytest.approx(
         (9 / 19, math.sqrt(10 / 19 / 3))
     )  # of whole items
@@ -179,16 +210,23 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     assert [rows[0][f"accuracy_repeat_{k}"] for k in (1, 2, 3)] == [1.0, 1.0, None]
     assert [row["accuracy"] for row in rows[:2]] == pytest.approx([1.0, 2 / 3])
     (task,) = report_data([folder]).tasks
-    assert [decision(item, task.metrics[0]) for item in task.items[:2]] == ["right", "partly"]
-    _, other = run(Model(data), data, 1, "other")
-    both = compare_results(read_compared(folder), read_compared(other), {"medcalc": MEDCALC})[
-        "medcalc"
+    assert [decision(item, task.metrics[0]) for item in task.items[:2]] == [
+        "right",
+        "partly",
     ]
-    assert both["metrics"]["accuracy"]["difference"] == pytest.approx(1 - (10 + 10 * 2 / 3) / 20)
+    _, other = run(Model(data), data, 1, "other")
+    both = compare_results(
+        read_compared(folder), read_compared(other), {"medcalc": MEDCALC}
+    )["medcalc"]
+    assert both["metrics"]["accuracy"]["difference"] == pytest.approx(
+        1 - (10 + 10 * 2 / 3) / 20
+    )
     assert any("repeats differs" in said for said in both["warnings"])
 
 
-@pytest.mark.parametrize(("items", "lowest", "sd_items"), [(1, 0.0, None), (20, 0.8, 0.0)])
+@pytest.mark.parametrize(
+    ("items", "lowest", "sd_items"), [(1, 0.0, None), (20, 0.8, 0.0)]
+)
 def test_answers_that_are_all_alike(
     data: TaskData, items: int, lowest: float, sd_items: float | None
 ) -> None:
@@ -197,14 +235,23 @@ def test_answers_that_are_all_alike(
     assert (metric["value"], metric["ci_low"], metric["ci_high"]) == pytest.approx(
         (1.0, lowest, 1.0), abs=0.05
     )
-    told = {"k": 3, "values": [1.0] * 3, "sd_items": sd_items, "sd_run": 0.0, "stability": 1.0}
+    told = {
+        "k": 3,
+        "values": [1.0] * 3,
+        "sd_items": sd_items,
+        "sd_run": 0.0,
+        "stability": 1.0,
+    }
     assert metric["repeats"] == told
 
 
 def test_the_parts_of_the_variance() -> None:
-    # By hand: within items 1/2 over 3(2-1); the rest 1/3 over (3-1)(2-1); items' means 1/2 over 3-1, less half of the rest.
+    # By hand: within items 1/2 over 3(2-1); the rest 1/3 over (3-1)(2-1); items' means
+    # 1/2 over 3-1, less half of the rest.
     found = repeats([[[1], [0]], [[1], [1]], [[0], [0]]])
-    assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx((1 / 6, 1 / 6, 0.0))
+    assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx(
+        (1 / 6, 1 / 6, 0.0)
+    )
     # Runs that are all that differs: the t interval of their mean.
     assert repeats([[[0.1], [0.2], [0.6]]] * 4).margin == pytest.approx(
         4.302653 * math.sqrt(0.07 / 3)
@@ -219,7 +266,8 @@ def test_the_parts_of_the_variance() -> None:
         [0.13, 0.0625, 0.01], rel=0.1
     )
     with pytest.raises(
-        ValueError, match=r"of shape \(items, 2 or more repeats, votes\); got \(2, 1, 1\)"
+        ValueError,
+        match=r"of shape \(items, 2 or more repeats, votes\); got \(2, 1, 1\)",
     ):
         repeats([[[1]], [[0]]])
 

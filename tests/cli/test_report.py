@@ -14,7 +14,8 @@ from tests.report.tiny_runs import ran
 def runs(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     place = tmp_path_factory.mktemp("runs")
     return [
-        ran(demos, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")
+        ran(demos, place / name, "medcalc", f"baseline/{name}")
+        for name in ("reference", "random")
     ]
 
 
@@ -25,7 +26,10 @@ def test_one_run_has_its_report_beside_its_results(
     for _ in range(2):  # its own reports are written over
         assert main(["report", str(runs[0]), "--data", str(demos)]) == 0
         said = capsys.readouterr()
-        assert said.out == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
+        assert (
+            said.out
+            == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
+        )
         assert said.err == ""
     page = (runs[0] / "report.html").read_text()
     assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
@@ -58,9 +62,13 @@ def test_several_runs_have_theirs_where_the_user_is(
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
     assert (
-        "| medcalc | accuracy | baseline/reference | 100.0 % | 87.4 to 100.0 | 31 | 31/31 |" in text
+        "| medcalc | accuracy | baseline/reference | 100.0 % | 87.4 to 100.0 | 31 | 31/31 |"
+        in text
     )
-    assert "| medcalc | accuracy | baseline/random | 0.0 % | 0.0 to 12.6 | 31 | 31/31 |" in text
+    assert (
+        "| medcalc | accuracy | baseline/random | 0.0 % | 0.0 to 12.6 | 31 | 31/31 |"
+        in text
+    )
     assert "### By category" in text
     assert "### Published results" in text
     assert "### Recipe of baseline/random" in text
@@ -104,7 +112,15 @@ def test_the_page_is_opened_where_there_is_a_browser(
 
     monkeypatch.setattr(webbrowser, "open", nobody)
     page = tmp_path / "a page.html"
-    words = ["report", str(runs[0]), "--data", str(demos), "--no-items", "--open", "--out"]
+    words = [
+        "report",
+        str(runs[0]),
+        "--data",
+        str(demos),
+        "--no-items",
+        "--open",
+        "--out",
+    ]
     assert main([*words, str(page)]) == 0
     assert opened == [page.as_uri()]
     assert "no browser could be started here" in capsys.readouterr().err

@@ -72,12 +72,21 @@ def stopped(
     return process.returncode, told
 
 
-# The step at which it is killed; what both commands together ask for. The first question is always asked by itself.
+# The step at which it is killed; what both commands together ask for. The first
+# question is always asked by itself.
 STEPS = [
     ("upload", "before", {"chat": 2, "upload": 2, "create": 1}),
-    ("upload", "after", {"chat": 1, "upload": 1, "create": 1}),  # the file is found by its name
+    (
+        "upload",
+        "after",
+        {"chat": 1, "upload": 1, "create": 1},
+    ),  # the file is found by its name
     ("create", "before", {"chat": 1, "upload": 1, "create": 2}),
-    ("create", "after", {"chat": 1, "upload": 1, "create": 1}),  # the batch is found by its upload
+    (
+        "create",
+        "after",
+        {"chat": 1, "upload": 1, "create": 1},
+    ),  # the batch is found by its upload
     ("look", "after", {"chat": 1, "upload": 1, "create": 1}),
     ("content", "before", {"chat": 1, "upload": 1, "create": 1}),
     ("content", "after", {"chat": 1, "upload": 1, "create": 1}),
@@ -139,15 +148,22 @@ def test_a_command_killed_between_two_files_of_results_keeps_what_it_has(
     assert [each["status"] for each in batches()] == ["completed"] * 2
 
 
-def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(server: FakeBatches) -> None:
+def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(
+    server: FakeBatches,
+) -> None:
     server.looks = 10**6
     code, told = stopped(server, "look", "after", by=signal.SIGINT, passing=3)
     assert code == 130
     assert f"batch batch_1: {BATCHED} requests sent" in told
-    assert "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
+    assert (
+        "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
+    )
     assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
     assert "Traceback" not in told
-    assert json.loads(Path("run/batches.json").read_text())["batches"][0]["batch"] == "batch_1"
+    assert (
+        json.loads(Path("run/batches.json").read_text())["batches"][0]["batch"]
+        == "batch_1"
+    )
     server.looks = 1
     assert main(ASK) == 0
     assert server.did("create") == 1
@@ -160,7 +176,10 @@ def test_a_batch_that_is_left_is_named(
     stopped(server, "look", "after")
     assert main([word for word in ASK if word != "--batch"]) == 0
     told = capsys.readouterr().err
-    assert "note: batch_1, a batch of 5 requests that an earlier command made, is left" in told
+    assert (
+        "note: batch_1, a batch of 5 requests that an earlier command made, is left"
+        in told
+    )
     assert server.did("chat") == 1 + BATCHED
 
 
@@ -171,7 +190,10 @@ def test_what_a_batch_left_is_asked_in_a_new_one_by_the_same_command(
     server.ends = (state, 3)
     assert main(ASK) == 5
     told = capsys.readouterr().err
-    assert f"batch batch_1: {state}, 3 of {BATCHED} answered; {BATCHED - 3} x batch {state}" in told
+    assert (
+        f"batch batch_1: {state}, 3 of {BATCHED} answered; {BATCHED - 3} x batch {state}"
+        in told
+    )
     assert f"{BATCHED - 3} x no answer: batch {state}" in told
     server.ends = ("completed", 0)
     assert main(ASK) == 0
@@ -179,7 +201,9 @@ def test_what_a_batch_left_is_asked_in_a_new_one_by_the_same_command(
     assert len(set(server.asked)) == ITEMS
 
 
-def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(server: FakeBatches) -> None:
+def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(
+    server: FakeBatches,
+) -> None:
     server.lose("create")
     server.lose("look", 2)
     assert main(ASK) == 0
@@ -187,7 +211,9 @@ def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(server: FakeBat
     assert server.did("look") == 3
 
 
-def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches) -> None:
+def test_requests_are_put_into_as_many_batches_as_they_need(
+    server: FakeBatches,
+) -> None:
     words = [word.replace("0.01", "0.01,batch_size=3") for word in ASK]
     assert main(words) == 0
     assert [each["requests"] for each in batches()] == [3, 2]
@@ -223,7 +249,9 @@ def test_what_a_model_refuses_is_found_before_a_batch_is_made(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.line = today
-    refused = [word.replace("0.01", '0.01,extra_body={"verbosity": "low"}') for word in ASK]
+    refused = [
+        word.replace("0.01", '0.01,extra_body={"verbosity": "low"}') for word in ASK
+    ]
     assert main([*refused, "--out", "refused"]) == 2
     assert "refuses a setting" in capsys.readouterr().err
     assert server.did("upload") == 0
@@ -246,7 +274,10 @@ def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
     words = [word.replace("0.01", "0.01,batch_size=2") for word in ASK]
     assert main(words) == 0
     told = capsys.readouterr().err
-    assert "batch batch_3: too much at once for this account; sent again after another" in told
+    assert (
+        "batch batch_3: too much at once for this account; sent again after another"
+        in told
+    )
     assert [each["requests"] for each in batches()] == [2, 2, 1]
     assert not server.paid_twice
 
@@ -269,7 +300,10 @@ def test_a_batch_that_another_account_made_is_not_known(
     stopped(server, "look", "before")
     server.batches.clear()
     assert main(ASK) == 3
-    assert "does not have batch_1, a batch of this run, or its results" in capsys.readouterr().err
+    assert (
+        "does not have batch_1, a batch of this run, or its results"
+        in capsys.readouterr().err
+    )
 
 
 REFUSALS: list[tuple[dict[str, Any], int, str]] = [
@@ -318,7 +352,11 @@ JUDGED = (
 def verdict(call: Call) -> str:
     """Is unreadable until it is told so."""
     again = len(call.body["messages"]) > 1
-    return json.dumps({"reason": "so it says", "verdict": "entailed"}) if again else "I cannot say"
+    return (
+        json.dumps({"reason": "so it says", "verdict": "entailed"})
+        if again
+        else "I cannot say"
+    )
 
 
 def test_a_judge_is_asked_a_batch_a_round(server: FakeBatches) -> None:
@@ -340,7 +378,11 @@ def test_a_judge_is_checked_in_batches(server: FakeBatches) -> None:
     words = "judge-check kqa --judge openai-api/test-host/j --source . --out check --judge-batch".split()
     assert main([*words, "--judge-args", "batch_poll=0.01"]) == 0
     pairs = json.loads(Path("check/check.json").read_text())["scored"]
-    assert (server.did("chat"), server.did("create"), len(server.asked)) == (1, 1, pairs)
+    assert (server.did("chat"), server.did("create"), len(server.asked)) == (
+        1,
+        1,
+        pairs,
+    )
 
 
 def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
@@ -352,9 +394,15 @@ def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
 
 
 WRONG = [
-    ("--model baseline/reference --batch", "--batch: baseline/reference is not asked in batches"),
+    (
+        "--model baseline/reference --batch",
+        "--batch: baseline/reference is not asked in batches",
+    ),
     ("--model hf/somewhere --batch", "--batch: hf/somewhere is not asked in batches"),
-    ("--model baseline/reference --judge-batch", "--judge-batch: lexical is not asked in batches"),
+    (
+        "--model baseline/reference --judge-batch",
+        "--judge-batch: lexical is not asked in batches",
+    ),
     (
         "--model openai-api/h/m --batch --model-args base_url=http://127.0.0.1:9/v1,batch_size=0",
         "model argument batch_size must be a whole number from 1 to 50000, got '0'",
@@ -371,7 +419,9 @@ def test_what_has_no_batches_says_so(
 
 
 def test_a_batch_lies_at_one_address(
-    server: FakeBatches, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: FakeBatches,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TEST_HOST_BASE_URL", f"{server.base_url} http://127.0.0.1:9/v1")
     assert main(ASK) == 2
@@ -388,7 +438,10 @@ def test_credentialed_data_is_never_put_into_a_batch(
         judge = ["--judge", "openai-api/test-host/j"]
         assert main([*words, *judge, *attested, option]) == 4
         told = capsys.readouterr().err
-        assert f"{option} is refused, since it would store every question in a file" in told
+        assert (
+            f"{option} is refused, since it would store every question in a file"
+            in told
+        )
         assert "whatever is attested" in told
     answers = {"id": "10000017", "response": "a"}
     Path("answers.jsonl").write_text(json.dumps(answers))
@@ -408,13 +461,22 @@ def test_a_journal_that_is_damaged_is_not_passed_over(
     assert "batches.json: not the journal of a run's batches" in capsys.readouterr().err
 
 
-def test_python_asks_in_batches_and_calls_the_option_by_its_name(server: FakeBatches) -> None:
+def test_python_asks_in_batches_and_calls_the_option_by_its_name(
+    server: FakeBatches,
+) -> None:
     given: dict[str, Any] = {"config": "demo", "max_samples": 2, "batch": True}
-    results = mt.run("medcalc", "openai-api/test-host/m", model_args={"batch_poll": 0.01}, **given)
+    results = mt.run(
+        "medcalc", "openai-api/test-host/m", model_args={"batch_poll": 0.01}, **given
+    )
     assert results["medcalc"].coverage["answered"] == 2
     server.without = 404
     with pytest.raises(UsageError, match="Leave out batch"):
-        mt.run("medcalc", "openai-api/test-host/n", model_args={"batch_poll": 0.01}, **given)
+        mt.run(
+            "medcalc",
+            "openai-api/test-host/n",
+            model_args={"batch_poll": 0.01},
+            **given,
+        )
 
 
 def test_a_ceiling_is_looked_at_before_a_batch_is_sent(

@@ -34,13 +34,18 @@ FAULTS = (
     Fault.cut(),
     Fault.message({"role": "assistant", "content": "The answer is True."}),
     Fault.message(
-        {"role": "assistant", "content": '{"verdict": "entailed"} {"verdict": "contradicted"}'}
+        {
+            "role": "assistant",
+            "content": '{"verdict": "entailed"} {"verdict": "contradicted"}',
+        }
     ),
 )
 
 
 def label(statement: str) -> str:
-    return ("entailed", "contradicted", "neither")[sha256(statement.encode()).digest()[0] % 3]
+    return ("entailed", "contradicted", "neither")[
+        sha256(statement.encode()).digest()[0] % 3
+    ]
 
 
 def answer(call: Call) -> str:
@@ -48,7 +53,10 @@ def answer(call: Call) -> str:
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
     return json.dumps(
-        {"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)}
+        {
+            "reason": 'It says {"verdict": "neither"}. Score: 1',
+            "verdict": label(statement),
+        }
     )
 
 
@@ -81,7 +89,9 @@ def verdicts(folder: Path) -> dict[str, str]:
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
-def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_path: Path) -> None:
+def test_one_request_in_five_fails_and_no_number_moves(
+    opening: Opening, tmp_path: Path
+) -> None:
     opening()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
     faulty = opening(randomly(0.2, FAULTS, seed=3, at_most=2))
@@ -122,11 +132,14 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert "nothing answers at" in shown.err
     assert "n/a" in shown.out
     assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
-    assert len(server.calls) < 7 * VERDICTS  # it gives up instead of failing each slowly
+    assert (
+        len(server.calls) < 7 * VERDICTS
+    )  # it gives up instead of failing each slowly
     down_now.clear()
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
-    # Each once, but for those a busy machine is too slow for, which the client sends again.
+    # Each once, but for those a busy machine is too slow for, which the client sends
+    # again.
     assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
     assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
     server.calls.clear()
@@ -144,7 +157,15 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
         "--model-args",
         "price_in=0.15,price_out=0.6",
     ]
-    run = [*RUN[:3], *model, *RUN[5:], *ASK, "--judge-args", "price_in=2,price_out=8", "--out"]
+    run = [
+        *RUN[:3],
+        *model,
+        *RUN[5:],
+        *ASK,
+        "--judge-args",
+        "price_in=2,price_out=8",
+        "--out",
+    ]
     assert main([*run, "r", "--max-judge-calls", "30"]) == 5
     assert main([*run, "r"]) == 0
     once = entry(tmp_path / "r")
@@ -157,7 +178,9 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
             sum(len(call.prompt.split()) for call in calls),
             sum(len(answer(call).split()) for call in calls),
         )
-        assert [usage[each] for each in ("requests", "prompt_tokens", "output_tokens")] == [
+        assert [
+            usage[each] for each in ("requests", "prompt_tokens", "output_tokens")
+        ] == [
             len(calls),
             read,
             said,
@@ -178,7 +201,9 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
     assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
     capsys.readouterr()
     assert main(["compare", "r", "r"]) == 0
-    each = f"{once['usage']['output_tokens'] / N_ITEMS:,.1f} output tokens, under $ 0.0001"
+    each = (
+        f"{once['usage']['output_tokens'] / N_ITEMS:,.1f} output tokens, under $ 0.0001"
+    )
     assert f"kqa, an answer: A {each}; B {each}." in capsys.readouterr().out
 
 
@@ -193,14 +218,34 @@ def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
     part = entry(tmp_path / "r")
-    assert part["judge"]["verdicts"]["unscored"] == {"judge: budget spent": VERDICTS - 30}
+    assert part["judge"]["verdicts"]["unscored"] == {
+        "judge: budget spent": VERDICTS - 30
+    }
     whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
     assert (
-        main(["score", "kqa", "--responses", "r", *ASK, "--max-judge-calls", "10", "--out", "s"])
+        main(
+            [
+                "score",
+                "kqa",
+                "--responses",
+                "r",
+                *ASK,
+                "--max-judge-calls",
+                "10",
+                "--out",
+                "s",
+            ]
+        )
         == 5
     )
-    assert main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"]) == 0
-    assert f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls" in capsys.readouterr().err
+    assert (
+        main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"])
+        == 0
+    )
+    assert (
+        f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls"
+        in capsys.readouterr().err
+    )
     server.calls.clear()
     assert whole["bound_low"] < whole["bound_high"]
     assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
@@ -209,7 +254,9 @@ def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
     assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
 
 
-def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path: Path) -> None:
+def test_answers_of_a_run_are_judged_again_by_another(
+    opening: Opening, tmp_path: Path
+) -> None:
     assert main([*RUN, "--out", "words"]) == 0
     assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
     server = opening()
@@ -222,7 +269,18 @@ def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path
     assert main(["compare", "words", "again"]) == 0
     # A judge that reasons is given room.
     assert (
-        main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"])
+        main(
+            [
+                *RUN,
+                *ASK,
+                "--judge-reply-tokens",
+                "4096",
+                "--max-samples",
+                "2",
+                "--out",
+                "longer",
+            ]
+        )
         == 0
     )
     sizes = [call.body["max_tokens"] for call in server.calls]
@@ -231,7 +289,9 @@ def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path
     assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
     # Recorded verdicts give the same numbers without any judge.
     server = opening()
-    assert main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
+    assert (
+        main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
+    )
     assert server.calls == []
     assert values(tmp_path / "read") == values(tmp_path / "direct")
 
@@ -239,7 +299,9 @@ def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path
 def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
     opening: Opening, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening(answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER)
+    server = opening(
+        answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER
+    )
     words = [
         "run",
         "--tasks",
@@ -279,7 +341,9 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert found["paper"]["comparable"] is False
     assert found["recipe"]["judge"]["comparable"] is False
     assert [
-        name for name, metric in found["metrics"].items() if metric.get("comparable", True)
+        name
+        for name, metric in found["metrics"].items()
+        if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
     assert f"A, kqa: {line}" in capsys.readouterr().out
@@ -305,7 +369,9 @@ def test_official_prompts_give_official_figures_over_all_questions(
     assert main([*score, *asked, "--out", "o"]) in (0, 5)
     out = capsys.readouterr().out
     assert NO_OFFICIAL_FIGURES not in out
-    assert "judge openai-api/test-host/scripted, the paper's is gpt-4 or gpt-4-8k" in out
+    assert (
+        "judge openai-api/test-host/scripted, the paper's is gpt-4 or gpt-4-8k" in out
+    )
     official = {
         name: (metric["value"], metric["n"])
         for name, metric in entry(tmp_path / "o")["metrics"].items()
@@ -317,14 +383,18 @@ def test_official_prompts_give_official_figures_over_all_questions(
         "hallucination_official": (0.0, N_ITEMS),
         "hallucination_norm_official": (0.0, 9),
     }
-    # Each item has the value that it counts with, so that whoever adds the rows up finds the figure.
+    # Each item has the value that it counts with, so that whoever adds the rows up
+    # finds the figure.
     rows = [row["comprehensiveness_official"] for row in read_items(Path("o"))]
     assert sum(rows) / len(rows) == 9 / N_ITEMS
-    # With this suite's prompts nothing has an official figure: no row, no column, no rule of a gate.
+    # With this suite's prompts nothing has an official figure: no row, no column, no
+    # rule of a gate.
     assert main([*score, "--out", "own"]) in (0, 5)
     for name in ("results.json", "report.md"):
         assert "_official" not in (tmp_path / "own" / name).read_text()
-    assert not [name for row in read_items(Path("own")) for name in row if "_official" in name]
+    assert not [
+        name for row in read_items(Path("own")) for name in row if "_official" in name
+    ]
     Path("policy.toml").write_text(
         '[tasks.kqa]\nconfig = "demo"\n'
         '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_official"\nat_least = 0.1\n'
@@ -337,5 +407,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
 
 
 @wrong_use("run_judged")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)

@@ -39,16 +39,27 @@ def write(name: str, content: Any) -> Path:
 
 
 def entry(folder: str, task: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ][task]
+    found: dict[str, Any] = json.loads(
+        (Path(folder) / "results.json").read_text(encoding="utf-8")
+    )["tasks"][task]
     return found
 
 
-def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_open_dataset_of_ones_own_needs_no_build(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     write("gold.jsonl", GOLD)
     write("out.json", [{"example_id": question_id(QUESTION), "output": "Tea is fine."}])
-    score = ["score", "kqa", "--source", "gold.jsonl", "--responses", "out.json", "--out", "s"]
+    score = [
+        "score",
+        "kqa",
+        "--source",
+        "gold.jsonl",
+        "--responses",
+        "out.json",
+        "--out",
+        "s",
+    ]
     assert main(score) == 0
     found = entry("s", "kqa")
     assert found["metrics"]["comprehensiveness"]["value"] == 1.0
@@ -59,9 +70,26 @@ def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixtur
     assert list(private_home().iterdir()) == []
     # Built by hand they are the same rows, so the same scoring goes on.
     assert (
-        main(["build", "kqa", "--config", "own", "--source", "gold.jsonl", "--out", "built"]) == 0
+        main(
+            [
+                "build",
+                "kqa",
+                "--config",
+                "own",
+                "--source",
+                "gold.jsonl",
+                "--out",
+                "built",
+            ]
+        )
+        == 0
     )
-    assert main(["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]) == 0
+    assert (
+        main(
+            ["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]
+        )
+        == 0
+    )
     capsys.readouterr()
     # Another file is another scoring.
     write("gold.jsonl", {**GOLD, "Must_have": ["Tea is tea."]})
@@ -70,11 +98,14 @@ def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixtur
 
 
 @wrong_use("score_source")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write("notes.json", NOTES)
     write("out.json", [{"example_id": "call-1", "output": "SECRET"}])
     write(
-        "gap.json", [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}]
+        "gap.json",
+        [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}],
     )
     assert "SECRET" not in refuse(line, code, message, capsys)
     assert not Path("s").exists()
@@ -120,7 +151,8 @@ def test_own_notes_by_the_real_command() -> None:
     assert found["metrics"]["citation_recall"]["value"] == 0.0
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
     assert found["recipe"]["data"]["source"] == {"notes.json": digest}
-    # Of the texts nothing is in the folder, and nothing of the dataset in the private store.
+    # Of the texts nothing is in the folder, and nothing of the dataset in the private
+    # store.
     assert check_leaks(Path("scores"), source_files("notes.json")).found == {}
     assert [path.name for path in private_home().rglob("*.parquet")] == []
     assert len(list(private_home().iterdir())) == 1

@@ -12,7 +12,12 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.models.text_metrics import MODEL_METRICS, POOLED, WORD_METRICS, score_texts
+from medical_tasks.models.text_metrics import (
+    MODEL_METRICS,
+    POOLED,
+    WORD_METRICS,
+    score_texts,
+)
 from medical_tasks.scoring.bleu_and_sari import bleu_corpus, sacrebleu_corpus
 from medical_tasks.scoring.means import mean_interval
 from tests.case_tables import cases
@@ -23,7 +28,13 @@ from tests.support import needs_shared
 _NAMES = ("who", "response", "gold", "second", "source")
 _TEXTS = (
     ("a", "No acute fracture is seen.", "There is no acute fracture.", "", "X-ray?"),
-    ("a", "The rash; it has gone.", "The rash has resolved.", "The rash; it has gone.", "Rash?"),
+    (
+        "a",
+        "The rash; it has gone.",
+        "The rash has resolved.",
+        "The rash; it has gone.",
+        "Rash?",
+    ),
     ("b", "", "Take it with food.", "", "How?"),
 )
 ROWS = [dict(zip(_NAMES, each, strict=True)) for each in _TEXTS]
@@ -45,19 +56,25 @@ def test_recorded_numbers_of_the_reference_implementations() -> None:
     }
     one = [row for row in known_rows if len(row["references"]) == 1]
     Path("t.jsonl").write_text(
-        "\n".join(json.dumps(row | {"reference": row["references"]}) for row in one), "utf-8"
+        "\n".join(json.dumps(row | {"reference": row["references"]}) for row in one),
+        "utf-8",
     )
     found = mt.score_text("t.jsonl", metrics=expected)
     for name, told in expected.items():
         values = [told(row["expected"]) for row in one]
-        assert [row[name] for row in found["rows"]] == pytest.approx(values, abs=1e-9), name
+        assert [row[name] for row in found["rows"]] == pytest.approx(
+            values, abs=1e-9
+        ), name
         assert found.metrics[name].value == pytest.approx(sum(values) / len(values))
     said, known = (
         [row["prediction"] for row in known_rows],
         [row["references"] for row in known_rows],
     )
     pooled, _ = score_texts(said, known, POOLED)
-    for name, whole in (("bleu_corpus", bleu_corpus), ("sacrebleu_corpus", sacrebleu_corpus)):
+    for name, whole in (
+        ("bleu_corpus", bleu_corpus),
+        ("sacrebleu_corpus", sacrebleu_corpus),
+    ):
         assert pooled[name].value == pytest.approx(whole(said, known).score, abs=1e-12)
         for row in known_rows:  # also where orders have no match, or no n-gram
             pair = [row["prediction"]], [row["references"]]
@@ -79,7 +96,9 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["metrics"]["exact_match"]["value"] == pytest.approx(
         1 / 3
     )  # any of two references will do
-    assert told["notes"] == ["1 of 3 predictions are empty; they are scored as they are."]
+    assert told["notes"] == [
+        "1 of 3 predictions are empty; they are scored as they are."
+    ]
     assert not [
         text
         for row in ROWS
@@ -102,7 +121,9 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
             == told["metrics"]
         )
     plain = mt.score_text(
-        ["The rash; it has gone."], [["a", "The rash; it has gone."]], metrics="exact_match"
+        ["The rash; it has gone."],
+        [["a", "The rash; it has gone."]],
+        metrics="exact_match",
     )
     assert plain.metrics["exact_match"].value == 1.0
     assert "texts  prediction  exact_match  100.0 %" in repr(plain)
@@ -114,7 +135,9 @@ def test_a_checkpoint_takes_the_best_reference(tmp_path: Path) -> None:
     args = {"bleurt": str(tmp_path / "bleurt")}
     said, near = PAIRS[0]
     values = [
-        mt.score_text([said], [one], metrics="bleurt", task_args=args).metrics["bleurt"].value
+        mt.score_text([said], [one], metrics="bleurt", task_args=args)
+        .metrics["bleurt"]
+        .value
         for one in (near, "no")
     ]
     both = mt.score_text([said], [["no", near]], metrics=["bleurt"], task_args=args)

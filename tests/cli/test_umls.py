@@ -60,29 +60,50 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
         "env": {"PYTHONPATH": str(ROOT), "PATH": ""},
         "cwd": tmp_path,
     }
-    built = subprocess.run([*command, "build", "--source", "release", "--out", "index"], **settings)  # type: ignore[call-overload]
+    built = subprocess.run(
+        [*command, "build", "--source", "release", "--out", "index"], **settings
+    )  # type: ignore[call-overload]
     assert built.returncode == 0, built.stderr
-    assert b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
-    assert b"1 strings are left out, because their concept is not in MRSTY.RRF." in built.stdout
+    assert (
+        b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
+    )
+    assert (
+        b"1 strings are left out, because their concept is not in MRSTY.RRF."
+        in built.stdout
+    )
     assert b"MRCONSO.RRF, MB read: 1/1" in built.stderr
     text = "Has congestive heart failure.\nStarted furosemide\xff".encode("latin-1")
-    found = subprocess.run([*command, "find", "--index", "index", "-"], input=text, **settings)  # type: ignore[call-overload]
+    found = subprocess.run(
+        [*command, "find", "--index", "index", "-"], input=text, **settings
+    )  # type: ignore[call-overload]
     assert found.returncode == 0, found.stderr
     lines = found.stdout.decode().splitlines()
     assert lines[0].split() == ["from", "to", "text", "term", "concepts"]
-    assert lines[2].split() == ["4", "28", *"congestive heart failure".split() * 2, "C0000001"]
+    assert lines[2].split() == [
+        "4",
+        "28",
+        *"congestive heart failure".split() * 2,
+        "C0000001",
+    ]
     assert lines[3].split() == ["38", "48", "furosemide", "furosemide", "C0000003"]
     assert lines[-1].startswith(
         "2 stretches, 2 concepts by the rules of aci-bench. The index: 4 terms"
     )
 
 
-def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_found_in_a_text(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
-    assert main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"]) == 0
+    assert (
+        main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"])
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert told["variant"] == "archehr"
-    assert [(each["text"], each["term"], each["concepts"]) for each in told["matches"]] == [
+    assert [
+        (each["text"], each["term"], each["concepts"]) for each in told["matches"]
+    ] == [
         ("furosemide", "furosemide", ["C0000003"]),
         ("HEART FAILURE", "heart failure", ["C0000001"]),
     ]
@@ -92,7 +113,10 @@ def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]
             "No concept by the rules of aci-bench. The index: 4 terms"
         )
     assert main([*FIND, "--variant", "mine", "x"]) == 2
-    assert "variant must be one of aci-bench, archehr, got 'mine'" in capsys.readouterr().err
+    assert (
+        "variant must be one of aci-bench, archehr, got 'mine'"
+        in capsys.readouterr().err
+    )
     assert main([*BUILD, "--lowercase", "--ascii-only"]) == 0
     assert "case folded, ASCII only" in capsys.readouterr().out
     assert main([*FIND, "Sjogren Syndrome"]) == 0
@@ -135,6 +159,8 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
 
 
 @wrong_use("umls")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
     assert not Path("i").exists()

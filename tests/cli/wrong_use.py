@@ -20,7 +20,9 @@ def wrong_use(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("line", "code", "message"), CASES[name])
 
 
-def refuse(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> str:
+def refuse(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> str:
     """Gives the command, expects the refusal, and returns all that it said."""
     try:
         got = main(shlex.split(line))

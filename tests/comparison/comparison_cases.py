@@ -13,7 +13,9 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 from tests.support import NO_BENCHMARK, write_run
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
-HARM = MetricSpec(name="harm", kind="proportion", description="harm", higher_is_better=False)
+HARM = MetricSpec(
+    name="harm", kind="proportion", description="harm", higher_is_better=False
+)
 WORDS = MetricSpec(
     name="words",
     kind="mean",
@@ -30,8 +32,12 @@ TOP = MetricSpec(
     part=("section", "top"),
     whole="share",
 )
-COSTLY = MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights")
-BOTH = MetricSpec(name="both", kind="average", description="of two", of=("right", "share"))
+COSTLY = MetricSpec(
+    name="costly", kind="mean", description="needs weights", needs="weights"
+)
+BOTH = MetricSpec(
+    name="both", kind="average", description="of two", of=("right", "share")
+)
 
 TASK = TaskSpec(
     name="toy",
@@ -78,10 +84,14 @@ def rows(values: Sequence[float | None], **more: Any) -> list[dict[str, Any]]:
     return [row(str(place), value, **more) for place, value in enumerate(values)]
 
 
-def compared(of: Sequence[Mapping[str, Any]], label: str = "a", **recipe: Any) -> Compared:
+def compared(
+    of: Sequence[Mapping[str, Any]], label: str = "a", **recipe: Any
+) -> Compared:
     names = dict.fromkeys(["toy", *(each["task"] for each in of)])
     entries: dict[str, Any] = {name: {"recipe": {**RECIPE, **recipe}} for name in names}
-    return Compared(label=label, results={"schema_version": 1, "tasks": entries}, rows=of)
+    return Compared(
+        label=label, results={"schema_version": 1, "tasks": entries}, rows=of
+    )
 
 
 def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:

@@ -39,7 +39,10 @@ def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(
 ) -> None:
     a = folder(
         tmp_path / "a",
-        [row(key, value) for key, value in {"1": 1.0, "2": 0.0, "3": None, "4": 1.0}.items()],
+        [
+            row(key, value)
+            for key, value in {"1": 1.0, "2": 0.0, "3": None, "4": 1.0}.items()
+        ],
     )
     b = folder(
         tmp_path / "b",
@@ -72,7 +75,9 @@ def test_what_is_not_the_same_thing_is_refused() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             compare_results(a, compared(a.rows, **change), TASKS)
-    other = Compared(label="b", results=cast(Results, {"tasks": {"other": {}}}), rows=[])
+    other = Compared(
+        label="b", results=cast(Results, {"tasks": {"other": {}}}), rows=[]
+    )
     with pytest.raises(UsageError, match="no task in common: a has toy; b has other"):
         compare_results(a, other, TASKS)
     with pytest.raises(UsageError, match="task 'other' of both runs is not known"):
@@ -84,38 +89,59 @@ def groups(
 ) -> dict[str, Any]:
     first, second = compared(a), compared(b)
     for side in (first, second):
-        side.results["tasks"]["toy"]["breakdown"] = {"kind": {group: {} for group in known}}
-    return dict(compare_results(first, second, TASKS, selection=ALL)["toy"]["breakdown"])
+        side.results["tasks"]["toy"]["breakdown"] = {
+            "kind": {group: {} for group in known}
+        }
+    return dict(
+        compare_results(first, second, TASKS, selection=ALL)["toy"]["breakdown"]
+    )
 
 
 def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
     values = [*[("odd", value) for value in odd], *[("even", value) for value in even]]
-    return [row(str(place), value, group_kind=kind) for place, (kind, value) in enumerate(values)]
+    return [
+        row(str(place), value, group_kind=kind)
+        for place, (kind, value) in enumerate(values)
+    ]
 
 
 def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
-    # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p = 2 (1 + 7) / 2^7.
+    # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p =
+    # 2 (1 + 7) / 2^7.
     a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
     b = two_kinds([1.0] * 12, [0.0] + [1.0] * 11)
     kind = groups(a, b)["kind"]
     odd, even = kind["odd"]["right"], kind["even"]["right"]
-    assert (odd["difference"], even["difference"]) == (pytest.approx(7 / 12), pytest.approx(5 / 12))
+    assert (odd["difference"], even["difference"]) == (
+        pytest.approx(7 / 12),
+        pytest.approx(5 / 12),
+    )
     assert (odd["p"], even["p"]) == (pytest.approx(0.015625), pytest.approx(0.125))
-    assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
+    assert (odd["p_holm"], even["p_holm"]) == (
+        pytest.approx(0.03125),
+        pytest.approx(0.125),
+    )
     assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
     assert 0 < odd["minimum_detectable_difference"] < odd["difference"]
     assert "too_few" not in odd
     near = groups(
-        two_kinds([0.0, 1.0] * 6, [0.0] * 12), two_kinds([1.0] * 2 + [0.0, 1.0] * 5, [0.0] * 12)
+        two_kinds([0.0, 1.0] * 6, [0.0] * 12),
+        two_kinds([1.0] * 2 + [0.0, 1.0] * 5, [0.0] * 12),
     )["kind"]["odd"]["right"]
     assert near["too_few"] is True  # one of 12 changed
     assert near["ci_low"] is not None
     a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
     kind = groups(a, b)["kind"]
     few = kind["odd"]["right"]
-    assert (few["value_a"], few["value_b"], few["n"], few["too_few"]) == (0.0, 1.0, 9, True)
+    assert (few["value_a"], few["value_b"], few["n"], few["too_few"]) == (
+        0.0,
+        1.0,
+        9,
+        True,
+    )
     assert [
-        few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")
+        few[key]
+        for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")
     ] == [None] * 5
     assert "mcnemar" not in few
     assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (
@@ -147,17 +173,26 @@ def test_an_item_counts_in_each_of_its_groups(
 
 
 def test_three_runs_are_adjusted_over_their_pairs() -> None:
-    # B - A: 7 in B only, p = 2 / 2^7. C - A: 1 and 6, p = 16 / 2^7. C - B: 8 in B only, p = 2 / 2^8.
+    # B - A: 7 in B only, p = 2 / 2^7. C - A: 1 and 6, p = 16 / 2^7. C - B: 8 in B only,
+    # p = 2 / 2^8.
     a = compared(rows([0.0] * 7 + [1.0] + [1.0] * 4))
     b = compared(rows([1.0] * 7 + [1.0] + [1.0] * 4))
     c = compared(rows([1.0] * 6 + [0.0] + [0.0] + [1.0] * 4))
     two = compare_pairs([a, b, c], TASKS, selection=ALL)
     assert [pair.name for pair in two] == ["B - A", "C - A"]
     found = [pair.tasks["toy"]["metrics"]["right"] for pair in two]
-    assert [entry["p"] for entry in found] == [pytest.approx(2 / 128), pytest.approx(16 / 128)]
-    assert [entry["p_holm"] for entry in found] == [pytest.approx(4 / 128), pytest.approx(16 / 128)]
+    assert [entry["p"] for entry in found] == [
+        pytest.approx(2 / 128),
+        pytest.approx(16 / 128),
+    ]
+    assert [entry["p_holm"] for entry in found] == [
+        pytest.approx(4 / 128),
+        pytest.approx(16 / 128),
+    ]
     groups_of = [pair.tasks["toy"]["breakdown"]["kind"]["odd"]["right"] for pair in two]
-    assert [entry["p_holm"] for entry in groups_of] == [entry["p_holm"] for entry in found]
+    assert [entry["p_holm"] for entry in groups_of] == [
+        entry["p_holm"] for entry in found
+    ]
     three = compare_pairs([a, b, c], TASKS, all_pairs=True)
     assert [pair.name for pair in three] == ["B - A", "C - A", "C - B"]
     assert {pair.tasks["toy"]["metrics"]["right"]["tests"] for pair in three} == {3}
@@ -216,32 +251,45 @@ def test_of_several_pairs_the_comparable_ones_are_compared() -> None:
     pairs = compare_pairs([a, b, c], TASKS)
     assert [bool(pair.tasks["toy"]["refused"]) for pair in pairs] == [False, True]
     with pytest.raises(
-        UsageError, match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs"
+        UsageError,
+        match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs",
     ):
         compare_pairs([c, a, b], TASKS)
 
 
 def test_only_the_metrics_asked_for() -> None:
     a, b = compared(rows([1.0, 0.0])), compared(rows([1.0, 1.0]))
-    found = compare_results(a, b, TASKS, selection=Selection(metrics=["share"], by="all"))["toy"]
+    found = compare_results(
+        a, b, TASKS, selection=Selection(metrics=["share"], by="all")
+    )["toy"]
     assert list(found["metrics"]) == ["share"]
     assert list(found["breakdown"]["section"]["top"]) == ["share"]
-    gone = [{key: value for key, value in each.items() if key != "costly"} for each in rows([1.0])]
+    gone = [
+        {key: value for key, value in each.items() if key != "costly"}
+        for each in rows([1.0])
+    ]
     with pytest.raises(
         UsageError,
         match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE",
     ):
-        compare_results(compared(gone), b, TASKS, selection=Selection(metrics=["costly"]))
+        compare_results(
+            compared(gone), b, TASKS, selection=Selection(metrics=["costly"])
+        )
     first, second = (
-        compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab"
+        compared(rows([1.0]), scoring={"weights": {"sha256": digest}})
+        for digest in "ab"
     )
-    with pytest.raises(UsageError, match="toy: costly cannot be compared: its setting differs"):
+    with pytest.raises(
+        UsageError, match="toy: costly cannot be compared: its setting differs"
+    ):
         compare_results(first, second, TASKS, selection=Selection(metrics=["costly"]))
 
 
 VALUES = st.sampled_from([0.0, 1.0, None, math.nan])
 PAIRS = st.lists(
-    st.tuples(VALUES, VALUES, st.integers(0, 3), st.sampled_from(["odd", "even", "odd even"])),
+    st.tuples(
+        VALUES, VALUES, st.integers(0, 3), st.sampled_from(["odd", "even", "odd even"])
+    ),
     max_size=30,
 )
 Made = list[tuple[float | None, float | None, int, str]]
@@ -309,7 +357,10 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
             assert entry["flips"]["improved"] == turned["flips"]["worsened"]
             assert entry["flips"]["same"] == turned["flips"]["same"]
     metrics = whole["toy"]["metrics"]
-    for name, better, worse in (("right", "only_b", "only_a"), ("harm", "only_a", "only_b")):
+    for name, better, worse in (
+        ("right", "only_b", "only_a"),
+        ("harm", "only_a", "only_b"),
+    ):
         flips, table = metrics[name]["flips"], metrics[name]["mcnemar"]
         assert flips["improved"] == table[better]
         assert flips["worsened"] == table[worse]

@@ -14,7 +14,16 @@ from medical_tasks.comparison.tables import (
     run_names,
     sections,
 )
-from tests.comparison.comparison_cases import HARM, RIGHT, SHARE, TASKS, WORDS, compared, row, rows
+from tests.comparison.comparison_cases import (
+    HARM,
+    RIGHT,
+    SHARE,
+    TASKS,
+    WORDS,
+    compared,
+    row,
+    rows,
+)
 
 NO, YES = 0.0, 1.0
 
@@ -25,8 +34,14 @@ def ids(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
 
 def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> None:
     keys = ["10", "9", "b2", "b10", "same"]
-    a = [row(key, right) for key, right in zip(keys, (NO, NO, YES, YES, YES), strict=True)]
-    b = [row(key, right) for key, right in zip(keys, (YES, YES, NO, NO, YES), strict=True)]
+    a = [
+        row(key, right)
+        for key, right in zip(keys, (NO, NO, YES, YES, YES), strict=True)
+    ]
+    b = [
+        row(key, right)
+        for key, right in zip(keys, (YES, YES, NO, NO, YES), strict=True)
+    ]
     found = flipped_items(RIGHT, a, b, most=9, parsed=True)
     assert ids(found) == {"improved": ["9", "10"], "worsened": ["b2", "b10"]}
     assert found["improved"][0] == {
@@ -41,20 +56,32 @@ def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> N
         "improved": ["9"],
         "worsened": ["b2"],
     }
-    a, b = rows([0.1, 0.1, 0.9, 0.5, None, 0.2]), rows([0.2, 0.9, 0.2, 0.5, 0.5, 0.2 + 1e-15])
+    a, b = (
+        rows([0.1, 0.1, 0.9, 0.5, None, 0.2]),
+        rows([0.2, 0.9, 0.2, 0.5, 0.5, 0.2 + 1e-15]),
+    )
     assert ids(flipped_items(WORDS, a, b, most=9, parsed=False)) == {
         "improved": ["1", "0"],
         "worsened": ["2"],
     }
     a, b = rows([0.5]), [row("0", 0.0, share_of=0.0)]
-    assert ids(flipped_items(SHARE, a, b, most=9, parsed=False)) == {"improved": [], "worsened": []}
+    assert ids(flipped_items(SHARE, a, b, most=9, parsed=False)) == {
+        "improved": [],
+        "worsened": [],
+    }
 
 
 def test_answers_of_redacted_rows_and_of_closed_tasks_are_not_shown() -> None:
     a, b = [row("0", NO)], [row("0", YES)]
-    assert set(flipped_items(RIGHT, a, b, most=9, parsed=False)["improved"][0]) == {"id", "a", "b"}
+    assert set(flipped_items(RIGHT, a, b, most=9, parsed=False)["improved"][0]) == {
+        "id",
+        "a",
+        "b",
+    }
     redacted = [{**b[0], "response_sha256": "0" * 64}]
-    assert set(flipped_items(RIGHT, a, redacted, most=9, parsed=True)["improved"][0]) == {
+    assert set(
+        flipped_items(RIGHT, a, redacted, most=9, parsed=True)["improved"][0]
+    ) == {
         "id",
         "a",
         "b",
@@ -62,20 +89,28 @@ def test_answers_of_redacted_rows_and_of_closed_tasks_are_not_shown() -> None:
 
 
 def shown(
-    a: list[dict[str, Any]], b: list[dict[str, Any]], *, label: str = "a", **settings: Any
+    a: list[dict[str, Any]],
+    b: list[dict[str, Any]],
+    *,
+    label: str = "a",
+    **settings: Any,
 ) -> tuple[str, str]:
     model = {"model": {"name": label}}
     runs = [compared(a, label, **model), compared(b, "b", **model)]
     pairs = compare_pairs(runs, TASKS, selection=Selection(by="all"))
     add_flips(pairs[0], runs, TASKS, most=9, parsed=["toy"], **settings)
-    return as_text(run_names(runs), sections(pairs)), as_markdown(run_names(runs), sections(pairs))
+    return as_text(run_names(runs), sections(pairs)), as_markdown(
+        run_names(runs), sections(pairs)
+    )
 
 
 def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
     assert "toy, right: wrong -> right (improved), 1 item" in text
     assert "toy, harm" not in text
-    text, _ = shown(rows([NO, YES]), rows([YES, YES]), metrics=["harm", "words", "both"])
+    text, _ = shown(
+        rows([NO, YES]), rows([YES, YES]), metrics=["harm", "words", "both"]
+    )
     assert "toy, harm: yes -> no (improved), 1 item" in text
     assert "toy, harm: no -> yes (worsened), 0 items" in text
     assert "toy, words: improved most, 1 item" in text
@@ -84,7 +119,9 @@ def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
 
 def test_a_small_group_says_so_in_place_of_an_interval() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
-    (line,) = [line for line in text.splitlines() if line.split()[:2] == ["odd", "right"]]
+    (line,) = [
+        line for line in text.splitlines() if line.split()[:2] == ["odd", "right"]
+    ]
     assert (
         " ".join(line.split())
         == "odd right none 50.0 % 100.0 % +50.0 too few to tell: 2 n/a n/a n/a 1 0 1"

@@ -59,7 +59,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("runs")
     built = {"medcalc_bench": ["fresh", "--seed", "7", "--n", "60"], "kqa": ["demo"]}
     for name, named in built.items():
-        assert main(["build", name, "--config", *named, "--out", str(home / "data" / name)]) == 0
+        assert (
+            main(
+                ["build", name, "--config", *named, "--out", str(home / "data" / name)]
+            )
+            == 0
+        )
     demo = str(home / "data" / "medcalc_bench")
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", demo]) == 0
     data = ["--data", str(home / "data"), "--config", "fresh"]
@@ -74,12 +79,24 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main([*reference, *line, *judge]) == 0
     changed(home / "demo", home / "demo", "medcalc", model=MODEL)
     rows = read_items(home / "baseline")
-    for name, answer in (("right", None), ("wrong", "the answer is 987654"), ("half", None)):
+    for name, answer in (
+        ("right", None),
+        ("wrong", "the answer is 987654"),
+        ("half", None),
+    ):
         some = rows[:30] if name == "half" else rows
         texts = [{"id": row["id"], "response": answer or row["parsed"]} for row in some]
         file = home / f"{name}.jsonl"
         file.write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
-        scored = ["score", "medcalc", "--responses", str(file), *data, "--out", str(home / name)]
+        scored = [
+            "score",
+            "medcalc",
+            "--responses",
+            str(file),
+            *data,
+            "--out",
+            str(home / name),
+        ]
         assert main(scored) == (5 if name == "half" else 0)
     return home
 
@@ -132,10 +149,22 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
         ("", "right", "configuration fresh, while the policy is about v1"),
         ('[tasks.medcalc]\nconfig = "v1.0"', "right", "while the policy is about v1.0"),
         (FRESH, "baseline", "baseline/reference is a baseline and no model"),
-        (f'{FRESH}prompts = "own"', "right", "unknown prompts, while the policy is about own"),
+        (
+            f'{FRESH}prompts = "own"',
+            "right",
+            "unknown prompts, while the policy is about own",
+        ),
         (f"{FRESH}least_items = 500", "right", "60 items, while the policy needs 500"),
-        (f'{FRESH}split = "train"', "right", "split test, while the policy is about train"),
-        (FRESH, "quick", "a quick look at 12 items (--max-samples), which stand for no others"),
+        (
+            f'{FRESH}split = "train"',
+            "right",
+            "split test, while the policy is about train",
+        ),
+        (
+            FRESH,
+            "quick",
+            "a quick look at 12 items (--max-samples), which stand for no others",
+        ),
         (FRESH, "part", "a part of a run: merge the parts"),
     ],
 )
@@ -145,7 +174,14 @@ def test_other_results_than_the_policy_is_about_decide_nothing(
     some = {"quick": ["--max-samples", "12"], "part": ["--shard", "1/2"]}.get(run, [])
     if some and not (runs / run).exists():
         line = ["run", "--tasks", "medcalc", "--model", "baseline/reference", *some]
-        line += ["--data", str(runs / "data"), "--config", "fresh", "--out", str(runs / f"{run}-0")]
+        line += [
+            "--data",
+            str(runs / "data"),
+            "--config",
+            "fresh",
+            "--out",
+            str(runs / f"{run}-0"),
+        ]
         assert main(line) == 0
         changed(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
     rules = (
@@ -190,7 +226,13 @@ def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
 @pytest.mark.parametrize(
     "figures",
     [
-        {"value": 0.95, "ci_low": 0.9, "ci_high": 0.99, "bound_low": 0.95, "bound_high": 0.95},
+        {
+            "value": 0.95,
+            "ci_low": 0.9,
+            "ci_high": 0.99,
+            "bound_low": 0.95,
+            "bound_high": 0.95,
+        },
         {"ci_low": 0.9},
     ],
 )
@@ -201,18 +243,25 @@ def test_figures_that_its_items_deny_decide_nothing(
     results = json.loads((copied / "results.json").read_text(encoding="utf-8"))
     results["tasks"]["medcalc"]["metrics"]["accuracy"] |= figures
     (copied / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    verdict, reason = held(tmp_path, f"{FRESH}[[rule]]\n{ACCURACY}at_least = 0.8\n", "wrong")
+    verdict, reason = held(
+        tmp_path, f"{FRESH}[[rule]]\n{ACCURACY}at_least = 0.8\n", "wrong"
+    )
     assert verdict == INCONCLUSIVE
     assert "not what items.parquet says" in reason
 
 
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
-    policy = policy_file(runs, f'{FRESH}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"')
+    policy = policy_file(
+        runs, f'{FRESH}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"'
+    )
     verdict, (found,) = gate(read_policy(policy), [runs / "half"])
     assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
     assert -1.0 < (found.low or 0.0) <= -30 / 60
     # An interval that leaves out 30 unanswered items is not narrow.
-    assert held(runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0] == NO_GO
+    assert (
+        held(runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0]
+        == NO_GO
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,46 +270,97 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         ("rule = 3", "a policy is a list of [[rule]] tables, with [tasks.NAME] tables"),
         ("[[rule]\n", "not TOML"),
         (f"rule = {'[' * 5_000}", "nested too deeply"),
-        (f"[[rule]]\n{ACCURACY}", "rule 1: needs exactly one of at_least, at_most, margin"),
+        (
+            f"[[rule]]\n{ACCURACY}",
+            "rule 1: needs exactly one of at_least, at_most, margin",
+        ),
         (f"[[rule]]\n{ACCURACY}at_least = 'x'", "at_least must be a number, got 'x'"),
         (
             f"[[rule]]\n{ACCURACY}margin = -0.1\nagainst = 'a'",
             "margin must be from 0 to 1 (50 % is 0.5), got -0.1",
         ),
-        (f"[[rule]]\n{ACCURACY}at_least = 5", "at_least must be from 0 to 1 (50 % is 0.5), got 5"),
-        (f"[[rule]]\n{ACCURACY}at_least = nan", "must be from 0 to 1 (50 % is 0.5), got nan"),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = 5",
+            "at_least must be from 0 to 1 (50 % is 0.5), got 5",
+        ),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = nan",
+            "must be from 0 to 1 (50 % is 0.5), got nan",
+        ),
         ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 98", "must be from 0 to 1"),
         (f"[[rule]]\n{ACCURACY}margin = 0.1", "rule 1: lacks against"),
-        (f"[[rule]]\n{ACCURACY}at_least = 0.5\nbyy = 'x'", "takes no byy with at_least. Did you"),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = 0.5\nbyy = 'x'",
+            "takes no byy with at_least. Did you",
+        ),
         (
             f"[[rule]]\n{ACCURACY}at_least = 0.5\nby = 'sex'",
             "medcalc has the breakdowns category, calculator, got 'sex'",
         ),
-        ("[[rule]]\ntask = 'medcalk'\ncoverage_at_least = 1", "there is no task 'medcalk'. Did"),
-        ("[[rule]]\ntask = 'medcalc'\nmetric = 'f1'\nat_least = 0.1", "has no metric 'f1'"),
+        (
+            "[[rule]]\ntask = 'medcalk'\ncoverage_at_least = 1",
+            "there is no task 'medcalk'. Did",
+        ),
+        (
+            "[[rule]]\ntask = 'medcalc'\nmetric = 'f1'\nat_least = 0.1",
+            "has no metric 'f1'",
+        ),
         # Limits that no run could break,
-        (f"[[rule]]\n{ACCURACY}at_least = 0", "no run could break at_least = 0, as the scale is"),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = 0",
+            "no run could break at_least = 0, as the scale is",
+        ),
         (f"[[rule]]\n{ACCURACY}at_most = 1", "no run could break at_most = 1"),
-        (f"[[rule]]\n{ACCURACY}margin = 1\nagainst = 'a'", "no run could break margin = 1"),
-        (f"[[rule]]\n{ACCURACY}width_at_most = 1", "no run could break width_at_most = 1"),
-        ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 0", "no run could break coverage"),
-        ("[[rule]]\ntask = 'kqa'\nmetric = 'hallucination_rate'\nat_least = 0", "no run could"),
+        (
+            f"[[rule]]\n{ACCURACY}margin = 1\nagainst = 'a'",
+            "no run could break margin = 1",
+        ),
+        (
+            f"[[rule]]\n{ACCURACY}width_at_most = 1",
+            "no run could break width_at_most = 1",
+        ),
+        (
+            "[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 0",
+            "no run could break coverage",
+        ),
+        (
+            "[[rule]]\ntask = 'kqa'\nmetric = 'hallucination_rate'\nat_least = 0",
+            "no run could",
+        ),
         # that none could meet,
-        (f"[[rule]]\n{ACCURACY}at_least = 1", "no run could meet at_least = 1: the 95 % interval"),
-        (f"[[rule]]\n{ACCURACY}width_at_most = 0", "no run could meet width_at_most = 0"),
-        ("[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_most = 0", "no run could meet"),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = 1",
+            "no run could meet at_least = 1: the 95 % interval",
+        ),
+        (
+            f"[[rule]]\n{ACCURACY}width_at_most = 0",
+            "no run could meet width_at_most = 0",
+        ),
+        (
+            "[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_most = 0",
+            "no run could meet",
+        ),
         (
             "[[rule]]\ntask = 'kqa'\nmetric = 'words'\nat_most = 1e300",
             "from 0 to 1e+06, got 1e+300",
         ),
         # and that the worst runs meet.
-        (f"[[rule]]\n{ACCURACY}at_most = 0.9", "accuracy is better when it is higher, so that"),
+        (
+            f"[[rule]]\n{ACCURACY}at_most = 0.9",
+            "accuracy is better when it is higher, so that",
+        ),
         (
             "[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_least = 0.1",
             "passes the worst runs. Was at_most meant?",
         ),
-        (f"[tasks.kqa]\n[[rule]]\n{ACCURACY}at_least = 0.5", "no rule is about [tasks.kqa]"),
-        (f"[tasks.medcalc]\nconfig = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5", "got 'x'"),
+        (
+            f"[tasks.kqa]\n[[rule]]\n{ACCURACY}at_least = 0.5",
+            "no rule is about [tasks.kqa]",
+        ),
+        (
+            f"[tasks.medcalc]\nconfig = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5",
+            "got 'x'",
+        ),
         (
             f"[tasks.medcalc]\nconfigs = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5",
             "takes no configs. Did you mean 'config'?",
@@ -292,7 +392,9 @@ def test_the_risk_of_a_wrong_go() -> None:
     proportion = MetricSpec(name="right", kind="proportion", description="")
     mean = MetricSpec(name="share", kind="mean", description="")
     # Of 100, 88 must be right; P(88 or more of 100 at 0.8) = 0.0253 (binomial table).
-    found = risk_of_value(columns(np.array([1.0] * 90 + [0.0] * 10), proportion), Limit(0.8))
+    found = risk_of_value(
+        columns(np.array([1.0] * 90 + [0.0] * 10), proportion), Limit(0.8)
+    )
     assert found is not None
     assert found.exact
     assert found.share == pytest.approx(0.0253, abs=5e-5)
@@ -352,7 +454,11 @@ def test_every_task_can_be_gated_on_its_usual_configuration(tmp_path: Path) -> N
     for name, task in known.items():
         metric = task.metrics[0]
         kind = "at_least" if metric.higher_is_better else "at_most"
-        limit = metric.limits[0] + 0.5 if math.isinf(metric.limits[1]) else sum(metric.limits) / 2
+        limit = (
+            metric.limits[0] + 0.5
+            if math.isinf(metric.limits[1])
+            else sum(metric.limits) / 2
+        )
         text = f'[[rule]]\ntask = "{name}"\nmetric = "{metric.name}"\n{kind} = {limit}'
         (scope,) = read_policy(policy_file(tmp_path, text)).scopes.values()
         assert scope.config != "demo"

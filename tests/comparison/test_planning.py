@@ -61,16 +61,23 @@ def test_the_half_width_is_that_of_the_interval_of_run() -> None:
         chance = math.comb(20, right) * 0.1**right * 0.9 ** (20 - right)
         expected += chance * (made.ci_high - made.ci_low) / 2.0
     assert wilson_half_width(20, 0.1) == pytest.approx(expected)
-    # 2 % right and 5 points wanted: by the root of p (1 - p) / n 31 items, which give 7 points.
+    # 2 % right and 5 points wanted: by the root of p (1 - p) / n 31 items, which give 7
+    # points.
     found = needed_as_assumed(Goal("half_width", 0.05, truth=0.02), 31)
     assert found.clusters == 49
     assert found.whole_set == pytest.approx(0.068, abs=0.001)
 
 
-@pytest.mark.parametrize(("limit", "truth"), [(0.8, 0.85), (0.5, 0.6), (0.97, 0.99), (0.05, 0.1)])
-def test_a_gate_stays_as_likely_to_say_go_with_more_items(limit: float, truth: float) -> None:
+@pytest.mark.parametrize(
+    ("limit", "truth"), [(0.8, 0.85), (0.5, 0.6), (0.97, 0.99), (0.05, 0.1)]
+)
+def test_a_gate_stays_as_likely_to_say_go_with_more_items(
+    limit: float, truth: float
+) -> None:
     needed = needed_as_assumed(Goal("at_least", limit, truth=truth), 10).clusters
-    chances = [chance_of_go(n, Limit(limit), truth) for n in range(needed - 1, 3 * needed)]
+    chances = [
+        chance_of_go(n, Limit(limit), truth) for n in range(needed - 1, 3 * needed)
+    ]
     assert chances[0] < 0.8 <= min(chances[1:])
     mirrored = needed_as_assumed(Goal("at_most", 1.0 - limit, truth=1.0 - truth), 10)
     assert mirrored.clusters == needed
@@ -87,7 +94,9 @@ def test_what_is_drawn_agrees_with_what_is_counted() -> None:
     # 40 of 200 items are right in the second run alone, 20 in the first alone.
     first = np.repeat([0.0, 1.0, 1.0, 0.0], [40, 20, 80, 60])
     second = np.repeat([1.0, 0.0, 1.0, 0.0], [40, 20, 80, 60])
-    alone = needed_from_runs(Goal("difference", 0.1), columns(first, second, "proportion"))
+    alone = needed_from_runs(
+        Goal("difference", 0.1), columns(first, second, "proportion")
+    )
     pairs = columns(first.repeat(2), second.repeat(2), "proportion", 2)
     drawn = needed_from_runs(Goal("difference", 0.1), pairs)
     assert drawn.clusters == pytest.approx(alone.clusters, rel=0.06)
@@ -104,7 +113,9 @@ def test_a_mean_is_planned_by_its_own_interval() -> None:
     gate = needed_from_runs(Goal("at_least", 0.7, truth=0.75), run)
     population = Population.of_value(run, 0.75)
     assert population is not None
-    assert population.risk(Limit(0.7), 2000, gate.clusters).share == pytest.approx(0.8, abs=0.03)
+    assert population.risk(Limit(0.7), 2000, gate.clusters).share == pytest.approx(
+        0.8, abs=0.03
+    )
 
 
 def test_what_past_runs_cannot_tell_is_refused() -> None:
@@ -117,7 +128,11 @@ def test_what_past_runs_cannot_tell_is_refused() -> None:
         needed_from_runs(Goal("margin", 0.1), columns(alike, alike, "proportion"))
     share = np.full(20, 0.6)
     with pytest.raises(UsageError, match=r"a true value of 0\.8:"):
-        needed_from_runs(Goal("at_least", 0.7, truth=0.8), columns(share, share, "mean"))
+        needed_from_runs(
+            Goal("at_least", 0.7, truth=0.8), columns(share, share, "mean")
+        )
     assert math.isfinite(
-        needed_from_runs(Goal("half_width", 0.1), columns(share, share, "mean")).whole_set
+        needed_from_runs(
+            Goal("half_width", 0.1), columns(share, share, "mean")
+        ).whole_set
     )

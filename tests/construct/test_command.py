@@ -55,7 +55,12 @@ def sampled(source: Path) -> Path:
 
 
 def words(url: str, *more: str) -> list[str]:
-    model = ["--model", "openai-api/here/m", "--model-args", f"base_url={url},max_retries=0"]
+    model = [
+        "--model",
+        "openai-api/here/m",
+        "--model-args",
+        f"base_url={url},max_retries=0",
+    ]
     return ["construct", "ehrnoteqa", "generate", "--folder", "own", *model, *more]
 
 
@@ -98,23 +103,30 @@ def test_from_notes_to_a_benchmark(
     first, second = FOLDER / "sheets" / "ann.csv", FOLDER / "sheets" / "ben.csv"
     rows = read_rows(first)[1:] + read_rows(second)[1:]
     assert len(rows) == SAMPLED + 2
-    notes = {each["patient_id"]: each["notes"] for each in read_lines(FOLDER / "notes.jsonl")}
+    notes = {
+        each["patient_id"]: each["notes"] for each in read_lines(FOLDER / "notes.jsonl")
+    }
     for row in rows:
         shown = (FOLDER / "sheets" / row[3]).read_text()
         assert all(note["text"] in shown for note in notes[row[1]])
 
     own = read_rows(first)[1][1]
     shares = json.loads((FOLDER / "shares.json").read_text())
-    only = next(each for each in shares["sheets"]["ben"] if each not in shares["sheets"]["ann"])
+    only = next(
+        each for each in shares["sheets"]["ben"] if each not in shares["sheets"]["ann"]
+    )
 
     def by_ben(row: dict[str, str]) -> dict[str, str]:
         return row | ({"inclusion": "X"} if row["id"] == only else {"inclusion": "o"})
 
-    mine = next(each for each in shares["sheets"]["ann"] if each not in shares["sheets"]["ben"])
+    mine = next(
+        each for each in shares["sheets"]["ann"] if each not in shares["sheets"]["ben"]
+    )
     edit_sheet(
         first,
         lambda row: (
-            keep(row) | ({"question": "-Why?", "comment": "clearer"} if row["id"] == mine else {})
+            keep(row)
+            | ({"question": "-Why?", "comment": "clearer"} if row["id"] == mine else {})
         ),
     )
     edit_sheet(second, by_ben)
@@ -127,7 +139,9 @@ def test_from_notes_to_a_benchmark(
     assert len(built) == SAMPLED - 1
     assert {row["id"]: row["question"] for row in built}[mine] == "-Why?"
     assert only not in {row["id"] for row in built}
-    assert all(row["notes"] == notes[row["patient_id"]] and row["categories"] for row in built)
+    assert all(
+        row["notes"] == notes[row["patient_id"]] and row["categories"] for row in built
+    )
     history = read_lines(FOLDER / "history.jsonl")
     assert Counter((each["reviewer"], each["field"]) for each in history) == {
         ("ann", "question"): 1,
@@ -144,7 +158,10 @@ def test_from_notes_to_a_benchmark(
 
 
 def test_all_that_can_hold_words_is_closed(
-    sampled: Path, server: FaultServer, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    sampled: Path,
+    server: FaultServer,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     assert main(words(server.base_url)) == 0
     assert sheet("--reviewers", "ann") == 0
@@ -155,9 +172,9 @@ def test_all_that_can_hold_words_is_closed(
     files = [each for each in FOLDER.rglob("*") if each.is_file()]
     assert len(files) >= 9 + SAMPLED
     # generation/run.json alone is open: settings and the private store's id.
-    assert {each.name for each in files if stat.S_IMODE(each.stat().st_mode) != 0o600} == {
-        "run.json"
-    }
+    assert {
+        each.name for each in files if stat.S_IMODE(each.stat().st_mode) != 0o600
+    } == {"run.json"}
     # Recipes and what was printed hold no text.
     (tmp_path / "told").mkdir()
     told = capfd.readouterr()
@@ -171,7 +188,9 @@ def test_all_that_can_hold_words_is_closed(
         "generation/run.json",
     ]
     for name in recipes:
-        (tmp_path / "told" / name.replace("/", "-")).write_text((FOLDER / name).read_text())
+        (tmp_path / "told" / name.replace("/", "-")).write_text(
+            (FOLDER / name).read_text()
+        )
     assert "What was found" not in "".join(
         each.read_text() for each in (tmp_path / "told").iterdir()
     )
@@ -195,7 +214,10 @@ def test_a_remote_model_gets_nothing_and_is_not_the_folders_for_good(
     assert stat.S_IMODE((FOLDER / "generation").stat().st_mode) == 0o700
     capsys.readouterr()
     assert main(words(server.base_url)) == 2
-    assert "drafts were begun with other settings (seed: 1 there, 0 now)" in capsys.readouterr().err
+    assert (
+        "drafts were begun with other settings (seed: 1 there, 0 now)"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_cannot_be_used_is_asked_again_and_then_listed(
@@ -208,12 +230,20 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
     def answer(call: Call) -> str:
         if patient_of(call) == hopeless and not is_second_step(call) and not well:
             return "no idea"
-        if patient_of(call) == slow and is_second_step(call) and len(call.body["messages"]) == 1:
+        if (
+            patient_of(call) == slow
+            and is_second_step(call)
+            and len(call.body["messages"]) == 1
+        ):
             return drafted(call).replace("finding B", "finding C")
         return drafted(call)
 
     def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "no") if patient_of(call) == down and not well else None
+        return (
+            Fault.status_code(400, "no")
+            if patient_of(call) == down and not well
+            else None
+        )
 
     with FaultServer(plan, answer=answer) as server:
         assert main(words(server.base_url)) == 5
@@ -230,8 +260,8 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
         assert len(again) == 1
         assert "two choices are the same" in again[0].prompt
         assert sum(patient_of(call) == hopeless for call in server.calls) == 3
-        # The same command asks the one without an answer again, and nobody else; more tries ask the
-        # other.
+        # The same command asks the one without an answer again, and nobody else; more
+        # tries ask the other.
         asked, well = len(server.calls), True
         assert main(words(server.base_url)) == 5
         assert {patient_of(call) for call in server.calls[asked:]} == {down}
@@ -247,7 +277,10 @@ def test_a_killed_run_goes_on(sampled: Path) -> None:
         command[-1] += ",concurrency=1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
-            command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            command,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
         )
         while len(server.calls) < 3 and process.poll() is None:
             time.sleep(0.02)
@@ -257,11 +290,16 @@ def test_a_killed_run_goes_on(sampled: Path) -> None:
         before = len(server.calls)
         assert 3 <= before < 2 * SAMPLED
         assert main(words(server.base_url)) == 0
-        assert len(server.calls) <= 2 * SAMPLED + 1  # the one in flight may be asked again
+        assert (
+            len(server.calls) <= 2 * SAMPLED + 1
+        )  # the one in flight may be asked again
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED
         asked, drafts = len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()
         assert main(words(server.base_url)) == 0
-        assert (len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()) == (asked, drafts)
+        assert (len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()) == (
+            asked,
+            drafts,
+        )
 
 
 def test_sheets_in_work_are_never_written_over(
@@ -277,7 +315,9 @@ def test_sheets_in_work_are_never_written_over(
         path = FOLDER / "sheets" / "ann.csv"
         path.write_text("edited")
         (FOLDER / "sheets" / "ben.csv").unlink()
-        assert sheet("--reviewers", "ann,ben") == 0  # as after a stop: what is missing is written
+        assert (
+            sheet("--reviewers", "ann,ben") == 0
+        )  # as after a stop: what is missing is written
         assert path.read_text() == "edited"
         assert len(read_rows(FOLDER / "sheets" / "ben.csv")) > 1
         assert sheet("--reviewers", "ann,eve") == 2
@@ -291,7 +331,9 @@ def test_sheets_in_work_are_never_written_over(
 
 @wrong_use("construct")
 @pytest.mark.usefixtures("sampled")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     refuse(line, code, message, capsys)
 

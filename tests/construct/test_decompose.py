@@ -25,7 +25,12 @@ def answer(call: Call) -> str:
     prompt = str(call.body["messages"][0]["content"]).rpartition("Now the material.")[2]
     number = next(n for n in range(4) if f"remedy {n} " in prompt)
     return json.dumps(
-        {"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]}
+        {
+            "statements": [
+                f"Remedy {number} is fine.",
+                f"Remedy {number} is not for children.",
+            ]
+        }
     )
 
 
@@ -38,7 +43,16 @@ def answers(here: Path) -> None:
 
 def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
     return main(
-        ["decompose", "--source", "in.jsonl", "--judge", judge, "--out", "out.jsonl", *more]
+        [
+            "decompose",
+            "--source",
+            "in.jsonl",
+            "--judge",
+            judge,
+            "--out",
+            "out.jsonl",
+            *more,
+        ]
     )
 
 
@@ -51,7 +65,10 @@ def test_answers_are_taken_apart_for_a_clinician(
     assert "is for a clinician to say" in said
     rows = read_gold_file(Path("out.jsonl"))
     assert [row["question"] for row in rows] == [line["Question"] for line in ANSWERS]
-    assert rows[1]["must_have"] == ["Remedy 1 is fine.", "Remedy 1 is not for children."]
+    assert rows[1]["must_have"] == [
+        "Remedy 1 is fine.",
+        "Remedy 1 is not for children.",
+    ]
     assert all(row["nice_to_have"] == [] for row in rows)
     # Again: nothing is asked, the file is the same.
     before, asked = Path("out.jsonl").read_bytes(), len(server.calls)
@@ -71,8 +88,8 @@ def test_what_cannot_be_read_is_listed_and_stays_so(
     assert "The others are written" in said
     assert len(read_gold_file(Path("out.jsonl"))) == 3
     assert len(server.calls) == 3 + 3  # two re-asks
-    # An unreadable reply is kept like any other, so the same command asks nobody; other settings
-    # do.
+    # An unreadable reply is kept like any other, so the same command asks nobody; other
+    # settings do.
     assert "What cannot be read, or is too long, stays so with this judge" in said
     assert "same command again" not in said
     server._answer = answer
@@ -94,7 +111,9 @@ def test_a_file_that_somebody_changed_is_left_alone(
     Path("out.jsonl").unlink()
     assert decompose() == 0
     sorted_by_hand = (
-        Path("out.jsonl").read_text(encoding="utf-8").replace("Must_have", "Nice_to_have", 1)
+        Path("out.jsonl")
+        .read_text(encoding="utf-8")
+        .replace("Must_have", "Nice_to_have", 1)
     )
     Path("out.jsonl").write_text(sorted_by_hand, encoding="utf-8")
     assert decompose() == 2
@@ -103,7 +122,11 @@ def test_a_file_that_somebody_changed_is_left_alone(
 
 @wrong_use("decompose")
 def test_wrong_use(
-    line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]
+    line: str,
+    code: int,
+    message: str,
+    server: FaultServer,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     refuse(line, code, message, capsys)
     assert not Path("out.jsonl").exists()
@@ -122,7 +145,9 @@ def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
     assert "budget spent" in capsys.readouterr().err
     assert len(read_gold_file(Path("out.jsonl"))) == 1
     # A failed call is made again.
-    server._plan = lambda call: Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
+    server._plan = lambda call: (
+        Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
+    )
     assert decompose() == 5
     asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
     assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
@@ -138,8 +163,8 @@ def test_credentialed_answers_stay_here(
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
-    # A server on this machine may read them; what it says lies in the private store, not beside the
-    # output.
+    # A server on this machine may read them; what it says lies in the private store,
+    # not beside the output.
     assert decompose("--credentialed") == 0
     assert Path("out.jsonl").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == [

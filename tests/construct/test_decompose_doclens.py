@@ -26,7 +26,9 @@ NOTE = "CHIEF COMPLAINT\n\nCough [0].\n\nPLAN\n\nRest [1, 2]."
 
 
 def own(reference: str, **sections: str) -> OwnText:
-    return OwnText(id="1", source="[0] a", sentences=["a"], reference=reference, sections=sections)
+    return OwnText(
+        id="1", source="[0] a", sentences=["a"], reference=reference, sections=sections
+    )
 
 
 def short(parts: list[Part]) -> dict[str, str]:
@@ -34,9 +36,9 @@ def short(parts: list[Part]) -> dict[str, str]:
 
 
 def test_references_of_ones_own() -> None:
-    assert short(own_references([own("It rains [3].", plan="none")], BY_NAME["doclens_own"])) == {
-        "1/full": "It rains."
-    }
+    assert short(
+        own_references([own("It rains [3].", plan="none")], BY_NAME["doclens_own"])
+    ) == {"1/full": "It rains."}
     assert short(own_references([own(NOTE)], BY_NAME["aci_bench"])) == {
         "1/subjective": "CHIEF COMPLAINT Cough.",
         "1/objective_exam": "",
@@ -45,13 +47,15 @@ def test_references_of_ones_own() -> None:
     }
     # The record's own sections are taken as they are, whatever its headings say.
     found = own_references(
-        [own(NOTE, subjective="Cough.", objective_exam="")], BY_NAME["aci_bench_section"]
+        [own(NOTE, subjective="Cough.", objective_exam="")],
+        BY_NAME["aci_bench_section"],
     )
-    assert short(found) == dict.fromkeys((f"1/{section}" for section in SECTIONS), "") | {
-        "1/subjective": "Cough."
-    }
+    assert short(found) == dict.fromkeys(
+        (f"1/{section}" for section in SECTIONS), ""
+    ) | {"1/subjective": "Cough."}
     with pytest.raises(
-        UsageError, match="example_id 1: a note has the sections subjective, .* others as well"
+        UsageError,
+        match="example_id 1: a note has the sections subjective, .* others as well",
     ):
         own_references([own(NOTE, plan="x")], BY_NAME["aci_bench"])
 
@@ -61,17 +65,31 @@ def answer(name: str, text: str | None) -> Answer:
 
 
 def test_outputs() -> None:
-    answers = [answer("1", "<think>Hm.</think> It rains [3]."), answer("2", None), answer("3", " ")]
-    assert short(outputs(answers, BY_NAME["doclens_own"])) == {"1/full": "It rains.", "3/full": ""}
+    answers = [
+        answer("1", "<think>Hm.</think> It rains [3]."),
+        answer("2", None),
+        answer("3", " "),
+    ]
+    assert short(outputs(answers, BY_NAME["doclens_own"])) == {
+        "1/full": "It rains.",
+        "3/full": "",
+    }
     assert (
-        short(outputs([answer("1", NOTE)], BY_NAME["aci_bench"]))["1/assessment_and_plan"]
+        short(outputs([answer("1", NOTE)], BY_NAME["aci_bench"]))[
+            "1/assessment_and_plan"
+        ]
         == "PLAN Rest."
     )
-    section = outputs([answer("V1/subjective", "Cough [0].")], BY_NAME["aci_bench_section"])
-    assert section == [Part(record="V1/subjective", section="subjective", text="Cough.")]
+    section = outputs(
+        [answer("V1/subjective", "Cough [0].")], BY_NAME["aci_bench_section"]
+    )
+    assert section == [
+        Part(record="V1/subjective", section="subjective", text="Cough.")
+    ]
     for name in ("V1", "V1/plan"):
         with pytest.raises(
-            UsageError, match=r"record 1: an id of aci_bench_section is ENCOUNTER/SECTION"
+            UsageError,
+            match=r"record 1: an id of aci_bench_section is ENCOUNTER/SECTION",
         ):
             outputs([answer(name, "Cough.")], BY_NAME["aci_bench_section"])
 
@@ -95,7 +113,8 @@ def test_the_file_is_the_one_that_scoring_reads(name: str, tmp_path: Path) -> No
     units = [unit for item in items for unit in text_units(item, "")]
     joined = join_claims(read_claim_file(file), units, side="reference")
     assert joined == {
-        unit.id: claims.get(part.name, ()) for unit, part in zip(units, parts, strict=True)
+        unit.id: claims.get(part.name, ())
+        for unit, part in zip(units, parts, strict=True)
     }
     assert sum(map(bool, joined.values())) == len(claims) > 12
 
@@ -112,7 +131,9 @@ def test_what_was_not_taken_apart_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "claims.json"
     file.write_text(claims_text(parts, made, side="output"), encoding="utf-8")
     records = read_claim_file(file, side="output")
-    assert [(record.id, dict(record.claims), dict(record.texts)) for record in records] == [
+    assert [
+        (record.id, dict(record.claims), dict(record.texts)) for record in records
+    ] == [
         ("2", {"full": ("b",)}, {"full": "b"}),
         ("3", {"full": ()}, {"full": ""}),
     ]

@@ -38,7 +38,9 @@ def notes(here: Path) -> None:
     Path("notes.json").write_text(json.dumps(NOTES), encoding="utf-8")
 
 
-def decompose(*more: str, side: str = "reference", source: str | None = "notes.json") -> int:
+def decompose(
+    *more: str, side: str = "reference", source: str | None = "notes.json"
+) -> int:
     given = [] if source is None else ["--source", source]
     return main(
         [
@@ -56,18 +58,26 @@ def decompose(*more: str, side: str = "reference", source: str | None = "notes.j
     )
 
 
-def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_references_of_ones_own(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert decompose("--forecast") == 0
     assert "nothing is written" in capsys.readouterr().out
     assert server.calls == []
     assert not list(Path().glob("claims.json*"))
     assert decompose() == 0
     said = capsys.readouterr().out
-    assert "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none" in said
+    assert (
+        "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none"
+        in said
+    )
     assert "--task-args claims=claims.json" in said
     records = read_claim_file(Path("claims.json"))
     assert [(record.id, record.claims["full"]) for record in records] == [
-        *((f"n{n}", (f"remedy{n} is new.", f"remedy{n} is not for children.")) for n in range(3)),
+        *(
+            (f"n{n}", (f"remedy{n} is new.", f"remedy{n} is not for children."))
+            for n in range(3)
+        ),
         ("blank", ()),
     ]
     # One's own texts are private: the file, and where replies lie.
@@ -78,7 +88,9 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     ]
     assert len(list(private_home().rglob("answers.sqlite"))) == 1
     # It serves the scoring.
-    outputs = [{"example_id": row["example_id"], "output": row["reference"]} for row in NOTES]
+    outputs = [
+        {"example_id": row["example_id"], "output": row["reference"]} for row in NOTES
+    ]
     Path("out.json").write_text(json.dumps(outputs), encoding="utf-8")
     score = [
         "score",
@@ -91,7 +103,9 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
         "s",
     ]
     assert main([*score, "--task-args", "claims=claims.json"]) == 0
-    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
+    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"][
+        "doclens_own"
+    ]
     assert entry["metrics"]["claim_recall"]["n"] == 3
 
 
@@ -159,7 +173,11 @@ def test_ones_own_texts_stay_here(
 
 @wrong_use("decompose_doclens")
 def test_wrong_use(
-    line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]
+    line: str,
+    code: int,
+    message: str,
+    server: FaultServer,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     refuse(line, code, message, capsys)
     assert not Path("claims.json").exists()
@@ -169,9 +187,16 @@ def test_wrong_use(
 @needs_shared
 @pytest.mark.upstream
 def test_the_authors_prompts(serving: Serving, tmp_path: Path) -> None:
-    with serving(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
+    with serving(
+        answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it."
+    ) as server:
         assert (
-            decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens")))
+            decompose(
+                "--prompts",
+                "official",
+                "--upstream",
+                str(checkout(tmp_path / "DocLens")),
+            )
             == 0
         )
         assert len(server.calls) == 3

@@ -26,7 +26,9 @@ CASES: dict[str, Any] = json.loads(
     (Path(__file__).parent / "cases" / "decompose.json").read_text(encoding="utf-8")
 )
 
-SOURCE = FreeAnswer(id="q", line=1, question="Is tea fine?", answer="Tea is fine. Avoid it late.")
+SOURCE = FreeAnswer(
+    id="q", line=1, question="Is tea fine?", answer="Tea is fine. Avoid it late."
+)
 
 
 def read(value: Any, importance: Any = "must") -> Any:
@@ -55,9 +57,11 @@ def test_lists_of_statements() -> None:
         ["B", "nice_to_have"],
     ]
     assert (
-        json.loads(read("```json\n" + json.dumps({"statements": given_list}) + "\n```", "judge"))[
-            1
-        ][0]
+        json.loads(
+            read(
+                "```json\n" + json.dumps({"statements": given_list}) + "\n```", "judge"
+            )
+        )[1][0]
         == "B"
     )
 
@@ -75,7 +79,9 @@ def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
 @settings(deadline=None, max_examples=80)
 @given(
     st.text(max_size=80)
-    | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(json.dumps)
+    | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(
+        json.dumps
+    )
 )
 def test_a_reader_never_raises(text: str) -> None:
     for importance in ("must", "judge"):
@@ -85,7 +91,8 @@ def test_a_reader_never_raises(text: str) -> None:
                 statements = [statement for statement, _ in json.loads(value)]
                 assert 1 <= len(statements) == len(set(statements)) <= MAX_STATEMENTS
                 assert all(
-                    statement == " ".join(statement.split()) != "" for statement in statements
+                    statement == " ".join(statement.split()) != ""
+                    for statement in statements
                 )
 
 
@@ -101,7 +108,10 @@ def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
     assert '"importance"' in decompose_question(SOURCE, "judge").messages[0]["content"]
     assert template_sha256("must") != template_sha256("judge")
     # What the judge is shown must be readable by what reads its reply.
-    for importance, kinds in (("must", {"must_have"}), ("judge", {"must_have", "nice_to_have"})):
+    for importance, kinds in (
+        ("must", {"must_have"}),
+        ("judge", {"must_have", "nice_to_have"}),
+    ):
         content = decompose_question(SOURCE, importance).messages[0]["content"]  # type: ignore[arg-type]
         shown = [
             line
@@ -116,9 +126,16 @@ def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
 
 def test_decomposing_keeps_order_and_lists_failures() -> None:
     other = FreeAnswer(
-        id="r", line=2, question="B?", answer="C.", sources="https://x.example", diagnosis="Cold"
+        id="r",
+        line=2,
+        question="B?",
+        answer="C.",
+        sources="https://x.example",
+        diagnosis="Cold",
     )
-    judge = TableJudge({"r": json.dumps([["C holds.", "must_have"], ["D holds.", "nice_to_have"]])})
+    judge = TableJudge(
+        {"r": json.dumps([["C holds.", "must_have"], ["D holds.", "nice_to_have"]])}
+    )
     failed, done = decompose([SOURCE, other], judge, importance="judge")
     assert failed == Unscored(id="q", reason="judge: http 500")
     assert done == [("C holds.", "must_have"), ("D holds.", "nice_to_have")]
@@ -140,14 +157,24 @@ def test_reading_answers(tmp_path: Path) -> None:
     ]
 
     def wrong(*values: Any) -> str:
-        path.write_text("".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8")
+        path.write_text(
+            "".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8"
+        )
         with pytest.raises(UsageError) as caught:
             read_answers(path)
         return str(caught.value)
 
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+    )
     first, second = read_answers(path)
-    assert (first.line, first.question, first.answer, first.sources, first.diagnosis) == (
+    assert (
+        first.line,
+        first.question,
+        first.answer,
+        first.sources,
+        first.diagnosis,
+    ) == (
         1,
         "A?",
         "Yes.",
@@ -155,8 +182,9 @@ def test_reading_answers(tmp_path: Path) -> None:
         None,
     )
     assert (second.line, second.sources) == (2, "u")
-    assert "line 2, field 'Question': must be unique, it stands on line 1 already" in wrong(
-        lines[0], lines[0]
+    assert (
+        "line 2, field 'Question': must be unique, it stands on line 1 already"
+        in wrong(lines[0], lines[0])
     )
     assert "field 'Free_form_answer': must be a text that is not empty" in wrong(
         {**lines[0], "Free_form_answer": " "}
@@ -172,7 +200,10 @@ def test_the_release() -> None:
     path = SHARED / "data" / "kqa" / "questions_w_answers.jsonl"
     answers = read_answers(path)
     assert len(answers) == 201
-    assert len({decompose_question(entry).messages[0]["content"] for entry in answers}) == 201
+    assert (
+        len({decompose_question(entry).messages[0]["content"] for entry in answers})
+        == 201
+    )
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [
@@ -186,7 +217,9 @@ def test_the_release() -> None:
         text
         for text in dict.fromkeys(texts)
         if isinstance(
-            found := decompose_question(SOURCE, "must").read(json.dumps({"statements": [text]})),
+            found := decompose_question(SOURCE, "must").read(
+                json.dumps({"statements": [text]})
+            ),
             Unreadable,
         )
         and "the judge does not answer" in found.problem

@@ -1,7 +1,7 @@
 """`construct medcalc`.
 
-From notes to a scored run with a scripted model, sheets, adjudication, splits, the guard, the
-check.
+From notes to a scored run with a scripted model, sheets, adjudication, splits, the
+guard, the check.
 """
 
 from __future__ import annotations
@@ -63,16 +63,22 @@ def answer(call: Call) -> str:
         for name, each in entities.items()
     }
     return json.dumps(
-        {name: written.get(name) for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)}
+        {
+            name: written.get(name)
+            for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)
+        }
     )
 
 
 @pytest.fixture(autouse=True)
 def source(here: Path) -> Path:
     lines = [
-        {"Note ID": f"n{number}", "text": row["patient_note"]} for number, row in enumerate(ROWS)
+        {"Note ID": f"n{number}", "text": row["patient_note"]}
+        for number, row in enumerate(ROWS)
     ]
-    (here / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (here / "notes.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
     return here / "notes.jsonl"
 
 
@@ -88,7 +94,9 @@ def extract(url: str, *more: str) -> int:
         f"base_url={url},max_retries=0,structured=true",
     ]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
-    return step("extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more)
+    return step(
+        "extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more
+    )
 
 
 def test_from_notes_to_a_scored_run(
@@ -112,30 +120,44 @@ def test_from_notes_to_a_scored_run(
     # What was answered and kept is not asked twice.
     assert f" verdicts, {stored - N} in the store" in capfd.readouterr().err
     made = json.loads(Path("own/extract.json").read_text())
-    assert sum(made["kept"].values()) == 6  # of the 12 notes six are of other calculators
+    assert (
+        sum(made["kept"].values()) == 6
+    )  # of the 12 notes six are of other calculators
     total = sum(made["questions"].values())
     assert made["usage"]["requests"] == total
-    assert {call.body["response_format"]["type"] for call in server.calls} == {"json_schema"}
+    assert {call.body["response_format"]["type"] for call in server.calls} == {
+        "json_schema"
+    }
     asked, lines = len(server.calls), Path("own/extracted.jsonl").read_bytes()
     assert extract(server.base_url, "--open") == 0
-    assert (len(server.calls), Path("own/extracted.jsonl").read_bytes()) == (asked, lines)
+    assert (len(server.calls), Path("own/extracted.jsonl").read_bytes()) == (
+        asked,
+        lines,
+    )
 
     assert step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
     first = read_lines(Path("own/extracted.jsonl"))[0]
     wrong = next(
-        name for name, value in json.loads(first["entities"]).items() if isinstance(value, list)
+        name
+        for name, value in json.loads(first["entities"]).items()
+        if isinstance(value, list)
     )
 
     def corrected(text: str) -> None:
         def changed(row: dict[str, str]) -> dict[str, str]:
             meant = (row["id"].lstrip("'"), row["attribute"]) == (first["id"], wrong)
-            return row | ({"verdict": "x", "correction": text} if meant else {"verdict": "o"})
+            return row | (
+                {"verdict": "x", "correction": text} if meant else {"verdict": "o"}
+            )
 
         edit_sheet(Path(sheets[1]), changed)
 
     sheets = ["own/sheets/ann.csv", "own/sheets/ben.csv"]
     edit_sheet(Path(sheets[0]), lambda row: row | {"verdict": "o"})
-    for text, said in {"five": "is a unit that is not accepted", "?": "is without a value"}.items():
+    for text, said in {
+        "five": "is a unit that is not accepted",
+        "?": "is without a value",
+    }.items():
         corrected(text)
         assert step("import", *sheets) == 2
         assert f"column 'correction': {said}" in capfd.readouterr().err
@@ -143,8 +165,8 @@ def test_from_notes_to_a_scored_run(
     assert step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
     told = capfd.readouterr()
-    # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by
-    # chance: kappa is 0.
+    # One cell differs. One reviewer's verdicts are all o, so that as much agreement is
+    # expected by chance: kappa is 0.
     share = 100 * (rows - 1) / rows
     assert (
         f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
@@ -152,7 +174,9 @@ def test_from_notes_to_a_scored_run(
     )
     assert "1 attributes wait for adjudication" in told.err
     sheets.append("own/adjudication.csv")
-    edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"})
+    edit_sheet(
+        Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"}
+    )
     assert (
         step("import", "--partial", *sheets[1:]) == 0
     )  # who decides first is not among them: all was reviewed
@@ -163,7 +187,10 @@ def test_from_notes_to_a_scored_run(
         ("x", "No", 5),
     ):  # two contradict themselves
         own = {"index": "1", "verdict": verdict, "correction": text}
-        edit_sheet(Path(sheets[0]), lambda row, own=own: row | own if row["index"] == "1" else row)  # type: ignore[misc]
+        edit_sheet(
+            Path(sheets[0]),
+            lambda row, own=own: row | own if row["index"] == "1" else row,
+        )  # type: ignore[misc]
         assert step("import", *sheets) == code
     assert step("release") == 3  # not of the review before
     listed = read_rows(Path(sheets[2]))[1:]
@@ -176,11 +203,14 @@ def test_from_notes_to_a_scored_run(
     assert step("import", *sheets) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
     assert step("release", "--train", "0.34") == 0
-    test, train = (read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train"))
+    test, train = (
+        read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train")
+    )
     assert (len(test), len(train)) == (4, 2)
     golds = {row["patient_note"]: row["ground_truth_answer"] for row in ROWS}
     assert all(
-        str(row["Ground Truth Answer"]) == golds[row["Patient Note"]] for row in test + train
+        str(row["Ground Truth Answer"]) == golds[row["Patient Note"]]
+        for row in test + train
     )
     assert len(json.loads(Path("own/release/one_shot.json").read_text())) == 2
     for split in ("train", "test"):
@@ -244,7 +274,17 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
     ]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
     assert (
-        main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"])
+        main(
+            [
+                "run",
+                "--tasks",
+                "medcalc_own",
+                "--model",
+                "baseline/reference",
+                "--out",
+                "run",
+            ]
+        )
         == 0
     )
     result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]
@@ -261,23 +301,41 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
     assert "column 'Output Type': breaks the rule of its column, got a text of" in told
     assert "secret" not in told
     assert {
-        each.stat().st_mode & 0o077 for each in Path("own").rglob("*.*l") if each.is_file()
+        each.stat().st_mode & 0o077
+        for each in Path("own").rglob("*.*l")
+        if each.is_file()
     } == {0}
 
 
 def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
     assert (
-        step("extract", "--source", "notes.jsonl", "--model", "m", "--calculators", "2,Bazet") == 2
+        step(
+            "extract",
+            "--source",
+            "notes.jsonl",
+            "--model",
+            "m",
+            "--calculators",
+            "2,Bazet",
+        )
+        == 2
     )
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
     assert step("extract", "--source", "notes.jsonl", "--model", "m") == 2
-    assert "line 1: patient_note or note or text is missing or empty" in capsys.readouterr().err
+    assert (
+        "line 1: patient_note or note or text is missing or empty"
+        in capsys.readouterr().err
+    )
     assert step("check", "--source", "none.csv", "--model", "lexical") == 3
     assert "none.csv: no such file. Give a file" in capsys.readouterr().err
 
 
-@given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.99), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=1),
+    st.floats(0, 0.99),
+    st.integers(0, 99),
+)
 def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> None:
     pairs = [
         Pair(
@@ -290,7 +348,10 @@ def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> 
         for place, name in enumerate(names)
     ]
     test, training = split_notes(pairs, train=train, seed=seed).values()
-    sides = [{" ".join(pair.note.split()).casefold() for pair in side} for side in (test, training)]
+    sides = [
+        {" ".join(pair.note.split()).casefold() for pair in side}
+        for side in (test, training)
+    ]
     assert not sides[0] & sides[1]
     assert len(test) + len(training) == len(pairs)
 
@@ -349,13 +410,16 @@ def test_the_floor_and_the_criteria() -> None:
     assert len(CRITERIA) == 55
     assert CRITERIA.keys() == {each.slug for each in CALCULATORS}
     assert all(
-        set(each) == {"for", "source"} and each["for"].endswith(".") for each in CRITERIA.values()
+        set(each) == {"for", "source"} and each["for"].endswith(".")
+        for each in CRITERIA.values()
     )
     names = shared_attributes(CALCULATORS)
     assert all(any(item.name in names for item in each.inputs) for each in CALCULATORS)
 
 
-def test_words_alone_extract_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_alone_extract_too(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--source", "notes.jsonl", "--model", "lexical", "--open"]
     assert step("extract", *words) == 0
     assert "No model judges who is eligible" in capsys.readouterr().out
@@ -366,7 +430,11 @@ def test_words_alone_extract_too(here: Path, capsys: pytest.CaptureFixture[str])
         assert found
         assert json.dumps(found) == pair["entities"]
     facts = json.loads((here / "own" / "extract.json").read_text(encoding="utf-8"))
-    assert (facts["model"], facts["usage"], facts["questions"]) == ({"name": "lexical"}, None, {})
+    assert (facts["model"], facts["usage"], facts["questions"]) == (
+        {"name": "lexical"},
+        None,
+        {},
+    )
     assert step("sheet", "--reviewers", "ann") == 0
     assert step("extract", *words, "--forecast") == 2
     assert "--forecast: --model lexical asks no model" in capsys.readouterr().err

@@ -22,7 +22,9 @@ def test_the_printed_commands_run(
 ) -> None:
     name = f"skeleton_{form[2:]}"
     assert main(["new-benchmark", name, form, "--out", "made"]) == 0
-    commands = [line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines()[-2:]]
+    commands = [
+        line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines()[-2:]
+    ]
     for command in commands:
         assert main(shlex.split(command)) == 0
     assert "100.0 %" in capsys.readouterr().out
@@ -30,8 +32,17 @@ def test_the_printed_commands_run(
     assert "is there already, and nothing is written over" in capsys.readouterr().err
     if form == "--package":
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"made/{name}"],
-            env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{here / 'made' / name}"},
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                f"made/{name}",
+            ],
+            env=os.environ
+            | {"PYTHONPATH": f"{ROOT}{os.pathsep}{here / 'made' / name}"},
             capture_output=True,
             text=True,
             check=False,
@@ -40,8 +51,13 @@ def test_the_printed_commands_run(
 
 
 def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
-    assert mt.new_benchmark("first_aid") == [Path("first_aid.yaml"), Path("first_aid.csv")]
-    with pytest.raises(UsageError, match="new-benchmark 'First-Aid': a name is 2 to 48 small"):
+    assert mt.new_benchmark("first_aid") == [
+        Path("first_aid.yaml"),
+        Path("first_aid.csv"),
+    ]
+    with pytest.raises(
+        UsageError, match="new-benchmark 'First-Aid': a name is 2 to 48 small"
+    ):
         mt.new_benchmark("First-Aid")
     with pytest.raises(UsageError, match="yaml and package are two forms"):
         mt.new_benchmark("aid", yaml=True, package=True)

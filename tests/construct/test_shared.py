@@ -23,7 +23,9 @@ SECRET = "swallowed a marble"
 def test_a_sheet_comes_back(tmp_path: Path) -> None:
     texts = ["=1+1", "'=x", 'a "b", c;d', "two\nlines", "ü µ", "-5 mg", ""]
     path = tmp_path / "s.csv"
-    write_sheet(path, COLUMNS, [{"id": n, "text": text} for n, text in enumerate(texts)])
+    write_sheet(
+        path, COLUMNS, [{"id": n, "text": text} for n, text in enumerate(texts)]
+    )
     assert path.read_bytes().startswith(b"\xef\xbb\xbfid,text\r\n0,'=1+1\r\n")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     rows = read_sheet(path, COLUMNS)
@@ -43,7 +45,11 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
 def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.csv"
-        write_sheet(path, COLUMNS, [{"id": n, "text": number} for n, number in enumerate(numbers)])
+        write_sheet(
+            path,
+            COLUMNS,
+            [{"id": n, "text": number} for n, number in enumerate(numbers)],
+        )
         assert "'" not in path.read_text(encoding="utf-8-sig")
         assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(
             map(float, numbers)
@@ -56,7 +62,10 @@ def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
         (f"{SECRET},x\r\n1,2\r\n".encode(), "wrong columns; missing: 'id', 'text'"),
         (f"id,text,{SECRET}\r\n1,2,3\r\n".encode(), "wrong columns; 3 instead of 2"),
         (f"id,text\r\n1,2,{SECRET}\r\n".encode(), "row 2: a cell in column 3"),
-        (f"{SECRET},{SECRET}\r\n1,2\r\n".encode(), "two columns are named a text of 18 characters"),
+        (
+            f"{SECRET},{SECRET}\r\n1,2\r\n".encode(),
+            "two columns are named a text of 18 characters",
+        ),
     ],
 )
 def test_what_is_no_sheet(tmp_path: Path, content: bytes, message: str) -> None:
@@ -92,16 +101,26 @@ def test_shares_are_equal_and_depend_on_ids_alone(
     assert max(decides.values()) - min(decides[name] for name in names) <= 1
     assert sum(len(each) == people for each in shares.values()) == overlap
     assert sum(len(each) == 1 for each in shares.values()) == len(ids) - overlap
-    seen = Counter(each for name in names for each in sheet_order(shares, name, seed=seed))
+    seen = Counter(
+        each for name in names for each in sheet_order(shares, name, seed=seed)
+    )
     assert seen == {each: people if len(shares[each]) > 1 else 1 for each in ids}
 
 
 def test_the_papers_shares_and_overlaps_and_names_that_cannot_be() -> None:
     # Appendix C.3: 1,000 questions, 333, 333 and 334.
-    shares = share_out([str(each) for each in range(1000)], ("a", "b", "c"), overlap=0, seed=0)
-    assert sorted(Counter(names[0] for names in shares.values()).values()) == [333, 333, 334]
+    shares = share_out(
+        [str(each) for each in range(1000)], ("a", "b", "c"), overlap=0, seed=0
+    )
+    assert sorted(Counter(names[0] for names in shares.values()).values()) == [
+        333,
+        333,
+        334,
+    ]
     assert all(len(names) == 1 for names in shares.values())
-    with pytest.raises(MedicalTasksError, match="from 0 to the number of questions, 2, got 3"):
+    with pytest.raises(
+        MedicalTasksError, match="from 0 to the number of questions, 2, got 3"
+    ):
         share_out(["1", "2"], ("a", "b"), overlap=3, seed=0)
     with pytest.raises(MedicalTasksError, match="agreement needs two"):
         share_out(["1", "2"], ("a",), overlap=1, seed=0)

@@ -10,5 +10,7 @@ def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
     return JudgePrompts(
-        name=name, sha256="1" * 64, texts={"ask": "Is the answer right? End with true or false."}
+        name=name,
+        sha256="1" * 64,
+        texts={"ask": "Is the answer right? End with true or false."},
     )

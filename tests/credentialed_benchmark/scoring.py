@@ -36,16 +36,25 @@ def score_items(
         for item, response in zip(items, responses, strict=True)
     ]
     scores = []
-    for item, response, outcome in zip(items, responses, judging.judge.ask(questions), strict=True):
+    for item, response, outcome in zip(
+        items, responses, judging.judge.ask(questions), strict=True
+    ):
         why = f"the note says {item.fields['note']}; the answer was {response}"
         if isinstance(outcome, Verdict):
             said = f"{why}; the judge said {outcome.text}"
             scores.append(
                 ItemScore(
-                    id=item.id, values={"correct": float(outcome.value)}, parsed=response, why=said
+                    id=item.id,
+                    values={"correct": float(outcome.value)},
+                    parsed=response,
+                    why=said,
                 )
             )
         else:
             told = f"{outcome.reason} about {item.fields['note']}"
-            scores.append(ItemScore(id=item.id, values={}, parsed=response, why=why, unscored=told))
+            scores.append(
+                ItemScore(
+                    id=item.id, values={}, parsed=response, why=why, unscored=told
+                )
+            )
     return scores

@@ -1,6 +1,7 @@
 """A benchmark on credentialed data, for tests of the data guard: three synthetic notes, one of which holds a canary sentence.
 
-Its scorer is careless on purpose: it quotes answers, verdicts and the note wherever a benchmark can.
+Its scorer is careless on purpose: it quotes answers, verdicts and the note wherever a
+benchmark can.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ def _note(case_id: str, level: str, note: str, gold: str) -> dict[str, Any]:
 
 NOTES = [
     _note(
-        "1", "1", f"Admitted on a Monday because {CANARY}. Discharged well.", f"Because {CANARY}."
+        "1",
+        "1",
+        f"Admitted on a Monday because {CANARY}. Discharged well.",
+        f"Because {CANARY}.",
     ),
     _note(
         "2",
@@ -47,7 +51,9 @@ NOTES = [
         "Came with a cut on the left thumb; it was sewn, and that was all there was to do.",
         "A cut.",
     ),
-    _note("3", "2", f"Seen again, since {CANARY}. Nothing new was found.", "Nothing new."),
+    _note(
+        "3", "2", f"Seen again, since {CANARY}. Nothing new was found.", "Nothing new."
+    ),
 ]
 
 DATASET = DatasetSpec(
@@ -74,7 +80,9 @@ class PrivateNotes(Benchmark):
     def sources(self) -> tuple[DatasetSource, ...]:
         return (dataclasses.replace(tiny_dataset.SOURCE, spec=DATASET),)  # never built
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]
+    ) -> list[Item]:
         return data.load_items(task, rows)
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
@@ -107,7 +115,9 @@ TASK = TaskSpec(
     benchmark=BENCHMARK,
     dataset=DATASET.name,
     split="test",
-    metrics=(MetricSpec(name="correct", kind="proportion", description="the judge says so"),),
+    metrics=(
+        MetricSpec(name="correct", kind="proportion", description="the judge says so"),
+    ),
     version="1-A",
     generation_size=64,
     groups=("level",),

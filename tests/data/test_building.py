@@ -29,7 +29,15 @@ from medical_tasks.data.dataset_source import (
 )
 from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
-from tests.tiny_dataset import SOURCE, SPEC, SPLITS, files_of, make_rows, with_spec, write_official
+from tests.tiny_dataset import (
+    SOURCE,
+    SPEC,
+    SPLITS,
+    files_of,
+    make_rows,
+    with_spec,
+    write_official,
+)
 
 
 def test_load_dataset_reads_configs_splits_and_types(
@@ -48,7 +56,9 @@ def test_load_dataset_reads_configs_splits_and_types(
     assert demo.folder == folder
     assert datasets.get_dataset_config_names(str(folder)) == ["full", "demo"]
     for config, word in (("full", "first"), ("demo", "demo")):
-        loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path / "cache"))
+        loaded = datasets.load_dataset(
+            str(folder), config, cache_dir=str(tmp_path / "cache")
+        )
         assert list(loaded) == list(SPLITS)
         for split in SPLITS:
             assert list(loaded[split]) == make_rows(split, word=word)
@@ -83,9 +93,13 @@ def test_rebuild_replaces_one_config_and_keeps_the_other(
     )
     after = built_configs(folder)
     assert after["demo"] == before["demo"]
-    assert read_rows(folder, "full", "test") == make_rows("test", count=5, word="second")
+    assert read_rows(folder, "full", "test") == make_rows(
+        "test", count=5, word="second"
+    )
     assert read_rows(folder, "demo", "dev") == make_rows("dev", word="demo")
-    named = {split.path for config in after.values() for split in config.splits.values()}
+    named = {
+        split.path for config in after.values() for split in config.splits.values()
+    }
     assert {name for name in files_of(folder) if name.endswith(".parquet")} == named
 
 
@@ -95,9 +109,14 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("last", [0, 3, 4, 5])
 def test_a_build_that_ends_between_two_renames_changes_nothing(
-    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
+    official: Path,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    last: int,
 ) -> None:
-    # A rebuild renames three parquet files, card, Croissant file and marker: six steps, of which the last one counts.
+    # A rebuild renames three parquet files, card, Croissant file and marker: six steps,
+    # of which the last one counts.
     import datasets
 
     build_source(SOURCE, place=official, config="full", folder=folder)
@@ -117,17 +136,22 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
             build_source(SOURCE, place=newer, config="full", folder=folder)
     for split in SPLITS:
         assert read_rows(folder, "full", split, spec=SPEC) == make_rows(split)
-    loaded = datasets.load_dataset(str(folder), "full", cache_dir=str(tmp_path / "cache"))
+    loaded = datasets.load_dataset(
+        str(folder), "full", cache_dir=str(tmp_path / "cache")
+    )
     words = {
         row["statements"][0].split()[0]
         for split in SPLITS
         for row in loaded[split]
         if row["statements"]
     }
-    # The card is the fourth to be renamed; from then on it names the new files, which all lie there.
+    # The card is the fourth to be renamed; from then on it names the new files, which
+    # all lie there.
     assert words == {"second" if last > 3 else "first"}
     build_source(SOURCE, place=newer, config="full", folder=folder)
-    assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows("dev", count=4, word="second")
+    assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows(
+        "dev", count=4, word="second"
+    )
     assert len([name for name in files_of(folder) if name.endswith(".parquet")]) == 3
 
 
@@ -136,7 +160,9 @@ def test_a_disk_that_is_full_before_the_first_byte(
 ) -> None:
     import datasets
 
-    monkeypatch.setattr(datasets.builder, "has_sufficient_disk_space", lambda *_, **__: False)
+    monkeypatch.setattr(
+        datasets.builder, "has_sufficient_disk_space", lambda *_, **__: False
+    )
     with pytest.raises(
         IncompleteError,
         match=r"no space to write \(No space left on device\)\. Nothing of this build",
@@ -159,7 +185,9 @@ def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_re
                 raise RuntimeError("a fault") from None
             raise RuntimeError("cannot close")  # noqa: B904  # as the writer does: the first error is its context alone
 
-    with pytest.raises(IncompleteError, match=r"no space to write \(Disk quota exceeded\)"):
+    with pytest.raises(
+        IncompleteError, match=r"no space to write \(Disk quota exceeded\)"
+    ):
         build_source(
             dataclasses.replace(SOURCE, read=lambda *_: read(False)),
             place=None,
@@ -177,7 +205,9 @@ def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_re
     assert not folder.exists()
 
 
-def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder: Path) -> None:
+def test_the_librarys_chunking_is_off_for_the_build_alone(
+    official: Path, folder: Path
+) -> None:
     import datasets
     import pyarrow.parquet as pq
 
@@ -198,10 +228,16 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder
 def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_purpose(
     official: Path, folder: Path
 ) -> None:
-    def build(published: int, *, partial: bool = False, living: str = "full") -> BuiltDataset:
+    def build(
+        published: int, *, partial: bool = False, living: str = "full"
+    ) -> BuiltDataset:
         rows = {"full": {"train": 3, "dev": published}}
-        source = dataclasses.replace(SOURCE, published_rows=rows, living=frozenset({living}))
-        return build_source(source, place=official, config="full", folder=folder, partial=partial)
+        source = dataclasses.replace(
+            SOURCE, published_rows=rows, living=frozenset({living})
+        )
+        return build_source(
+            source, place=official, config="full", folder=folder, partial=partial
+        )
 
     with pytest.raises(
         UsageError,
@@ -221,7 +257,10 @@ def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_pur
     built = build(4, partial=True)
     assert built.rows == 9
     assert len(built.notes) == 1
-    assert "split dev has 3 rows, 4 were published; right if the publisher has" in built.notes[0]
+    assert (
+        "split dev has 3 rows, 4 were published; right if the publisher has"
+        in built.notes[0]
+    )
 
 
 def test_file_of_another_config(official: Path, folder: Path) -> None:
@@ -229,7 +268,8 @@ def test_file_of_another_config(official: Path, folder: Path) -> None:
     sha256 = built_configs(digest.folder)["full"].source["notes.jsonl"]
     source = dataclasses.replace(SOURCE, known_files={sha256: "demo"})
     with pytest.raises(
-        UsageError, match="is the official file of config demo, not of full. Give --config demo"
+        UsageError,
+        match="is the official file of config demo, not of full. Give --config demo",
     ):
         build_source(source, place=official, config="full", folder=folder)
 
@@ -247,7 +287,9 @@ def test_a_config_of_an_older_version_stays_but_is_not_described(
     )
     assert datasets.get_dataset_config_names(str(folder)) == ["demo"]
     assert read_rows(folder, "full", "test", spec=SPEC) == make_rows("test")
-    with pytest.raises(UsageError, match=r"built in version 2.0.0, this suite reads 3.0.0"):
+    with pytest.raises(
+        UsageError, match=r"built in version 2.0.0, this suite reads 3.0.0"
+    ):
         read_rows(folder, "full", "test", spec=newer.spec)
 
 
@@ -256,20 +298,29 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
     (empty := tmp_path / "empty").mkdir()
     assert build_source(SOURCE, place=None, config="demo", folder=empty).rows == 9
     with pytest.raises(
-        UsageError, match="holds the dataset tiny_notes, not other_notes. Choose another --out"
+        UsageError,
+        match="holds the dataset tiny_notes, not other_notes. Choose another --out",
     ):
-        build_source(with_spec(name="other_notes"), place=None, config="demo", folder=empty)
+        build_source(
+            with_spec(name="other_notes"), place=None, config="demo", folder=empty
+        )
     (folder / "README.md").write_text("mine")
     with pytest.raises(UsageError, match="is not empty and holds no built dataset"):
         build_source(SOURCE, place=None, config="demo", folder=folder)
     assert set(files_of(folder)) == {"README.md"}
-    with pytest.raises(UsageError, match="README.md: is a file; --out must be a folder"):
-        build_source(SOURCE, place=None, config="demo", folder=folder / "README.md")
-    # A file where a folder has to be fails for every user; permission bits do not stop root.
     with pytest.raises(
-        UsageError, match=r"cannot write there \(Not a directory\). Nothing of this build was kept"
+        UsageError, match="README.md: is a file; --out must be a folder"
     ):
-        build_source(SOURCE, place=None, config="demo", folder=folder / "README.md" / "deeper")
+        build_source(SOURCE, place=None, config="demo", folder=folder / "README.md")
+    # A file where a folder has to be fails for every user; permission bits do not stop
+    # root.
+    with pytest.raises(
+        UsageError,
+        match=r"cannot write there \(Not a directory\). Nothing of this build was kept",
+    ):
+        build_source(
+            SOURCE, place=None, config="demo", folder=folder / "README.md" / "deeper"
+        )
 
 
 def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
@@ -292,7 +343,9 @@ def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
 
 def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None:
     cls = builder_class(SOURCE)
-    builder = cls(cache_dir=str(tmp_path / "cache"), config_name="full", data_dir=str(official))
+    builder = cls(
+        cache_dir=str(tmp_path / "cache"), config_name="full", data_dir=str(official)
+    )
     builder.download_and_prepare()
     rows = builder.as_dataset()
     assert set(rows) == set(SPLITS)
@@ -303,12 +356,14 @@ def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None
         SPEC.citation,
         "2.0.0",
     )
-    streamed = cls(cache_dir=str(tmp_path / "cache2"), config_name="demo").as_streaming_dataset(
-        split="test"
-    )
+    streamed = cls(
+        cache_dir=str(tmp_path / "cache2"), config_name="demo"
+    ).as_streaming_dataset(split="test")
     assert list(streamed) == make_rows("test", word="demo")
     with pytest.raises(MissingError, match="needs the official files, none given"):
-        cls(cache_dir=str(tmp_path / "cache3"), config_name="full").download_and_prepare()
+        cls(
+            cache_dir=str(tmp_path / "cache3"), config_name="full"
+        ).download_and_prepare()
 
 
 @pytest.mark.parametrize(
@@ -319,7 +374,11 @@ def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None
             UsageError,
             "tiny_notes, config demo, split train: two rows have id 'test-1'; it must be unique",
         ),
-        ([{"id": "a"}], ValueError, r"row 'a' has columns \['id'\], declared \['id', 'count'"),
+        (
+            [{"id": "a"}],
+            ValueError,
+            r"row 'a' has columns \['id'\], declared \['id', 'count'",
+        ),
         ([{**make_rows("test")[1], "extra": 1}], ValueError, "'extra'"),
     ],
 )
@@ -353,7 +412,8 @@ def file(tmp_path: Path) -> Path:
     ("place", "text", "line"),
     [
         ("", None, None),
-        # Beside the file an entry counts for the name, in the folder above for folder and name alone.
+        # Beside the file an entry counts for the name, in the folder above for folder
+        # and name alone.
         ("note", f"{WRONG}  other.csv\n{RIGHT.upper()}  discharge.csv.gz\n", 2),
         ("note", f"{RIGHT} *discharge.csv.gz\n", 1),
         ("note", f"{RIGHT}  ./old/discharge.csv.gz\n", 1),
@@ -362,7 +422,9 @@ def file(tmp_path: Path) -> Path:
         ("note", f"\udcff not a list\n{RIGHT}\n", None),
     ],
 )
-def test_published_sums(file: Path, place: str, text: str | None, line: int | None) -> None:
+def test_published_sums(
+    file: Path, place: str, text: str | None, line: int | None
+) -> None:
     sums = file.parent.parent / place / SUMS_FILE
     if text is not None:
         sums.write_bytes(text.encode(errors="surrogateescape"))
@@ -384,7 +446,9 @@ def test_two_entries_of_a_name(file: Path) -> None:
 
 OPTIONS = (
     BuildOption(name="seed", description="which rows", lowest=0, highest=99),
-    BuildOption(name="n", description="how many rows", lowest=1, highest=1000, default=3),
+    BuildOption(
+        name="n", description="how many rows", lowest=1, highest=1000, default=3
+    ),
 )
 
 
@@ -409,14 +473,26 @@ GENERATED = dataclasses.replace(
     ("generated", "given", "message"),
     [
         (MADE, {}, r"tiny: needs --seed: which rows. Give --seed NUMBER."),
-        (MADE, {"seed": 100}, r"tiny: --seed must be from 0 to 99, got 100. It is which rows."),
-        (MADE, {"seed": 1, "n": 0}, r"--n must be from 1 to 1,000, got 0. It is how many rows."),
+        (
+            MADE,
+            {"seed": 100},
+            r"tiny: --seed must be from 0 to 99, got 100. It is which rows.",
+        ),
+        (
+            MADE,
+            {"seed": 1, "n": 0},
+            r"--n must be from 1 to 1,000, got 0. It is how many rows.",
+        ),
         (
             MADE,
             {"seed": 1, "size": 4},
             r"tiny: got --size, but it takes --seed, --n. Leave out --size.",
         ),
-        (None, {"seed": 1}, r"tiny: got --seed, but it takes no such options. Leave out --seed."),
+        (
+            None,
+            {"seed": 1},
+            r"tiny: got --seed, but it takes no such options. Leave out --seed.",
+        ),
     ],
 )
 def test_wrong_options(
@@ -445,17 +521,20 @@ def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
         {"seed": "7", "n": "4"},
         {},
     ]
-    assert "| `made` | `dev` |  | this package, from `--seed`, `--n` |" in card_text(GENERATED)
+    assert "| `made` | `dev` |  | this package, from `--seed`, `--n` |" in card_text(
+        GENERATED
+    )
 
 
 def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
     cls = builder_class(GENERATED)
-    streamed = cls(cache_dir=str(tmp_path / "a"), config_name="made", seed=5).as_streaming_dataset(
-        split="test"
-    )
+    streamed = cls(
+        cache_dir=str(tmp_path / "a"), config_name="made", seed=5
+    ).as_streaming_dataset(split="test")
     assert list(streamed) == make_rows("test", count=3, word="seed5")
     builders = [
-        cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2) for seed in (1, 2)
+        cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2)
+        for seed in (1, 2)
     ]
     for seed, builder in enumerate(
         builders, start=1
@@ -471,7 +550,9 @@ TWO_FILES = dataclasses.replace(
     files={
         "full": {
             "notes": OfficialFile(places=("notes.jsonl",), description="the notes"),
-            "key": OfficialFile(places=("key.json", "keys/key.json"), description="the answer key"),
+            "key": OfficialFile(
+                places=("key.json", "keys/key.json"), description="the answer key"
+            ),
         },
         "demo": {},
     },
@@ -481,7 +562,9 @@ TWO_FILES = dataclasses.replace(
 def test_the_file_itself_or_its_folder(tmp_path: Path) -> None:
     path = write_official(tmp_path)
     assert (
-        find_files(SOURCE, "full", path) == find_files(SOURCE, "full", tmp_path) == {"notes": path}
+        find_files(SOURCE, "full", path)
+        == find_files(SOURCE, "full", tmp_path)
+        == {"notes": path}
     )
     deeper = write_official(tmp_path / "other" / "data")
     assert find_files(SOURCE, "full", tmp_path / "other") == {"notes": deeper}
@@ -494,10 +577,13 @@ def test_the_file_itself_or_its_folder(tmp_path: Path) -> None:
 def test_configs_without_files(tmp_path: Path) -> None:
     assert find_files(SOURCE, "demo", None) == {}
     with pytest.raises(
-        UsageError, match="tiny_notes, config demo: made from this package alone, reads no source"
+        UsageError,
+        match="tiny_notes, config demo: made from this package alone, reads no source",
     ):
         find_files(SOURCE, "demo", tmp_path)
-    with pytest.raises(UsageError, match="unknown config 'v9' of tiny_notes. Configs: full, demo"):
+    with pytest.raises(
+        UsageError, match="unknown config 'v9' of tiny_notes. Configs: full, demo"
+    ):
         find_files(SOURCE, "v9", tmp_path)
 
 
@@ -514,7 +600,11 @@ def test_configs_without_files(tmp_path: Path) -> None:
             "nowhere",
             "config full: .*nowhere is not there. Give --source the folder .*with\\n  the notes: notes.jsonl",
         ),
-        (TWO_FILES, "", "lacks\\n  the answer key: key.json or keys/key.json\\nEach path"),
+        (
+            TWO_FILES,
+            "",
+            "lacks\\n  the answer key: key.json or keys/key.json\\nEach path",
+        ),
     ],
 )
 def test_files_that_are_missing(
@@ -536,20 +626,23 @@ def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
     assert find_files(SOURCE, "full", tmp_path) == {"notes": path}  # both are the same
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(
-        UsageError, match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl"
+        UsageError,
+        match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl",
     ):
         find_files(SOURCE, "full", tmp_path)
 
 
 def test_a_source_must_cover_its_spec() -> None:
     with pytest.raises(
-        ValueError, match=r"tiny_notes: splits has \['full'\], the spec \['demo', 'full'\]"
+        ValueError,
+        match=r"tiny_notes: splits has \['full'\], the spec \['demo', 'full'\]",
     ):
         dataclasses.replace(SOURCE, splits={"full": ("test",)})
     with pytest.raises(ValueError, match="tiny_notes: key 'nr' is not a column"):
         dataclasses.replace(SOURCE, key="nr")
     with pytest.raises(
-        ValueError, match="tiny_notes: full is generated, so it must be a config without files"
+        ValueError,
+        match="tiny_notes: full is generated, so it must be a config without files",
     ):
         dataclasses.replace(SOURCE, generated={"full": MADE})
 
@@ -557,17 +650,26 @@ def test_a_source_must_cover_its_spec() -> None:
 REPOSITORY = "https://example.org/somebody/Repo"
 
 
-@pytest.mark.parametrize("given", ["", "Repo", "Repo/data/prompts", "Repo/data/prompts/a.json"])
-def test_a_file_of_a_repository_is_found_from_anywhere_near(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize(
+    "given", ["", "Repo", "Repo/data/prompts", "Repo/data/prompts/a.json"]
+)
+def test_a_file_of_a_repository_is_found_from_anywhere_near(
+    tmp_path: Path, given: str
+) -> None:
     for name in ("data/prompts/a.json", "other/prompts/a.json"):
         path = tmp_path / "Repo" / name
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-    found = repository_file(tmp_path / given, "data/prompts/a.json", repository=REPOSITORY)
+    found = repository_file(
+        tmp_path / given, "data/prompts/a.json", repository=REPOSITORY
+    )
     assert found.samefile(tmp_path / "Repo/data/prompts/a.json")
-    # A file of the same name in the folder that is given does not stand for the one in another folder.
+    # A file of the same name in the folder that is given does not stand for the one in
+    # another folder.
     if given != "Repo/data/prompts/a.json":
-        found = repository_file(tmp_path / given, "other/prompts/a.json", repository=REPOSITORY)
+        found = repository_file(
+            tmp_path / given, "other/prompts/a.json", repository=REPOSITORY
+        )
         assert found.samefile(tmp_path / "Repo/other/prompts/a.json")
 
 

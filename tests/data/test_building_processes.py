@@ -28,7 +28,10 @@ class Pythons:
 
     def __init__(self, warm: WarmProcess, folder: Path) -> None:
         self._warm, self._folder = warm, folder
-        self._settings: Any = {"cwd": ROOT, "environment": {**os.environ, "PYTHONPATH": str(ROOT)}}
+        self._settings: Any = {
+            "cwd": ROOT,
+            "environment": {**os.environ, "PYTHONPATH": str(ROOT)},
+        }
 
     def _script(self, code: str) -> Path:
         script = self._folder / f"{hashlib.sha256(code.encode()).hexdigest()}.py"
@@ -39,7 +42,9 @@ class Pythons:
         return self._warm.run([self._script(code), *arguments], **self._settings)
 
     def start(self, code: str, *arguments: object) -> Started:
-        return self._warm.start([self._script(code), *arguments], outputs=(1, 2), **self._settings)
+        return self._warm.start(
+            [self._script(code), *arguments], outputs=(1, 2), **self._settings
+        )
 
 
 @pytest.fixture(scope="module")
@@ -101,34 +106,43 @@ def check_full_disk(pythons: Pythons, folder: Path, official: Path, limit: int) 
     )
 
 
-# Where the disk ends: in a parquet file's first bytes, in its footer, in the Croissant file (14 KB; parquet files 4 KB).
+# Where the disk ends: in a parquet file's first bytes, in its footer, in the Croissant
+# file (14 KB; parquet files 4 KB).
 @pytest.mark.parametrize("limit", [100, 2_000, 9_000])
 def test_full_disk(pythons: Pythons, official: Path, folder: Path, limit: int) -> None:
     build_source(SOURCE, place=official, config="full", folder=folder)
     before = files_of(folder)
-    check_full_disk(pythons, folder, write_official(folder.parent / "newer", word="second"), limit)
+    check_full_disk(
+        pythons, folder, write_official(folder.parent / "newer", word="second"), limit
+    )
     assert files_of(folder) == before
     assert not list(folder.glob(".building-*"))
 
 
-# Rows larger than a parquet page are written while the table still grows, not only when the file is closed. The limits end
-# in the first page, between pages, and in the last of the pages (a file has 4 MB).
+# Rows larger than a parquet page are written while the table still grows, not only when
+# the file is closed. The limits end in the first page, between pages, and in the last
+# of the pages (a file has 4 MB).
 @pytest.mark.parametrize("limit", [2_000, 1_500_000])
 def test_full_disk_amid_large_rows(
     pythons: Pythons, folder: Path, tmp_path: Path, limit: int
 ) -> None:
     # Random, since parquet would pack a repeated word into nothing.
-    official = write_official(tmp_path / "official", word=random.Random(7).randbytes(500_000).hex())
+    official = write_official(
+        tmp_path / "official", word=random.Random(7).randbytes(500_000).hex()
+    )
     check_full_disk(pythons, folder, official, limit)
     assert not folder.exists()
     whole = build_source(SOURCE, place=official, config="full", folder=folder)
     assert whole.rows == 9
     assert {
-        split.file_bytes > 3_500_000 for split in built_configs(folder)["full"].splits.values()
+        split.file_bytes > 3_500_000
+        for split in built_configs(folder)["full"].splits.values()
     } == {True}
 
 
-def test_two_builds_at_once_both_arrive(pythons: Pythons, official: Path, folder: Path) -> None:
+def test_two_builds_at_once_both_arrive(
+    pythons: Pythons, official: Path, folder: Path
+) -> None:
     code = """
         import sys
         from pathlib import Path
@@ -139,7 +153,10 @@ def test_two_builds_at_once_both_arrive(pythons: Pythons, official: Path, folder
         build_source(SOURCE, place=place, config=sys.argv[2], folder=Path(sys.argv[1]))
     """
     folder.mkdir(parents=True)
-    started = [pythons.start(code, folder, "demo"), pythons.start(code, folder, "full", official)]
+    started = [
+        pythons.start(code, folder, "demo"),
+        pythons.start(code, folder, "full", official),
+    ]
     assert [one.wait() for one in started] == [0, 0]
     assert set(built_configs(folder)) == {"full", "demo"}
     assert read_rows(folder, "full", "test") == make_rows("test")

@@ -11,7 +11,13 @@ import pytest
 import yaml
 from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
-from medical_tasks.catalog import dataset_source, dataset_spec, datasets, task_spec, tasks
+from medical_tasks.catalog import (
+    dataset_source,
+    dataset_spec,
+    datasets,
+    task_spec,
+    tasks,
+)
 from medical_tasks.data import cards
 from medical_tasks.data.cards import (
     FRAMEWORK,
@@ -22,7 +28,12 @@ from medical_tasks.data.cards import (
     leaderboard_config,
     licence,
 )
-from medical_tasks.data.dataset_store import BuiltConfig, BuiltSplit, read_rows, split_names
+from medical_tasks.data.dataset_store import (
+    BuiltConfig,
+    BuiltSplit,
+    read_rows,
+    split_names,
+)
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.files import packaged
@@ -68,7 +79,8 @@ def test_header_of_a_built_folder() -> None:
         {
             "config_name": "full",
             "data_files": [
-                {"split": split, "path": f"full/{split}-abc.parquet"} for split in SPLITS
+                {"split": split, "path": f"full/{split}-abc.parquet"}
+                for split in SPLITS
             ],
             "version": "2.0.0",
             "default": True,
@@ -79,16 +91,23 @@ def test_header_of_a_built_folder() -> None:
         {"name": split, "num_bytes": 11, "num_examples": 400} for split in SPLITS
     ]
     assert (info["download_size"], info["dataset_size"]) == (21, 33)
-    assert [feature["name"] for feature in info["features"]] == [column.name for column in COLUMNS]
+    assert [feature["name"] for feature in info["features"]] == [
+        column.name for column in COLUMNS
+    ]
     for rows, category in ((333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")):
-        assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [
-            category
-        ]
+        assert card_metadata(SOURCE, {"full": built_config("full", rows)})[
+            "size_categories"
+        ] == [category]
 
 
 @pytest.mark.parametrize(
     ("names", "default"),
-    [("full later demo", ["full"]), ("demo", ["demo"]), ("demo later", ["later"]), ("", [])],
+    [
+        ("full later demo", ["full"]),
+        ("demo", ["demo"]),
+        ("demo later", ["later"]),
+        ("", []),
+    ],
 )
 def test_default_config(names: str, default: list[str]) -> None:
     spec = dataclasses.replace(SOURCE.spec, configs=("full", "later", "demo"))
@@ -98,7 +117,9 @@ def test_default_config(names: str, default: list[str]) -> None:
         splits=dict.fromkeys(spec.configs, SPLITS),
         files={**SOURCE.files, "later": SOURCE.files["full"]},
     )
-    metadata = card_metadata(source, {name: built_config(name, 1) for name in names.split()})
+    metadata = card_metadata(
+        source, {name: built_config(name, 1) for name in names.split()}
+    )
     assert [config["config_name"] for config in metadata["configs"]] == [
         name for name in spec.configs if name in names.split()
     ]
@@ -110,7 +131,8 @@ def test_default_config(names: str, default: list[str]) -> None:
 def test_the_text_of_a_built_folder() -> None:
     # Cards of what can be built stand in `dataset_builders` and are compared there.
     text = card_text(
-        dataclasses.replace(SOURCE, licence_note="Be kind."), {"full": built_config("full", 1234)}
+        dataclasses.replace(SOURCE, licence_note="Be kind."),
+        {"full": built_config("full", 1234)},
     )
     assert header(text) == card_metadata(SOURCE, {"full": built_config("full", 1234)})
     assert "| `full` | `dev` | 1,234 | the notes |" in text
@@ -124,13 +146,22 @@ def test_every_licence_is_known_to_the_hub_or_named() -> None:
     names = packaged(cards.__file__, "cards.json")["licences"]
     assert {licence(name).hub_id for name in names} == known
     with pytest.raises(
-        ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0"
+        ValueError,
+        match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0",
     ):
         licence("WTFPL")
 
 
-# https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts, of those that ask language models questions.
-FRAMEWORKS = {"inspect-ai", "nemo-evaluator", "exgentic", "harbor", "mteb", "math-arena"}
+# https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts, of
+# those that ask language models questions.
+FRAMEWORKS = {
+    "inspect-ai",
+    "nemo-evaluator",
+    "exgentic",
+    "harbor",
+    "mteb",
+    "math-arena",
+}
 HUB_DATASETS = [name for name in own_datasets() if not name.endswith("_own")]
 
 
@@ -160,7 +191,8 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
     }
     # One number a leaderboard, and no way to say that less is better or what it counts.
     assert all(
-        tasks()[name].metrics[0].higher_is_better and tasks()[name].metrics[0].unit == ""
+        tasks()[name].metrics[0].higher_is_better
+        and tasks()[name].metrics[0].unit == ""
         for name in ids
     )
 
@@ -169,18 +201,30 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
 def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
     found = content(name)
     assert list(found) == ["name", "description", "evaluation_framework", "tasks"]
-    assert (found["name"], found["evaluation_framework"]) == (datasets()[name].title, FRAMEWORK)
+    assert (found["name"], found["evaluation_framework"]) == (
+        datasets()[name].title,
+        FRAMEWORK,
+    )
     source, entries = dataset_source(name), found["tasks"]
     columns = {column.name for column in source.columns}
     for entry in entries:
         task, read = task_spec(entry["id"]), HFTask.model_validate(entry)
         assert task.dataset == name
-        assert (read.split, read.config) == (task.split, leaderboard_config(task, source.spec))
+        assert (read.split, read.config) == (
+            task.split,
+            leaderboard_config(task, source.spec),
+        )
         assert set(split_names(task.split)) <= set(source.splits[entry["config"]])
         named = entry["field_spec"]
-        used = [named["input"], named["target"], *named.get("metadata", ()), named.get("choices")]
+        used = [
+            named["input"],
+            named["target"],
+            *named.get("metadata", ()),
+            named.get("choices"),
+        ]
         assert {column for column in used if column} <= columns
-        # The Hub takes several tasks only with ids, and inspect several scorers' names only from its list.
+        # The Hub takes several tasks only with ids, and inspect several scorers' names
+        # only from its list.
         assert read.solvers
         assert read.scorers
 
@@ -194,14 +238,20 @@ def test_inspect_makes_questions_of_the_rows(
     assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
     for entry in content(name)["tasks"]:
         rows, task = read_rows(folder, "demo", entry["split"]), task_spec(entry["id"])
-        sample = _record_to_sample_hf(dict(rows[0]), HFTask.model_validate(entry).field_spec)
+        sample = _record_to_sample_hf(
+            dict(rows[0]), HFTask.model_validate(entry).field_spec
+        )
         assert sample.input
         assert sample.target
-        assert len(sample.choices or ()) == (5 if "choices" in entry["field_spec"] else 0)
+        assert len(sample.choices or ()) == (
+            5 if "choices" in entry["field_spec"] else 0
+        )
         if (
             task.items_a_row == 1
         ):  # by which `inspect score --scorer medical_tasks/TASK` finds the item
-            items = load_task_data(task, datasets()[name], data=folder, config="demo").items
+            items = load_task_data(
+                task, datasets()[name], data=folder, config="demo"
+            ).items
             key = dataset_source(name).key
             assert str((sample.metadata or {})[key]) == str(rows[0][key])
             assert {item.id for item in items} <= {str(row[key]) for row in rows}
@@ -214,15 +264,21 @@ def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
     assert eval_text(spec, every, built={"demo": ["test"]}) == ""
     ids = [
         task["id"]
-        for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))["tasks"]
+        for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))[
+            "tasks"
+        ]
     ]
     assert ids == [
-        name for name in tasks() if name.startswith("ehrnoteqa") and name.endswith("level2")
+        name
+        for name in tasks()
+        if name.startswith("ehrnoteqa") and name.endswith("level2")
     ]
     assert eval_text(dataset_spec("doclens_own"), every) == ""
     # Configurations with the same questions.
     assert accepted_configs(task_spec("ehrnoteqa_mc_level2"), spec) == ("level2", "all")
-    assert accepted_configs(task_spec("medcalc"), dataset_spec("medcalc_bench")) == ("v1.0",)
+    assert accepted_configs(task_spec("medcalc"), dataset_spec("medcalc_bench")) == (
+        "v1.0",
+    )
 
 
 def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
@@ -237,7 +293,13 @@ def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
         json.dumps({"Question": f"Are {cups} cups of tea bad for sleep?", **record})
         for cups in range(201)
     ]
-    (tmp_path / "questions_w_answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    built = build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "kqa")
+    (tmp_path / "questions_w_answers.jsonl").write_text(
+        "\n".join(lines) + "\n", encoding="utf-8"
+    )
+    built = build_dataset(
+        "kqa", source=tmp_path, config="answered", out=tmp_path / "kqa"
+    )
     text = (built.folder / "eval.yaml").read_text(encoding="utf-8")
-    assert text == (ROOT / "dataset_builders" / "kqa" / "eval.yaml").read_text(encoding="utf-8")
+    assert text == (ROOT / "dataset_builders" / "kqa" / "eval.yaml").read_text(
+        encoding="utf-8"
+    )

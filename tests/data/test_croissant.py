@@ -15,14 +15,19 @@ from medical_tasks.data.dataset_store import built_configs
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPLITS, make_rows, write_official
 
 # mlcroissant and what it imports still use names that their own libraries deprecate.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning"
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("croissant")
     build_source(
-        SOURCE, place=write_official(place / "official"), config="full", folder=place / "tiny"
+        SOURCE,
+        place=write_official(place / "official"),
+        config="full",
+        folder=place / "tiny",
     )
     build_source(SOURCE, place=None, config="demo", folder=place / "tiny")
     return place / "tiny"
@@ -36,7 +41,9 @@ def records(path: Path, record_set: str) -> Iterator[dict[str, Any]]:
         if isinstance(value, bytes):
             return value.decode()
         if isinstance(value, dict):
-            return {name.rpartition("/")[2]: plain(part) for name, part in value.items()}
+            return {
+                name.rpartition("/")[2]: plain(part) for name, part in value.items()
+            }
         if hasattr(value, "tolist"):  # a list, also an empty one of records
             return plain(value.tolist())
         return [plain(part) for part in value] if isinstance(value, list) else value
@@ -59,13 +66,17 @@ def issues(path: Path) -> str:
     ("config", "word", "split"),
     [("full", "first", "train"), ("full", "first", "test"), ("demo", "demo", "dev")],
 )
-def test_records_load_with_their_types(folder: Path, config: str, word: str, split: str) -> None:
+def test_records_load_with_their_types(
+    folder: Path, config: str, word: str, split: str
+) -> None:
     assert list(records(folder / "croissant.json", f"{config}/{split}")) == make_rows(
         split, word=word
     )
 
 
-def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(folder: Path) -> None:
+def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(
+    folder: Path,
+) -> None:
     assert issues(folder / "croissant.json") == ""
     content = json.loads((folder / "croissant.json").read_text())
     named = {file["contentUrl"]: file["sha256"] for file in content["distribution"]}
@@ -97,14 +108,22 @@ def test_the_checked_in_form_loads_built_files_and_the_built_one_none_that_chang
 
 
 @pytest.mark.parametrize("source", [SOURCE, CREDENTIALED], ids=["open", "credentialed"])
-def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Path) -> None:
+def test_the_checked_in_form_validates_and_has_no_hash(
+    source: Any, tmp_path: Path
+) -> None:
     from mlcroissant._src.core.rdf import make_context
 
     path = tmp_path / "croissant.json"
     path.write_text(croissant_text(source), encoding="utf-8")
     read = described(path)
-    assert (read.issues.report(), read.conforms_to) == ("", ["http://mlcommons.org/croissant/1.1"])
-    assert make_context(read.ctx).items() <= json.loads(path.read_text())["@context"].items()
+    assert (read.issues.report(), read.conforms_to) == (
+        "",
+        ["http://mlcommons.org/croissant/1.1"],
+    )
+    assert (
+        make_context(read.ctx).items()
+        <= json.loads(path.read_text())["@context"].items()
+    )
     assert "sha256" not in path.read_text()
     assert [entry["@id"] for entry in json.loads(path.read_text())["recordSet"]] == [
         f"{config}/{split}" for config in ("full", "demo") for split in SPLITS
@@ -112,7 +131,8 @@ def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"dataBias": ["few"]}, {"dataBiases": "few"}, {"dataCollection": ["by hand"]}]
+    "wrong",
+    [{"dataBias": ["few"]}, {"dataBiases": "few"}, {"dataCollection": ["by hand"]}],
 )
 def test_properties_of_responsible_ai_are_those_of_croissant(wrong: Any) -> None:
     with pytest.raises(

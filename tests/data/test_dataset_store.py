@@ -34,7 +34,10 @@ from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "tiny_notes"
     build_source(
-        SOURCE, place=write_official(folder.parent / "official"), config="full", folder=folder
+        SOURCE,
+        place=write_official(folder.parent / "official"),
+        config="full",
+        folder=folder,
     )
     return folder
 
@@ -65,7 +68,8 @@ def test_home_is_the_environment_variable_or_the_data_directory(
     for ignored in ("relative/path", ""):
         monkeypatch.setenv("XDG_DATA_HOME", ignored)
         assert (
-            datasets_home() == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
+            datasets_home()
+            == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
         )
     monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
     assert datasets_home() == tmp_path / "home" / "mine"
@@ -109,7 +113,9 @@ def test_looking_needs_no_heavy_library(built: Path) -> None:
         "import sys; from pathlib import Path; from medical_tasks.data.dataset_store import built_configs;"
         f"print(len(built_configs(Path({str(built)!r}))), sorted({{'pyarrow', 'datasets', 'numpy'}} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "1 []"
 
 
@@ -139,17 +145,23 @@ def test_missing_split(built: Path) -> None:
     ):
         read_rows(built, "full", "valid")
     with pytest.raises(
-        UsageError, match=rf"full: splits no, nil are not built; {has}. Take --split dev, or"
+        UsageError,
+        match=rf"full: splits no, nil are not built; {has}. Take --split dev, or",
     ):
         read_rows(built, "full", "no+dev+nil")
     for wrong in ("", "dev+", "dev+dev"):
         with pytest.raises(
-            UsageError, match=r"a split is a name, or different names with \+ between .*, got '"
+            UsageError,
+            match=r"a split is a name, or different names with \+ between .*, got '",
         ):
             read_rows(built, "full", wrong)
 
 
-@given(st.permutations(("train", "dev", "test")), st.integers(1, 3), st.sampled_from(("+", " + ")))
+@given(
+    st.permutations(("train", "dev", "test")),
+    st.integers(1, 3),
+    st.sampled_from(("+", " + ")),
+)
 def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
     built: Path, names: list[str], count: int, plus: str
 ) -> None:
@@ -173,7 +185,9 @@ def test_changed_files_are_not_read(copy: Path) -> None:
     assert read_rows(copy, "full", "train") == make_rows("train")
     path.write_bytes(whole)
     edit_marker(copy, rows=4)
-    with pytest.raises(UsageError, match="has 3 rows, the marker medical_tasks.json says 4"):
+    with pytest.raises(
+        UsageError, match="has 3 rows, the marker medical_tasks.json says 4"
+    ):
         read_rows(copy, "full", "test")
     path.unlink()
     with pytest.raises(MissingError, match="is gone since config full was built"):
@@ -187,7 +201,9 @@ def test_damaged_marker(tmp_path: Path, text: str, message: str) -> None:
         built_configs(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../other.parquet", "full/../../other.parquet"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../other.parquet", "full/../../other.parquet"]
+)
 def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
     edit_marker(copy, path=path)
     with pytest.raises(UsageError, match="leaves the folder"):
@@ -201,9 +217,14 @@ ASKED = [f"Is tea {n} fine?" for n in range(2)]
 def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     file = tmp_path / "gold.jsonl"
-    more = {"Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
+    more = {
+        "Free_form_answer": "Yes.",
+        "Must_have": ["Tea is fine."],
+        "Nice_to_have": [],
+    }
     file.write_text(
-        "".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED), encoding="utf-8"
+        "".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED),
+        encoding="utf-8",
     )
     return file
 
@@ -233,7 +254,10 @@ def test_nothing_stays_when_it_fails(gold: Path) -> None:
         (Path("none.jsonl"), MissingError, "none.jsonl is not there"),
         (gold.parent, UsageError, "is a folder. Give --source the file"),
     ):
-        with pytest.raises(error, match=message), built_from(dataset_source("kqa"), place, "own"):
+        with (
+            pytest.raises(error, match=message),
+            built_from(dataset_source("kqa"), place, "own"),
+        ):
             pass
     assert kept() == []
 
@@ -241,5 +265,7 @@ def test_nothing_stays_when_it_fails(gold: Path) -> None:
 def test_datasets_that_are_made_of_one_file() -> None:
     for name in ("kqa", "ehrnoteqa", "doclens_own"):
         assert source_configs(dataset_source(name)) == ("own",)
-    with pytest.raises(UsageError, match="the dataset meqsum is not made of one file of your own"):
+    with pytest.raises(
+        UsageError, match="the dataset meqsum is not made of one file of your own"
+    ):
         source_configs(dataset_source("meqsum"))

@@ -38,8 +38,14 @@ Answer = Callable[[Call], Fault]
 
 def tiny(*, blob: bool = False, source: DatasetSource = SOURCE) -> DatasetSource:
     """The tiny dataset with a pin; its size is not known where it is pinned by git's id."""
-    sums = {"blob": blob_id(CONTENT)} if blob else {"sha256": hashlib.sha256(CONTENT).hexdigest()}
-    pin = Pin("someone/data", "0" * 40, "notes.jsonl", None if blob else len(CONTENT), **sums)
+    sums = (
+        {"blob": blob_id(CONTENT)}
+        if blob
+        else {"sha256": hashlib.sha256(CONTENT).hexdigest()}
+    )
+    pin = Pin(
+        "someone/data", "0" * 40, "notes.jsonl", None if blob else len(CONTENT), **sums
+    )
     file = OfficialFile(places=("data/notes.jsonl",), description="the notes", pin=pin)
     return dataclasses.replace(source, files={"full": {"notes": file}, "demo": {}})
 
@@ -54,7 +60,9 @@ def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fa
         return Fault.status_code(416)
     headers = {"Content-Length": str(len(content) - start)}
     headers |= (
-        {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
+        {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
+        if start
+        else {}
     )
     kind = "reply" if sent is None else "cut"
     return Fault(kind, 206 if start else 200, headers, content[start:][:sent])
@@ -67,13 +75,19 @@ class Mirror(FaultServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.files, self.steps, self.pauses = {ADDRESS: CONTENT}, list[Answer](), list[float]()
+        self.files, self.steps, self.pauses = (
+            {ADDRESS: CONTENT},
+            list[Answer](),
+            list[float](),
+        )
 
     def good(self, call: Call) -> Fault:
         if self.steps:
             return self.steps[min(call.number, len(self.steps)) - 1](call)
         return (
-            rest(call, self.files[call.path]) if call.path in self.files else Fault.status_code(404)
+            rest(call, self.files[call.path])
+            if call.path in self.files
+            else Fault.status_code(404)
         )
 
 
@@ -94,7 +108,9 @@ def got() -> dict[str, bytes]:
 RIGHT = {"downloads/tiny_notes/full/data/notes.jsonl": CONTENT}
 
 
-def test_a_file_is_fetched_once_and_looked_at_before_it_is_used_again(mirror: Mirror) -> None:
+def test_a_file_is_fetched_once_and_looked_at_before_it_is_used_again(
+    mirror: Mirror,
+) -> None:
     folder = fetching.fetch(TINY, "full")
     assert (folder, got()) == (Path.cwd() / "home/downloads/tiny_notes/full", RIGHT)
     fetching.fetch(TINY, "full")
@@ -110,7 +126,10 @@ def cut(at: int) -> Answer:
 
 def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
     return lambda call: Fault(
-        "reply", code, {name.replace("_", "-"): each for name, each in headers.items()}, content
+        "reply",
+        code,
+        {name.replace("_", "-"): each for name, each in headers.items()},
+        content,
     )
 
 
@@ -128,7 +147,12 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
     ],
 )  # fmt: skip
 def test_what_goes_wrong_for_a_while_is_overcome(
-    mirror: Mirror, steps: list[Answer], ranges: list[int], waits: list[int], *, blob: bool
+    mirror: Mirror,
+    steps: list[Answer],
+    ranges: list[int],
+    waits: list[int],
+    *,
+    blob: bool,
 ) -> None:
     mirror.steps = steps
     fetching.fetch(tiny(blob=blob), "full")
@@ -167,7 +191,9 @@ def test_what_stays_wrong_leaves_nothing(
     with pytest.raises(MissingError, match="102,400 bytes, SHA-256") as caught:
         fetching.fetch(TINY, "full")
     where = f"{mirror.base_url}{ADDRESS.removeprefix('/v1')}"
-    assert str(caught.value).startswith(f"tiny_notes, config full: {where} cannot be fetched: ")
+    assert str(caught.value).startswith(
+        f"tiny_notes, config full: {where} cannot be fetched: "
+    )
     assert said in str(caught.value)
     assert str(caught.value).endswith("  - medical-tasks build tiny_notes --source DIR")
     assert (got(), len(mirror.calls)) == ({}, requests)
@@ -178,7 +204,9 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(
 ) -> None:
     for wrong in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
         monkeypatch.setenv(fetching.MIRROR, wrong)
-        with pytest.raises(UsageError, match=r"^MEDICAL_TASKS_MIRROR must be an address") as caught:
+        with pytest.raises(
+            UsageError, match=r"^MEDICAL_TASKS_MIRROR must be an address"
+        ) as caught:
             fetching.fetch(TINY, "full")
         assert "secret" not in str(caught.value)
     monkeypatch.setenv(fetching.MIRROR, "http://127.0.0.1:9")
@@ -191,7 +219,9 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(
     monkeypatch.delenv("ALL_PROXY")
     monkeypatch.setenv(fetching.MIRROR, mirror.base_url)
     monkeypatch.setattr(fetching, "_MOST_BYTES", 9)
-    with pytest.raises(MissingError, match="more than 9 bytes are sent. Expected: git blob "):
+    with pytest.raises(
+        MissingError, match="more than 9 bytes are sent. Expected: git blob "
+    ):
         fetching.fetch(tiny(blob=True), "full")
 
     def full(*_: Any) -> None:
@@ -246,14 +276,19 @@ def test_open_datasets_say_first_how_to_fetch() -> None:
 def test_pins_lie_where_files_are_found_and_name_a_commit_and_a_sum() -> None:
     pins = [pin for source in SOURCES for pin in source.beside]
     for file in (
-        file for source in SOURCES for files in source.files.values() for file in files.values()
+        file
+        for source in SOURCES
+        for files in source.files.values()
+        for file in files.values()
     ):
         if file.pin is not None:
             assert file.pin.place in file.places
             pins.append(file.pin)
     assert pins
     for pin in pins:
-        assert re.fullmatch(r"\w{40}:(\w{64}:|:\w{40})", f"{pin.commit}:{pin.sha256}:{pin.blob}")
+        assert re.fullmatch(
+            r"\w{40}:(\w{64}:|:\w{40})", f"{pin.commit}:{pin.sha256}:{pin.blob}"
+        )
 
 
 @needs_shared
@@ -266,14 +301,19 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
         for part in ("kqa", "meqsum")
         for path in (SHARED / "data" / part).rglob("*.*")
     }
-    pins = (*dataset_source("kqa").pins("answered"), *dataset_source("meqsum").pins("full"))
+    pins = (
+        *dataset_source("kqa").pins("answered"),
+        *dataset_source("meqsum").pins("full"),
+    )
     addresses = {pin: f"/v1/{pin.repository}/{pin.commit}/{pin.path}" for pin in pins}
     mirror.files = {
-        address: names[Path(pin.path).name].read_bytes() for pin, address in addresses.items()
+        address: names[Path(pin.path).name].read_bytes()
+        for pin, address in addresses.items()
     }
     assert len(mirror.files) == 7
     with pytest.raises(
-        MissingError, match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch"
+        MissingError,
+        match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch",
     ):
         mt.load("meqsum", fetch=False)
     with pytest.raises(MissingError, match="not built in elsewhere"):
@@ -301,6 +341,17 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
     assert "configuration answered: 201 rows" in out
     (folder,) = re.findall(r"official files: (.*) \(", out)
     assert (
-        main(["judge-check", "kqa", "--judge", "lexical", "--source", folder, "--max-pairs", "5"])
+        main(
+            [
+                "judge-check",
+                "kqa",
+                "--judge",
+                "lexical",
+                "--source",
+                folder,
+                "--max-pairs",
+                "5",
+            ]
+        )
         == 0
     )

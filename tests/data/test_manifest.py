@@ -33,10 +33,16 @@ def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
 
 def test_it_holds_every_task_and_dataset() -> None:
     content = json.loads(manifest_text())
-    found = [task["name"] for benchmark in content["benchmarks"] for task in benchmark["tasks"]]
+    found = [
+        task["name"]
+        for benchmark in content["benchmarks"]
+        for task in benchmark["tasks"]
+    ]
     assert found == list(own_tasks())
     built = [
-        dataset["name"] for benchmark in content["benchmarks"] for dataset in benchmark["datasets"]
+        dataset["name"]
+        for benchmark in content["benchmarks"]
+        for dataset in benchmark["datasets"]
     ]
     assert built == list(own_datasets())
 

@@ -28,13 +28,18 @@ from tests.benchmarks.ehrnoteqa.set_files import (
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     source = write_twin(tmp_path / "files", seed=2, questions=9, notes=40, scale=0.2)
     out = tmp_path / "ehrnoteqa"
-    built = build_dataset("ehrnoteqa", source=source, config="all", out=out, partial=True)
+    built = build_dataset(
+        "ehrnoteqa", source=source, config="all", out=out, partial=True
+    )
     assert built.rows == 9
     assert len(built.notes) == 1
     assert "split test has 9 rows, 961 were published" in built.notes[0]
     for level in (1, 2):
         assert (
-            build_dataset("ehrnoteqa", source=source, config=f"level{level}", out=out).notes == ()
+            build_dataset(
+                "ehrnoteqa", source=source, config=f"level{level}", out=out
+            ).notes
+            == ()
         )
     rows = read_rows(out, "all", "test")
     parts = [row for level in (1, 2) for row in read_rows(out, f"level{level}", "test")]
@@ -42,7 +47,9 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         parts, key=lambda row: str(row["id"])
     )
     assert set(built_configs(out)["all"].source) == {"EHRNoteQA.jsonl", NOTES_FILE}
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()}
+    modes = {
+        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
+    }
     assert modes == {0o600}
 
 
@@ -66,9 +73,12 @@ def test_the_tree_that_wget_makes(tmp_path: Path) -> None:
     )
     sums.write_text(f"{'0' * 64}  LICENSE.txt\n{'0' * 64}  note/{NOTES_FILE}\n")
     with pytest.raises(
-        UsageError, match=r"discharge.csv.gz: SHA-256 is .* but .*SHA256SUMS.txt, line 2, says"
+        UsageError,
+        match=r"discharge.csv.gz: SHA-256 is .* but .*SHA256SUMS.txt, line 2, says",
     ):
-        build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True)
+        build_dataset(
+            "ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True
+        )
 
 
 CATEGORIES = ("treatment", "plan")
@@ -113,13 +123,19 @@ def own(folder: Path) -> Path:
 
 
 def evidence(folder: Path) -> Path:
-    question = squad_question("q1", long_text("evidence"), question=long_text("question"))
-    return write_squad(folder / "data.json", squad_entry("t", question, context=long_text("note")))
+    question = squad_question(
+        "q1", long_text("evidence"), question=long_text("question")
+    )
+    return write_squad(
+        folder / "data.json", squad_entry("t", question, context=long_text("note"))
+    )
 
 
 def discq(folder: Path) -> Path:
     row = discq_row(question=long_text("question"), reasoning=long_text("trigger"))
-    return write_discq(folder, [row, discq_row()], texts={"12_34.txt": long_text("note")})
+    return write_discq(
+        folder, [row, discq_row()], texts={"12_34.txt": long_text("note")}
+    )
 
 
 SETS = {"own": (own, 2), "evidence": (evidence, 1), "discq": (discq, 2)}
@@ -130,7 +146,9 @@ each_set = pytest.mark.parametrize(
 
 
 @each_set
-def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count: int) -> None:
+def test_through_load_dataset(
+    tmp_path: Path, config: str, write: Writer, count: int
+) -> None:
     import datasets
 
     write(tmp_path)
@@ -138,11 +156,13 @@ def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count:
         "ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True
     )
     assert built.rows == count
-    assert len(built.notes) == (config == "discq")  # another number of rows than DiSCQ has
+    assert len(built.notes) == (
+        config == "discq"
+    )  # another number of rows than DiSCQ has
     rows = read_rows(built.folder, config, "test")
-    loaded = datasets.load_dataset(str(built.folder), config, cache_dir=str(tmp_path / "cache"))[
-        "test"
-    ]
+    loaded = datasets.load_dataset(
+        str(built.folder), config, cache_dir=str(tmp_path / "cache")
+    )["test"]
     assert list(loaded) == rows
     assert loaded.column_names == [column.name for column in COLUMNS]
     text = datasets.Value("string")
@@ -172,7 +192,11 @@ def test_text_of_every_column_is_found_where_it_leaked(
     source = tmp_path / "files"
     if not official:
         source = build_dataset(
-            "ehrnoteqa", source=source, config=config, out=tmp_path / "out", partial=True
+            "ehrnoteqa",
+            source=source,
+            config=config,
+            out=tmp_path / "out",
+            partial=True,
         ).folder
     run = tmp_path / "run"
     run.mkdir()

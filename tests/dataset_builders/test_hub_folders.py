@@ -23,7 +23,11 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
-from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
+from tests.benchmarks.medcalc_bench.official_csv import (
+    official_row,
+    v12_rows,
+    write_csv,
+)
 from tests.data.test_croissant import described, issues, records
 from tests.support import ROOT, SHARED, needs_shared, own_datasets
 
@@ -41,7 +45,10 @@ def builder_of(name: str, **arguments: Any) -> Any:
 
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("hub_folders.json")
+    .read_text(encoding="utf-8")
 )
 
 PLACE = ROOT / "dataset_builders"
@@ -55,17 +62,25 @@ def demo_rows(name: str, split: str) -> list[dict[str, Any]]:
 
 
 def test_every_dataset_has_a_folder_and_a_test_here() -> None:
-    assert sorted(path.parent.name for path in PLACE.glob("*/build.py")) == NAMES == sorted(ROWS)
+    assert (
+        sorted(path.parent.name for path in PLACE.glob("*/build.py"))
+        == NAMES
+        == sorted(ROWS)
+    )
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_the_demo_through_load_dataset_croissant_and_the_class(name: str, tmp_path: Path) -> None:
+def test_the_demo_through_load_dataset_croissant_and_the_class(
+    name: str, tmp_path: Path
+) -> None:
     import datasets as library
 
     source = dataset_source(name)
     folder = build_dataset(name, source=None, config="demo", out=tmp_path / name).folder
-    loaded = library.load_dataset(str(folder), "demo", cache_dir=str(tmp_path / "cache"))
+    loaded = library.load_dataset(
+        str(folder), "demo", cache_dir=str(tmp_path / "cache")
+    )
     assert tuple(loaded) == source.splits["demo"]
     assert [len(rows) for rows in loaded.values()] == ROWS[name]
     assert issues(folder / "croissant.json") == ""
@@ -78,7 +93,10 @@ def test_the_demo_through_load_dataset_croissant_and_the_class(name: str, tmp_pa
         # mlcroissant gives an empty list as nothing.
         empty = {column.name for column in source.columns if column.repeated}
         assert [
-            {key: [] if value is None and key in empty else value for key, value in row.items()}
+            {
+                key: [] if value is None and key in empty else value
+                for key, value in row.items()
+            }
             for row in records(folder / "croissant.json", f"demo/{split}")
         ] == wanted
 
@@ -87,7 +105,9 @@ def test_the_demo_through_load_dataset_croissant_and_the_class(name: str, tmp_pa
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_folder_holds(name: str) -> None:
     source = dataset_source(name)
-    assert {path.name for path in (PLACE / name).iterdir() if path.suffix == ".py"} == {"build.py"}
+    assert {path.name for path in (PLACE / name).iterdir() if path.suffix == ".py"} == {
+        "build.py"
+    }
     card = (PLACE / name / "README.md").read_text(encoding="utf-8")
     croissant = (PLACE / name / "croissant.json").read_text(encoding="utf-8")
     assert (card, croissant) == (card_text(source), croissant_text(source))
@@ -99,10 +119,18 @@ def test_what_the_folder_holds(name: str) -> None:
     )
     read, known = described(PLACE / name / "croissant.json"), source.responsible_ai
     assert read.issues.report() == ""
-    assert [str(each).partition("croissant/")[2] for each in read.conforms_to] == ["1.1", "RAI/1.0"]
-    assert known.keys() >= {"personalSensitiveInformation", "dataLimitations", "dataUseCases"}
+    assert [str(each).partition("croissant/")[2] for each in read.conforms_to] == [
+        "1.1",
+        "RAI/1.0",
+    ]
+    assert known.keys() >= {
+        "personalSensitiveInformation",
+        "dataLimitations",
+        "dataUseCases",
+    }
     assert {
-        each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each)) for each in known
+        each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each))
+        for each in known
     } == known
     assert all(f"\n- {limit}\n" in card for limit in known["dataLimitations"])
     there = {column.name for column in source.columns}.union(
@@ -112,7 +140,9 @@ def test_what_the_folder_holds(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "config", "message"), CASES["what_is_needed_is_told"])
-def test_what_is_needed_is_told(name: str, config: str, message: str, tmp_path: Path) -> None:
+def test_what_is_needed_is_told(
+    name: str, config: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(MissingError, match=message):
         build_dataset(name, source=None, config=config, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -120,9 +150,13 @@ def test_what_is_needed_is_told(name: str, config: str, message: str, tmp_path: 
 
 def test_a_file_of_ones_own_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
-    records = [{"example_id": n, "input": f"[0] note {n}", "reference": ""} for n in range(3)]
+    records = [
+        {"example_id": n, "input": f"[0] note {n}", "reference": ""} for n in range(3)
+    ]
     file.write_text(json.dumps(records), encoding="utf-8")
-    built = build_dataset("doclens_own", source=file, config="own", out=tmp_path / "own")
+    built = build_dataset(
+        "doclens_own", source=file, config="own", out=tmp_path / "own"
+    )
     assert built.splits == {"test": 3}
     assert built.folder.stat().st_mode & 0o077 == 0
     file.write_text(json.dumps([*records, records[0]]), encoding="utf-8")
@@ -140,7 +174,9 @@ def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
 def test_a_twin_is_built_for_its_owner_alone(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    source = write_twin(tmp_path / "files", seed=2, notes=1_500, ct_mr=0.6, compresslevel=1)
+    source = write_twin(
+        tmp_path / "files", seed=2, notes=1_500, ct_mr=0.6, compresslevel=1
+    )
     out = tmp_path / "mimic_rrs"
     built = build(out, "notes", source)
     assert built.splits["test"] == 200
@@ -152,9 +188,9 @@ def test_a_twin_is_built_for_its_owner_alone(
         row["patient_id"] for row in rows["test"]
     )
     assert set(built_configs(out)["notes"].source) == {NOTES_FILE}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {
-        0o600
-    }
+    assert {
+        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
+    } == {0o600}
     assert (
         capfd.readouterr().err.count("reports can be used") == 1
     )  # the file was read once for both splits
@@ -168,13 +204,18 @@ def test_a_twin_is_built_for_its_owner_alone(
     path = place / NOTES_FILE
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
-        UsageError, match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release"
+        UsageError,
+        match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release",
     ):
         build(out, "notes", tree)
     (place / "SHA256SUMS.txt").unlink()
-    with pytest.raises(UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
+    with pytest.raises(
+        UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"
+    ):
         build(out, "notes", tree)
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in out.rglob("*") if path.is_file()
+    } == before
 
 
 SPEC = dataset_spec("medcalc_bench")
@@ -184,7 +225,10 @@ V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 def later_release(rows: int) -> list[dict[str, str]]:
     """A test set as the later releases write it, of any size."""
     first = v12_rows()
-    more = [official_row(number, Category="lab test") for number in range(len(first) + 1, rows + 1)]
+    more = [
+        official_row(number, Category="lab test")
+        for number in range(len(first) + 1, rows + 1)
+    ]
     return [*first, *more][:rows]
 
 
@@ -195,14 +239,22 @@ def test_a_later_release_of_another_size_is_built_with_a_note(
 ) -> None:
     path = write_csv(tmp_path / "test_data.csv", later_release(rows))
     built = build_dataset(
-        "medcalc_bench", source=path, config=config, out=tmp_path / "out", partial=rows < 1000
+        "medcalc_bench",
+        source=path,
+        config=config,
+        out=tmp_path / "out",
+        partial=rows < 1000,
     )
     assert built.rows == rows
-    assert [row["source_category"] for row in read_rows(built.folder, config, "test")][:2] == [
+    assert [row["source_category"] for row in read_rows(built.folder, config, "test")][
+        :2
+    ] == [
         "lab test",
         "dosage conversion",
     ]
-    said = f"config {config}: split test has {rows:,} rows, 1,100 were published; right if"
+    said = (
+        f"config {config}: split test has {rows:,} rows, 1,100 were published; right if"
+    )
     assert [said in note for note in built.notes] == [True] * (rows != 1100)
 
 
@@ -211,7 +263,9 @@ def test_a_later_release_of_another_size_is_built_with_a_note(
 def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for config in ("v1.2", "verified"):
-        said = f"is the official file of config v1.0, not of {config}. Give --config v1.0"
+        said = (
+            f"is the official file of config v1.0, not of {config}. Give --config v1.0"
+        )
         with pytest.raises(UsageError, match=said):
             build_dataset("medcalc_bench", source=V1_FILE, config=config, out=out)
     content = V1_FILE.read_bytes()
@@ -225,7 +279,11 @@ def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -
 
 def build_archehr(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
     return build_source(
-        source_at(config, place), place=place, config=config, folder=folder, partial=True
+        source_at(config, place),
+        place=place,
+        config=config,
+        folder=folder,
+        partial=True,
     )
 
 
@@ -245,33 +303,45 @@ def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(
     assert list(both) == read_rows(demo, "demo", "test+test_2026")
     twin = write_archehr_twin(tmp_path / "twin", seed=1, dev=2, test=3)
     made = builder_of(
-        "archehr_qa", config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache")
+        "archehr_qa",
+        config_name="official",
+        data_dir=str(twin),
+        cache_dir=str(tmp_path / "cache"),
     )
-    assert [row["id"] for row in made.as_streaming_dataset(split="test")] == ["3", "4", "5"]
+    assert [row["id"] for row in made.as_streaming_dataset(split="test")] == [
+        "3",
+        "4",
+        "5",
+    ]
 
 
 def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     twin = write_archehr_twin(tmp_path / "files" / "1.3", seed=2, test_2026=47)
     sums = [
-        f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n" for path in twin.rglob("*.*")
+        f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n"
+        for path in twin.rglob("*.*")
     ]
     (twin / "SHA256SUMS.txt").write_text("".join(sums), encoding="utf-8")
     out = tmp_path / "archehr_qa"
     built = build_archehr(out, "official", tmp_path / "files")
-    assert (built.splits, built.notes) == ({"dev": 20, "test": 100, "test_2026": 47}, ())
+    assert (built.splits, built.notes) == (
+        {"dev": 20, "test": 100, "test_2026": 47},
+        (),
+    )
     assert set(built_configs(out)["official"].source) == {
         f"1.3/{folder}/archehr-qa{end}"
         for folder in FOLDERS.values()
         for end in (".xml", "_key.json", "_mapping.json")
     }
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {
-        0o600
-    }
+    assert {
+        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
+    } == {0o600}
     assert len(read_rows(out, "official", "test")) == 100
     # A changed key is told by the publisher's sum before anything is read.
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release"
+        UsageError,
+        match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release",
     ):
         build_archehr(out, "official", tmp_path / "files")
     assert len(read_rows(out, "official", "test")) == 100
@@ -290,8 +360,11 @@ def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     built = build_archehr(tmp_path / "out", "official", twin)
     assert built.splits == {split: 2}
     assert any(f"split {split} has 2 rows" in note for note in built.notes)
-    assert [row["relevance"] for row in read_rows(tmp_path / "out", "official", split)] == [[], []]
+    assert [
+        row["relevance"] for row in read_rows(tmp_path / "out", "official", split)
+    ] == [[], []]
     with pytest.raises(
-        UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"
+        UsageError,
+        match=f"split {other} is not built; it has {split}. Take --split {split}, or",
     ):
         read_rows(tmp_path / "out", "official", other)

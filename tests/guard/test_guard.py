@@ -33,7 +33,12 @@ from medical_tasks.guard.addresses import (
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
 from medical_tasks.models import knock, wire
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+    check_base_url,
+)
 from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
@@ -60,15 +65,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def attested(*hosts: str) -> policy.Attestation:
-    return policy.Attestation(hosts=tuple(read_host(host) for host in hosts), zero_retention=True)
+    return policy.Attestation(
+        hosts=tuple(read_host(host) for host in hosts), zero_retention=True
+    )
 
 
 def audit_lines() -> list[dict[str, Any]]:
     path = audit_path()
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
-@pytest.mark.parametrize(("kind", "decision"), [("local", "local"), ("not_local", "refused")])
+@pytest.mark.parametrize(
+    ("kind", "decision"), [("local", "local"), ("not_local", "refused")]
+)
 def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
     for url in CASES[kind]:
         assert is_local(url) is is_loopback_host(url) is (kind == "local"), url
@@ -100,12 +113,17 @@ def _resolver(*numbers: str) -> Any:
     def found(host: str, port: Any, **_: Any) -> list[Any]:
         if not numbers:
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in numbers]
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port))
+            for number in numbers
+        ]
 
     return found
 
 
-@pytest.mark.parametrize(("numbers", "local"), CASES["test_a_local_name_must_lead_to_this_machine"])
+@pytest.mark.parametrize(
+    ("numbers", "local"), CASES["test_a_local_name_must_lead_to_this_machine"]
+)
 @pytest.mark.parametrize("name", ["localhost", "model.localhost"])
 def test_a_local_name_must_lead_to_this_machine(
     monkeypatch: pytest.MonkeyPatch, name: str, numbers: list[str], local: bool
@@ -118,7 +136,9 @@ def test_a_local_name_must_lead_to_this_machine(
         if local:
             policy.require_endpoint(url, "model")
         else:
-            with pytest.raises(RefusedError, match="called this machine's but leads elsewhere"):
+            with pytest.raises(
+                RefusedError, match="called this machine's but leads elsewhere"
+            ):
                 policy.require_endpoint(url, "model")
 
 
@@ -146,18 +166,27 @@ def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
     other = policy.Subject.of(
         dataclasses.replace(CREDENTIALED.spec, licence="Hospital-Agreement-1")
     )
-    assert (other.name, "stays with those who were given it" in other.rule) == ("tiny_notes", True)
+    assert (other.name, "stays with those who were given it" in other.rule) == (
+        "tiny_notes",
+        True,
+    )
 
 
-@pytest.mark.parametrize(("hosts", "url", "allowed"), CASES["test_only_the_host_named_is_allowed"])
-def test_only_the_host_named_is_allowed(hosts: list[str], url: str, allowed: bool) -> None:
+@pytest.mark.parametrize(
+    ("hosts", "url", "allowed"), CASES["test_only_the_host_named_is_allowed"]
+)
+def test_only_the_host_named_is_allowed(
+    hosts: list[str], url: str, allowed: bool
+) -> None:
     with policy.protect([SUBJECT], attested(*hosts)):
         if allowed:
             policy.require_endpoint(url, "model")
         else:
             with pytest.raises(RefusedError):
                 policy.require_endpoint(url, "model")
-    assert [line["decision"] for line in audit_lines()] == ["allowed" if allowed else "refused"]
+    assert [line["decision"] for line in audit_lines()] == [
+        "allowed" if allowed else "refused"
+    ]
 
 
 def test_hosts_are_read_in_their_standard_form() -> None:
@@ -166,7 +195,9 @@ def test_hosts_are_read_in_their_standard_form() -> None:
             read_host(host)
     assert read_host("API.Example") == Address(scheme="host", host="api.example")
     assert read_host("FD00:0::1") == Address(scheme="host", host="fd00::1")
-    assert read_host("[FD00:0::1]:8000") == Address(scheme="host", host="fd00::1", port=8000)
+    assert read_host("[FD00:0::1]:8000") == Address(
+        scheme="host", host="fd00::1", port=8000
+    )
     assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
@@ -178,7 +209,8 @@ def options_given(*hosts: str, retention: bool = False) -> policy.Attestation:
 
 def test_one_flag_alone_is_wrong_use() -> None:
     with pytest.raises(
-        UsageError, match="--allow-remote h alone changes nothing: add --attest-zero-retention"
+        UsageError,
+        match="--allow-remote h alone changes nothing: add --attest-zero-retention",
     ):
         options_given("h")
     with pytest.raises(
@@ -192,7 +224,9 @@ def test_one_flag_alone_is_wrong_use() -> None:
         Address(scheme="host", host="b.example", port=1),
     )
     assert both.zero_retention
-    hosts_alone = policy.Attestation(hosts=(Address(scheme="host", host="api.remote.example"),))
+    hosts_alone = policy.Attestation(
+        hosts=(Address(scheme="host", host="api.remote.example"),)
+    )
     with policy.protect([SUBJECT], hosts_alone), pytest.raises(RefusedError):
         policy.require_endpoint(REMOTE, "model")
 
@@ -218,7 +252,9 @@ def test_blocks_add_up_and_end() -> None:
             assert policy.protects("tiny_task")
             assert policy.protects("tiny_notes")
             with policy.protect([SUBJECT]), pytest.raises(RefusedError):
-                policy.require_endpoint(REMOTE, "model")  # each block needs its own attestation
+                policy.require_endpoint(
+                    REMOTE, "model"
+                )  # each block needs its own attestation
         assert not policy.protecting()
     with pytest.raises(WithheldError), policy.protect([SUBJECT]):
         raise KeyError
@@ -230,7 +266,9 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
         try:
             json.loads(f"{text}")
         except ValueError as error:
-            raise ExceptionGroup(SECRET, [OSError(5, SECRET, SECRET), KeyError(SECRET)]) from error
+            raise ExceptionGroup(
+                SECRET, [OSError(5, SECRET, SECRET), KeyError(SECRET)]
+            ) from error
 
     with pytest.raises(WithheldError) as caught, policy.protect([SUBJECT]):
         parse(SECRET)
@@ -285,7 +323,9 @@ def test_processes_on_other_machines(
     policy.require_processes()  # no text is held
     with policy.protect([SUBJECT], attested("attested.example")):
         if refused:
-            with pytest.raises(RefusedError, match="processes of this run on other machines"):
+            with pytest.raises(
+                RefusedError, match="processes of this run on other machines"
+            ):
                 policy.require_processes()
         else:
             policy.require_processes()
@@ -320,7 +360,8 @@ def test_pushes_and_outlets_are_refused_whatever_is_attested() -> None:
         ):
             policy.require_text_outlet("--save-details")
         with pytest.raises(
-            RefusedError, match="may not go to provider x.*cannot be told where that leads"
+            RefusedError,
+            match="may not go to provider x.*cannot be told where that leads",
         ):
             policy.require_visible_endpoint("provider x", "judge")
 
@@ -353,7 +394,10 @@ def test_a_line_after_one_that_was_cut(home: Path) -> None:
         stream.write('{"decision": "ref')
     write_decision(audit_path(), {"decision": "allowed"})
     lines = audit_path().read_text().splitlines()
-    assert [json.loads(lines[place])["decision"] for place in (0, 2)] == ["local", "allowed"]
+    assert [json.loads(lines[place])["decision"] for place in (0, 2)] == [
+        "local",
+        "allowed",
+    ]
 
 
 def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_others(
@@ -366,12 +410,17 @@ def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_
     for _ in range(2):
         with policy.protect([SUBJECT, OPEN, other]):
             policy.require_endpoint("http://127.0.0.1/v1", "model")
-    assert [line["task"] for line in audit_lines()] == ["older", *["tiny_task", "other_task"] * 2]
+    assert [line["task"] for line in audit_lines()] == [
+        "older",
+        *["tiny_task", "other_task"] * 2,
+    ]
     assert stat.S_IMODE((home / "audit.jsonl").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
-def test_a_decision_without_its_line_does_not_count(home: Path, tmp_path: Path, kind: str) -> None:
+def test_a_decision_without_its_line_does_not_count(
+    home: Path, tmp_path: Path, kind: str
+) -> None:
     home.mkdir()
     target = tmp_path / "elsewhere"
     target.write_text("")
@@ -384,7 +433,9 @@ def test_a_decision_without_its_line_does_not_count(home: Path, tmp_path: Path, 
         reader = os.open(home / "audit.jsonl", os.O_RDONLY | os.O_NONBLOCK)
     with policy.protect([SUBJECT], attested("api.remote.example")):
         for _ in range(2):  # nor the second time
-            with pytest.raises(RefusedError, match="audit log of the data guard cannot be written"):
+            with pytest.raises(
+                RefusedError, match="audit log of the data guard cannot be written"
+            ):
                 policy.require_endpoint(REMOTE, "model")
     assert target.read_text() == ""
     if kind == "fifo":
@@ -399,26 +450,41 @@ def test_the_log_lies_in_the_state_folder_otherwise(
     assert audit_path() == tmp_path / "state" / "medical-tasks" / "audit.jsonl"
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert audit_path() == tmp_path / ".local" / "state" / "medical-tasks" / "audit.jsonl"
+    assert (
+        audit_path() == tmp_path / ".local" / "state" / "medical-tasks" / "audit.jsonl"
+    )
 
 
 # --- the chat client
 
 
 def chat(base_url: str, *, purpose: str = "model", text: str = SECRET) -> str:
-    quick = ChatSettings(base_url=base_url, model="m", max_retries=0, timeout=5.0, purpose=purpose)
+    quick = ChatSettings(
+        base_url=base_url, model="m", max_retries=0, timeout=5.0, purpose=purpose
+    )
 
     async def ask() -> str:
         async with ChatClient(quick) as client:
-            return (await client.complete([Message(role="user", content=text)], max_tokens=3)).text
+            return (
+                await client.complete(
+                    [Message(role="user", content=text)], max_tokens=3
+                )
+            ).text
 
     return asyncio.run(ask())
 
 
 @pytest.mark.parametrize("purpose", ["model", "judge"])
-@pytest.mark.parametrize("url", ["http://api.remote.example/v1", "https://api.remote.example/v1"])
-def test_nothing_leaves_without_attestation(proxy: RecordingProxy, url: str, purpose: str) -> None:
-    with policy.protect([SUBJECT]), pytest.raises(RefusedError, match=rf"\({purpose}\)"):
+@pytest.mark.parametrize(
+    "url", ["http://api.remote.example/v1", "https://api.remote.example/v1"]
+)
+def test_nothing_leaves_without_attestation(
+    proxy: RecordingProxy, url: str, purpose: str
+) -> None:
+    with (
+        policy.protect([SUBJECT]),
+        pytest.raises(RefusedError, match=rf"\({purpose}\)"),
+    ):
         chat(url, purpose=purpose)
     assert proxy.seen == []
 
@@ -443,7 +509,9 @@ def test_local_requests_take_no_proxy(proxy: RecordingProxy) -> None:
     assert proxy.seen == []
 
 
-@pytest.mark.parametrize(("variable", "user"), [("HTTP_PROXY", "user:hidden@"), ("ALL_PROXY", "")])
+@pytest.mark.parametrize(
+    ("variable", "user"), [("HTTP_PROXY", "user:hidden@"), ("ALL_PROXY", "")]
+)
 def test_a_proxy_is_a_host_of_its_own(
     monkeypatch: pytest.MonkeyPatch, variable: str, user: str
 ) -> None:
@@ -454,12 +522,16 @@ def test_a_proxy_is_a_host_of_its_own(
     ):
         chat("http://api.remote.example/v1")
     if not user:
-        assert "proxy.remote.example:3128 (proxy on the way to the model)" in str(caught.value)
+        assert "proxy.remote.example:3128 (proxy on the way to the model)" in str(
+            caught.value
+        )
         assert [line["decision"] for line in audit_lines()] == ["allowed", "refused"]
     assert "hidden" not in str(caught.value) + audit_path().read_text()
 
 
-def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
+def test_no_proxy_is_kept_to(
+    monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy
+) -> None:
     assert knock.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
@@ -473,7 +545,9 @@ def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) 
             ChatSettings(base_url="http://api.remote.example/v1", model="m")
         ) as client:
             with policy.protect([SUBJECT]):
-                await client.complete([Message(role="user", content=SECRET)], max_tokens=3)
+                await client.complete(
+                    [Message(role="user", content=SECRET)], max_tokens=3
+                )
 
     with pytest.raises(RefusedError, match="api.remote.example"):
         asyncio.run(ask())
@@ -485,7 +559,9 @@ def test_a_refusal_ends_all_calls_at_once(proxy: RecordingProxy) -> None:
 
     async def call(client: ChatClient, job: int) -> str:
         return (
-            await client.complete([Message(role="user", content=f"{SECRET} {job}")], max_tokens=3)
+            await client.complete(
+                [Message(role="user", content=f"{SECRET} {job}")], max_tokens=3
+            )
         ).text
 
     with policy.protect([SUBJECT]), pytest.raises(RefusedError):
@@ -516,19 +592,25 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
         stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
             asyncio.run(
-                wire.check_peer("connection.connect_tcp.complete", {"return_value": stream})
+                wire.check_peer(
+                    "connection.connect_tcp.complete", {"return_value": stream}
+                )
             )
         assert stream.closed
     asyncio.run(
         wire.check_peer(
-            "connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}
+            "connection.connect_tcp.complete",
+            {"return_value": _Stream(("127.0.0.1", 80))},
         )
     )
     asyncio.run(wire.check_peer("http11.send_request_body.started", {}))
 
 
-def test_a_name_that_changes_its_mind_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The name is local when the guard looks; where the connection leads is looked at again by what it really is.
+def test_a_name_that_changes_its_mind_gets_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The name is local when the guard looks; where the connection leads is looked at
+    # again by what it really is.
     monkeypatch.setattr(wire, "is_loopback_number", lambda host: False)
     with FaultServer() as server, policy.protect([SUBJECT]):
         with pytest.raises(RefusedError, match="no longer leads to this machine"):
@@ -537,7 +619,8 @@ def test_a_name_that_changes_its_mind_gets_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_server_words_stay_out_of_failures() -> None:
-    # Two words of a note, in other signs: too little for a comparison with the question to see.
+    # Two words of a note, in other signs: too little for a comparison with the question
+    # to see.
     echo = Fault.status_code(500, "cannot parse 'daughter|Sunday' in PROMPT")
     with FaultServer([echo, echo]) as server:
         with pytest.raises(CallFailed, match="HTTP 500"):
@@ -554,7 +637,9 @@ def test_server_words_stay_out_of_failures() -> None:
 # --- unix sockets
 
 
-def test_a_unix_socket_is_asked_and_local(tmp_path: Path, proxy: RecordingProxy) -> None:
+def test_a_unix_socket_is_asked_and_local(
+    tmp_path: Path, proxy: RecordingProxy
+) -> None:
     path = tmp_path / "model server.sock"
     url = f"http+unix://{quote(str(path), safe='')}/v1"
     with (
@@ -562,7 +647,9 @@ def test_a_unix_socket_is_asked_and_local(tmp_path: Path, proxy: RecordingProxy)
         policy.protect([SUBJECT]),
     ):
         assert chat(url) == "by socket"
-    assert [(call.path, call.prompt) for call in server.calls] == [("/v1/chat/completions", SECRET)]
+    assert [(call.path, call.prompt) for call in server.calls] == [
+        ("/v1/chat/completions", SECRET)
+    ]
     assert proxy.seen == []
     assert [(line["decision"], line["host"]) for line in audit_lines()] == [
         ("local", f"unix:{path}")
@@ -579,20 +666,27 @@ def test_unusable_sockets() -> None:
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:
-    rooms = [ROOT / "medical_tasks" / room for room in ("cli", "lab", "construct", "leaderboard")]
+    rooms = [
+        ROOT / "medical_tasks" / room
+        for room in ("cli", "lab", "construct", "leaderboard")
+    ]
     commands = [
         path
         for room in rooms
         for path in sorted(room.rglob("*.py"))
         if "\ndef run(" in path.read_text("utf-8")
     ]
-    commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")  # `run` and `score`
+    commands.append(
+        ROOT / "medical_tasks" / "runs" / "evaluating.py"
+    )  # `run` and `score`
     assert len(commands) > 20
     reading, unguarded = [], []
     for path in commands:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        used |= {
+            node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+        }
         if (
             "load_task_data" in used
             or "open_model" in used
@@ -613,10 +707,14 @@ def test_clients_of_endpoints_are_made_in_one_place() -> None:
         text = path.read_text(encoding="utf-8")
         for word in "DefaultAsyncHttpxClient( AsyncOpenAI( httpx.Client( urlopen( HTTPConnection( requests.post OpenAI(api".split():
             if word in text:
-                makers.setdefault(str(path.relative_to(ROOT / "medical_tasks")), []).append(word)
+                makers.setdefault(
+                    str(path.relative_to(ROOT / "medical_tasks")), []
+                ).append(word)
     assert makers == {
         "data/fetching.py": ["httpx.Client("],
         "models/chat_client.py": ["AsyncOpenAI("],
-        "models/server.py": ["httpx.Client("],  # greets the server that it started, on loopback
+        "models/server.py": [
+            "httpx.Client("
+        ],  # greets the server that it started, on loopback
         "models/wire.py": ["DefaultAsyncHttpxClient("],
     }

@@ -21,7 +21,12 @@ import pytest
 from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    marker_text,
+)
 from medical_tasks.guard.policy import WithheldError, audit_path
 from medical_tasks.guard.private_store import list_folders, private_home
 from medical_tasks.harness import lighteval_launcher
@@ -30,7 +35,10 @@ from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("guard_end_to_end.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("guard_end_to_end.json")
+    .read_text(encoding="utf-8")
 )
 
 REMOTE = "http://api.remote.example/v1"
@@ -65,7 +73,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file_bytes=file.stat().st_size,
         num_bytes=1,
     )
-    config = BuiltConfig(version=DATASET.version, suite="0", source={}, splits={"test": split})
+    config = BuiltConfig(
+        version=DATASET.version, suite="0", source={}, splits={"test": split}
+    )
     (folder / MARKER).write_text(marker_text(DATASET.name, {"demo": config}))
     work = tmp_path / "work"
     work.mkdir()
@@ -93,7 +103,11 @@ def run_words(model: str, judge: str | None, *more: str) -> list[str]:
 
 def audit_lines() -> list[dict[str, Any]]:
     path = audit_path()
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 # --- nothing leaves without attestation
@@ -104,7 +118,13 @@ def test_a_remote_model_gets_nothing(
 ) -> None:
     assert (
         main(
-            run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")
+            run_words(
+                REMOTE,
+                REMOTE,
+                "--allow-remote",
+                "other.example",
+                "--attest-zero-retention",
+            )
         )
         == 4
     )
@@ -116,7 +136,13 @@ def test_a_remote_model_gets_nothing(
     flags = ("--allow-remote", "--attest-zero-retention")
     assert all(
         part in told
-        for part in (TASK.name, "PhysioNet's rule", "api.remote.example", "(model)", *flags)
+        for part in (
+            TASK.name,
+            "PhysioNet's rule",
+            "api.remote.example",
+            "(model)",
+            *flags,
+        )
     )
     decided = {(line["decision"], line["purpose"]) for line in audit_lines()}
     assert decided == {("refused", "model"), ("local", "judge")}
@@ -129,7 +155,9 @@ def test_a_remote_judge_gets_nothing(
     with FaultServer() as server:
         words = run_words(server.base_url, REMOTE)
         if verb == "score":
-            (place / "answers.jsonl").write_text(json.dumps({"id": "1", "response": CANARY}))
+            (place / "answers.jsonl").write_text(
+                json.dumps({"id": "1", "response": CANARY})
+            )
             words = [
                 "score",
                 TASK.name,
@@ -140,7 +168,12 @@ def test_a_remote_judge_gets_nothing(
                 "--out",
                 "run",
             ]
-            words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={REMOTE}"]
+            words += [
+                "--judge",
+                "openai-api/judging/j",
+                "--judge-args",
+                f"base_url={REMOTE}",
+            ]
         assert main(words) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
@@ -152,7 +185,9 @@ def test_a_remote_judge_gets_nothing(
         "--attest-zero-retention",
     ):
         assert part in told
-    assert "refused" in {line["decision"] for line in audit_lines() if line["purpose"] == "judge"}
+    assert "refused" in {
+        line["decision"] for line in audit_lines() if line["purpose"] == "judge"
+    }
 
 
 def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
@@ -160,7 +195,10 @@ def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
     flags = ["--allow-remote", "api.remote.example", "--attest-zero-retention"]
     assert main(run_words(REMOTE, REMOTE, *flags)) == 0
     assert len(proxy.seen) == 2 * len(NOTES)
-    assert all("http://api.remote.example/v1/chat/completions" in request for request in proxy.seen)
+    assert all(
+        "http://api.remote.example/v1/chat/completions" in request
+        for request in proxy.seen
+    )
     assert any(CANARY in request for request in proxy.seen)
     allowed = [line for line in audit_lines() if line["decision"] == "allowed"]
     assert {(line["task"], line["dataset"], line["host"]) for line in allowed} == {
@@ -179,7 +217,9 @@ def texts_in(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            text = path.read_bytes().decode("utf-8", "replace") + str(path.relative_to(folder))
+            text = path.read_bytes().decode("utf-8", "replace") + str(
+                path.relative_to(folder)
+            )
             if path.suffix == ".parquet":
                 text += json.dumps(pq.read_table(path).to_pylist(), ensure_ascii=False)
             if any(piece in text for piece in PIECES) or "anary" in text:
@@ -189,7 +229,8 @@ def texts_in(folder: Path) -> list[str]:
 
 def case(call: Call) -> str:
     match = re.search(
-        r"[Cc]ase (\d)", "\n".join(message["content"] for message in call.body["messages"])
+        r"[Cc]ase (\d)",
+        "\n".join(message["content"] for message in call.body["messages"]),
     )
     assert match is not None
     return match[1]
@@ -206,7 +247,9 @@ def quoting_verdict(call: Call) -> str:
 @contextlib.contextmanager
 def served(server: TCPServer) -> Iterator[str]:
     with server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
         server.shutdown()
@@ -221,7 +264,11 @@ def echo_server() -> Iterator[str]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             told = json.dumps(
-                {"error": {"message": f"cannot process: {body} | {body.upper()[200:260]}"}}
+                {
+                    "error": {
+                        "message": f"cannot process: {body} | {body.upper()[200:260]}"
+                    }
+                }
             ).encode()
             self.send_response(500, "Cannot process canary breeder")
             self.send_header("X-Echo", "canary breeder")
@@ -270,7 +317,11 @@ def test_texts_stand_in_the_private_store_alone(
     place: Path, capfd: pytest.CaptureFixture[str], nothing_is_out: Check
 ) -> None:
     def model_fault(call: Call) -> Fault | None:
-        return Fault.status_code(500, f"failed on: {call.prompt}") if case(call) == "3" else None
+        return (
+            Fault.status_code(500, f"failed on: {call.prompt}")
+            if case(call) == "3"
+            else None
+        )
 
     with (
         FaultServer(model_fault, answer=quoting_answer) as model,
@@ -281,11 +332,15 @@ def test_texts_stand_in_the_private_store_alone(
         asked = (len(model.calls), len(judge.calls))
         nothing_is_out()
 
-        results = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]
+        results = json.loads((place / "run" / "results.json").read_text())["tasks"][
+            TASK.name
+        ]
         assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
         assert results["metrics"]["correct"]["n"] == 2
         rows = pq.read_table(place / "run" / "items.parquet").to_pylist()
-        assert [(row["id"], row["correct"], row["parsed"], row["why"]) for row in rows] == [
+        assert [
+            (row["id"], row["correct"], row["parsed"], row["why"]) for row in rows
+        ] == [
             ("1", 1.0, "", ""),
             ("2", 1.0, "", ""),
             ("3", None, "", ""),
@@ -297,11 +352,14 @@ def test_texts_stand_in_the_private_store_alone(
         folders = list_folders()
         assert len(folders) == 1
         assert (
-            json.loads((place / "run" / "run.json").read_text())["private"] == folders[0].private_id
+            json.loads((place / "run" / "run.json").read_text())["private"]
+            == folders[0].private_id
         )
         assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
         for path in private_home().rglob("*"):
-            assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+            assert stat.S_IMODE(path.stat().st_mode) == (
+                0o700 if path.is_dir() else 0o600
+            )
 
         # What is kept there is used again.
         assert main(words) == 5
@@ -326,9 +384,9 @@ def test_errors_that_repeat_question_and_note_stay_unread(
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
     nothing_is_out()
-    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name][
-        "coverage"
-    ]
+    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][
+        TASK.name
+    ]["coverage"]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
     assert set(coverage["unscored"]) == {"judge: other"}
@@ -367,7 +425,10 @@ def test_a_scorer_that_fails_quotes_nothing(
         raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
 
     monkeypatch.setattr("tests.credentialed_benchmark.scoring.score_items", careless)
-    with FaultServer(answer=quoting_answer) as model, pytest.raises(WithheldError) as caught:
+    with (
+        FaultServer(answer=quoting_answer) as model,
+        pytest.raises(WithheldError) as caught,
+    ):
         main(run_words(model.base_url, None))
     whole = "".join(traceback.format_exception(caught.value))
     assert "ValueError" in whole
@@ -376,23 +437,37 @@ def test_a_scorer_that_fails_quotes_nothing(
     nothing_is_out()
 
 
-def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_cannot_be_read_are_not_quoted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def careless(task: Any, rows: list[Any]) -> None:
         raise ValueError(f"cannot read {rows!r}")
 
     monkeypatch.setattr("tests.credentialed_benchmark.data.load_items", careless)
     Path("answers.jsonl").write_text('{"id": "1", "response": "x"}')
-    score = ["score", TASK.name, "--responses", "answers.jsonl", "--config", "demo", "--out", "run"]
+    score = [
+        "score",
+        TASK.name,
+        "--responses",
+        "answers.jsonl",
+        "--config",
+        "demo",
+        "--out",
+        "run",
+    ]
     for words in (run_words("http://127.0.0.1:9/v1", None), score):
         with pytest.raises(WithheldError) as caught:
             main(words)
         assert not any(
-            piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES
+            piece in "".join(traceback.format_exception(caught.value))
+            for piece in PIECES
         )
 
 
 @pytest.mark.parametrize(
-    "line", CASES["test_answers_in_the_wrong_field_are_not_shown"], ids=["swapped", "list", "key"]
+    "line",
+    CASES["test_answers_in_the_wrong_field_are_not_shown"],
+    ids=["swapped", "list", "key"],
 )
 def test_answers_in_the_wrong_field_are_not_shown(
     place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
@@ -444,12 +519,17 @@ def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
         nothing_is_out()
 
 
-def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_out: Check) -> None:
+def test_answers_that_are_scored_stay_where_they_were(
+    place: Path, nothing_is_out: Check
+) -> None:
     answers = (
         place.parent / "answers.jsonl"
     )  # the user's own file, outside the folder that is looked through
     answers.write_text(
-        "".join(json.dumps({"id": note["case_id"], "response": CANARY}) + "\n" for note in NOTES)
+        "".join(
+            json.dumps({"id": note["case_id"], "response": CANARY}) + "\n"
+            for note in NOTES
+        )
     )
     with FaultServer(answer=quoting_verdict) as judge:
         words = [
@@ -487,8 +567,14 @@ def test_lighteval_refuses_what_would_let_text_out(
     words: list[str],
     attested: bool,
 ) -> None:
-    (place / "remote.yaml").write_text(f"model_parameters:\n  inference_server_address: {REMOTE}\n")
-    flags = ["--allow-remote", "other.example", "--attest-zero-retention"] if attested else []
+    (place / "remote.yaml").write_text(
+        f"model_parameters:\n  inference_server_address: {REMOTE}\n"
+    )
+    flags = (
+        ["--allow-remote", "other.example", "--attest-zero-retention"]
+        if attested
+        else []
+    )
     assert main(["lighteval", *words, "--tasks", TASK.name, *flags]) == 4
     assert started == []
     assert TASK.name in capfd.readouterr().err
@@ -504,8 +590,13 @@ def test_lighteval_refuses_what_would_let_text_out(
 def test_lighteval_may_ask_a_server_here_or_an_attested_one(
     place: Path, started: list[list[str]], address: str, flags: list[str]
 ) -> None:
-    (place / "tgi.yaml").write_text(f"model_parameters:\n  inference_server_address: {address}\n")
-    assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name, *flags]) == 0
+    (place / "tgi.yaml").write_text(
+        f"model_parameters:\n  inference_server_address: {address}\n"
+    )
+    assert (
+        main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name, *flags])
+        == 0
+    )
     assert started == [
         [
             "endpoint",
@@ -518,7 +609,9 @@ def test_lighteval_may_ask_a_server_here_or_an_attested_one(
     ]
 
 
-@pytest.mark.parametrize("content", ["", "- a list", "model_parameters: {}", "model_parameters: ["])
+@pytest.mark.parametrize(
+    "content", ["", "- a list", "model_parameters: {}", "model_parameters: ["]
+)
 def test_an_address_that_cannot_be_read(
     place: Path, started: list[list[str]], content: str
 ) -> None:
@@ -538,7 +631,9 @@ def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
     seen: list[tuple[Path, str]] = []
 
     def launch(arguments: list[str], *, custom_tasks: str) -> int:
-        seen.append((Path(datasets.config.HF_DATASETS_CACHE), os.environ["HF_DATASETS_CACHE"]))
+        seen.append(
+            (Path(datasets.config.HF_DATASETS_CACHE), os.environ["HF_DATASETS_CACHE"])
+        )
         assert seen[0][0].is_dir()
         return 0
 
@@ -554,10 +649,24 @@ def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
 def test_open_tasks_keep_all_of_lighteval(started: list[list[str]]) -> None:
     assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
     assert (
-        main(["lighteval", "accelerate", "model_name=m", "--tasks", "medcalc", "--save-details"])
+        main(
+            [
+                "lighteval",
+                "accelerate",
+                "model_name=m",
+                "--tasks",
+                "medcalc",
+                "--save-details",
+            ]
+        )
         == 0
     )
-    assert started[0][:4] == ["accelerate", "model_name=m", "--save-details", "medical:medcalc|0"]
+    assert started[0][:4] == [
+        "accelerate",
+        "model_name=m",
+        "--save-details",
+        "medical:medcalc|0",
+    ]
     assert not private_home().exists()
 
 
@@ -567,7 +676,9 @@ def test_the_stock_lighteval_command_is_told_what_to_use_instead() -> None:
     from medical_tasks.harness.lighteval_adapter import task_configs
 
     config = task_configs((TASK,))[0]
-    with pytest.raises(RefusedError, match=f"medical-tasks lighteval .* --tasks {TASK.name}"):
+    with pytest.raises(
+        RefusedError, match=f"medical-tasks lighteval .* --tasks {TASK.name}"
+    ):
         config.prompt_function(dict(NOTES[0]), config.name)
     with policy.protect([policy.Subject.of(DATASET, task=TASK.name)]):
         assert CANARY in config.prompt_function(dict(NOTES[0]), config.name).query
@@ -604,9 +715,15 @@ def test_leakcheck_refuses_rows_that_the_run_was_not_on(
     data = results["tasks"][TASK.name]["recipe"]["data"]
     for change, said in (
         ({"config": "full"}, "ran on configuration full of .* does not hold it"),
-        ({"rows_sha256": "0" * 64}, "ran on configuration demo of .* holds other rows of it"),
+        (
+            {"rows_sha256": "0" * 64},
+            "ran on configuration demo of .* holds other rows of it",
+        ),
     ):
-        changed = {**results, "tasks": {TASK.name: {"recipe": {"data": {**data, **change}}}}}
+        changed = {
+            **results,
+            "tasks": {TASK.name: {"recipe": {"data": {**data, **change}}}},
+        }
         (place / "run" / "results.json").write_text(json.dumps(changed))
         capsys.readouterr()
         assert main(["leakcheck", "run", "--source", DATASET.name]) == 2

@@ -36,14 +36,33 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
-from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of, words_of
+from medical_tasks.guard.leakcheck import (
+    Batch,
+    RunIndex,
+    check_leaks,
+    runs_of,
+    words_of,
+)
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.io.store import Store
-from tests.leak_forms import B64, LIMITS, LONG, PACKERS, WRITTEN, parquet, png, tarred, zipped
+from tests.leak_forms import (
+    B64,
+    LIMITS,
+    LONG,
+    PACKERS,
+    WRITTEN,
+    parquet,
+    png,
+    tarred,
+    zipped,
+)
 from tests.support import ROOT, own_datasets, own_tasks
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("leakcheck.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("leakcheck.json")
+    .read_text(encoding="utf-8")
 )
 
 NOTE = (
@@ -76,7 +95,9 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "results.json").write_text(
-        json.dumps({"tasks": {"t": {"n_items": 2, "metrics": {"accuracy": {"value": 0.5}}}}})
+        json.dumps(
+            {"tasks": {"t": {"n_items": 2, "metrics": {"accuracy": {"value": 0.5}}}}}
+        )
     )
     return folder
 
@@ -107,15 +128,22 @@ def planted(run: Path, forms: dict[str, Callable[[str], bytes]]) -> dict[str, st
 
 def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
     forms = {
-        form: (lambda text, pack=pack: pack(text.encode())) for form, pack in PACKERS.items()
+        form: (lambda text, pack=pack: pack(text.encode()))
+        for form, pack in PACKERS.items()
     } | WRITTEN
     names = planted(run, forms)
     report = check_leaks(run, source_files(str(source)))
     assert {
-        form for name, form in names.items() if name not in report.found | report.unreadable
+        form
+        for name, form in names.items()
+        if name not in report.found | report.unreadable
     } == set()
     # Most are found; these are named as what cannot be looked into.
-    named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
+    named = {
+        form.rpartition(", ")[0]
+        for name, form in names.items()
+        if name not in report.found
+    }
     numbers = {"token numbers", "parquet, token numbers", "numpy, token numbers"}
     assert named == {"XOR", "gzip inside a log", "EBCDIC", *numbers}
     assert report.found.keys() | report.unreadable.keys() == names.keys()
@@ -136,15 +164,24 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
     draw = random.Random(7)
     hashes = [draw.randbytes(32) for _ in range(40)]
     (run / "hashes.json").write_text(json.dumps([raw.hex() for raw in hashes]))
-    (run / "SHA256SUMS").write_text("".join(f"{raw.hex()}  file-{raw[0]}.bin\n" for raw in hashes))
-    (run / "integrity.txt").write_text("\n".join(f"sha256-{B64(raw).decode()}" for raw in hashes))
+    (run / "SHA256SUMS").write_text(
+        "".join(f"{raw.hex()}  file-{raw[0]}.bin\n" for raw in hashes)
+    )
+    (run / "integrity.txt").write_text(
+        "\n".join(f"sha256-{B64(raw).decode()}" for raw in hashes)
+    )
     (run / "column.txt").write_text("\n".join(raw.hex() for raw in hashes))
     (run / "keys.csv").write_text(
-        "id,key\n" + "".join(f"{n},{B64(raw * 2).decode()}\n" for n, raw in enumerate(hashes))
+        "id,key\n"
+        + "".join(f"{n},{B64(raw * 2).decode()}\n" for n, raw in enumerate(hashes))
     )
-    (run / "hashes.parquet").write_bytes(parquet(sha=[raw.hex() for raw in hashes], raw=hashes))
+    (run / "hashes.parquet").write_bytes(
+        parquet(sha=[raw.hex() for raw in hashes], raw=hashes)
+    )
     (run / "scores.json").write_text(
-        json.dumps({"n": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], "at": [*range(0, 9000, 300)]})
+        json.dumps(
+            {"n": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], "at": [*range(0, 9000, 300)]}
+        )
     )
     (run / "page.html").write_bytes(
         b"<script>!function(e,t){var n={a:[1,2],b:'x'};return e(n)}(window);</script><style>@font-face{src:url(data:font/woff2;"
@@ -190,14 +227,21 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_of_every_task_is_clean(demos: Path) -> None:
     """Its names, labels and instructions stand in the package as well: they are no text of a source."""
-    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ]
     assert set(ran) == set(own_tasks())
     sources = demos / "sources"
     for file in demos.glob("*/demo/*.parquet"):
         (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, sources / file.parts[-3])
     report = check_leaks(demos / "run", source_files(str(sources)))
-    assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 150)
+    assert (report.found, report.unreadable, report.files, report.rows) == (
+        {},
+        {},
+        5,
+        150,
+    )
 
 
 def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) -> None:
@@ -219,7 +263,9 @@ def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> N
             shutil.copy(path, run / path.name)
     before = sorted(path.name for path in run.iterdir())
     assert {"open.sqlite-wal", "open.sqlite"} <= set(found(run, source))
-    assert sorted(path.name for path in run.iterdir()) == before  # looking changes nothing
+    assert (
+        sorted(path.name for path in run.iterdir()) == before
+    )  # looking changes nothing
 
 
 def test_names_of_files_are_read_and_not_shown(
@@ -234,7 +280,10 @@ def test_names_of_files_are_read_and_not_shown(
     (run / os.fsdecode(b"\xff.pdf")).symlink_to("long" * 100)
     assert main(["leakcheck", str(run), "--source", str(source)]) == 4
     said = capsys.readouterr()
-    assert said.err.count("a file whose name quotes the source (SHA-256 of the name: ") == 5
+    assert (
+        said.err.count("a file whose name quotes the source (SHA-256 of the name: ")
+        == 5
+    )
     assert "cough" not in said.out + said.err
     assert "\\x1b[31m\\r.pdf: PDF files cannot" in said.err
     assert "\\udcff.pdf: a link that leads nowhere" in said.err
@@ -242,13 +291,17 @@ def test_names_of_files_are_read_and_not_shown(
 
 
 def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
-    rows = "".join(f"{n},{word},O\n" for n, word in enumerate(CANARY.replace(",", "").split()))
+    rows = "".join(
+        f"{n},{word},O\n" for n, word in enumerate(CANARY.replace(",", "").split())
+    )
     (run / "tokens.csv").write_text(f"place,word,tag\n{rows}", encoding="utf-8")
     (run / "odd.csv").write_bytes(b'"never closed\0')
     assert set(found(run, source)) == {"tokens.csv"}
 
 
-@pytest.mark.parametrize(("name", "content"), CASES["test_what_a_source_says_without_its_markup"])
+@pytest.mark.parametrize(
+    ("name", "content"), CASES["test_what_a_source_says_without_its_markup"]
+)
 def test_what_a_source_says_without_its_markup(
     run: Path, tmp_path: Path, name: str, content: str
 ) -> None:
@@ -271,7 +324,9 @@ def test_links_are_followed_once_in_source_and_folder(
     assert list(found(run, source)) == list(found(run, linked)) == ["linked/answer.txt"]
 
 
-def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(run: Path, source: Path) -> None:
+def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(
+    run: Path, source: Path
+) -> None:
     words = plain(NOTE)
     (run / "a.txt").write_text(" ".join(words[3:14]))
     assert found(run, source) == {}
@@ -300,10 +355,13 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
     assert check_leaks(run, source_files(str(source))).found == {}
 
 
-def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
+def test_lists_of_ids_are_no_text_and_words_among_numbers_are(
+    run: Path, tmp_path: Path
+) -> None:
     source = tmp_path / "ids.jsonl"
     source.write_text(
-        "".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]), encoding="utf-8"
+        "".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]),
+        encoding="utf-8",
     )
     (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
     assert check_leaks(run, source_files(str(source))).found == {}
@@ -315,7 +373,9 @@ def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_pat
     assert check_leaks(run, source_files(str(source))).found == {"notes.txt": 1}
 
 
-def test_lists_are_read_alone_and_joined_and_fields_alone(run: Path, tmp_path: Path) -> None:
+def test_lists_are_read_alone_and_joined_and_fields_alone(
+    run: Path, tmp_path: Path
+) -> None:
     words = plain(NOTE)
     source = tmp_path / "s.jsonl"
     sentences = [
@@ -325,7 +385,9 @@ def test_lists_are_read_alone_and_joined_and_fields_alone(run: Path, tmp_path: P
     source.write_text(json.dumps({"sentences": sentences}))
     (run / "a.txt").write_text(" ".join(words[1:13]))
     assert found(run, source) == {"a.txt": 1}
-    source.write_text(json.dumps({"a": " ".join(words[:10]), "b": " ".join(words[10:20])}))
+    source.write_text(
+        json.dumps({"a": " ".join(words[:10]), "b": " ".join(words[10:20])})
+    )
     (run / "a.txt").write_text("of " + " ".join(words[5:17]))
     assert found(run, source) == {}
 
@@ -374,8 +436,12 @@ def test_a_built_dataset_is_read_by_name(
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     folder = tmp_path / "data" / "tiny_notes"
     (folder / "demo").mkdir(parents=True)
-    pq.write_table(pa.table({"case_id": ["7"], "note": [NOTE]}), folder / "demo" / "test.parquet")
-    split = BuiltSplit(path="demo/test.parquet", rows=1, sha256="", file_bytes=0, num_bytes=0)
+    pq.write_table(
+        pa.table({"case_id": ["7"], "note": [NOTE]}), folder / "demo" / "test.parquet"
+    )
+    split = BuiltSplit(
+        path="demo/test.parquet", rows=1, sha256="", file_bytes=0, num_bytes=0
+    )
     config = BuiltConfig(version="1.0.0", suite="0", source={}, splits={"test": split})
     (folder / MARKER).write_text(marker_text("tiny_notes", {"demo": config}))
     (folder / "README.md").write_text(
@@ -395,7 +461,11 @@ def test_a_long_source_in_many_batches(
     monkeypatch.setattr("medical_tasks.guard.leakcheck._BATCH_WORDS", 50)
     with (tmp_path / "s.jsonl").open("w") as stream:
         for number in range(300):
-            text = NOTE if number == 217 else " ".join(f"w{number}x{word}" for word in range(20))
+            text = (
+                NOTE
+                if number == 217
+                else " ".join(f"w{number}x{word}" for word in range(20))
+            )
             stream.write(json.dumps({"text": text}) + "\n")
     write_text(run / "a.txt")
     report = check_leaks(run, source_files(str(tmp_path / "s.jsonl")))
@@ -425,8 +495,14 @@ def seal_zip(path: Path) -> None:
             "packed content cannot be read to its end (OSError)",
         ),
         (lambda path: path.write_bytes(zlib.compress(b"x" * 100)[:-5]), "EOFError"),
-        (lambda path: path.write_bytes(png("text")[:60]), "picture cannot be read to its end"),
-        (lambda path: path.write_bytes(random.Random(1).randbytes(90)), "bytes of an unknown form"),
+        (
+            lambda path: path.write_bytes(png("text")[:60]),
+            "picture cannot be read to its end",
+        ),
+        (
+            lambda path: path.write_bytes(random.Random(1).randbytes(90)),
+            "bytes of an unknown form",
+        ),
         (
             lambda path: path.write_bytes(B64(random.Random(1).randbytes(900))),
             "encoded bytes of an unknown form",
@@ -440,11 +516,20 @@ def seal_zip(path: Path) -> None:
             "a pickle, of which only the texts were read",
         ),
         (lambda path: path.write_text("[" * 10**5), "more brackets than can be tried"),
-        (lambda path: path.write_bytes(b"ORC\0" + b"x" * 50), "ORC files cannot be looked into"),
-        (lambda path: path.write_bytes(b"%PDF-1.7 ..."), "PDF files cannot be looked into"),
+        (
+            lambda path: path.write_bytes(b"ORC\0" + b"x" * 50),
+            "ORC files cannot be looked into",
+        ),
+        (
+            lambda path: path.write_bytes(b"%PDF-1.7 ..."),
+            "PDF files cannot be looked into",
+        ),
         (lambda path: path.write_bytes(gzip.compress(b"x" * 1000)[:-5]), "EOFError"),
         (lambda path: path.write_bytes(b"PAR1 not really"), "ArrowInvalid"),
-        (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 200), "DatabaseError"),
+        (
+            lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 200),
+            "DatabaseError",
+        ),
         (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "BadZipFile"),
         (seal_zip, "RuntimeError"),
         (lambda path: path.symlink_to("nowhere"), "leads nowhere"),
@@ -492,7 +577,10 @@ def test_whatever_a_reader_raises_is_told_without_its_words(
     write_text(run / "b.txt")  # the rest of the folder is looked through
     assert main(["leakcheck", str(run), "--source", str(source)]) == 4
     said = capsys.readouterr().err
-    assert said.count(f"a.zip: zip cannot be read to its end ({type(error).__name__})") == 2
+    assert (
+        said.count(f"a.zip: zip cannot be read to its end ({type(error).__name__})")
+        == 2
+    )
     assert "b.txt: 3 runs" in said
     assert "cough" not in said
 
@@ -589,7 +677,9 @@ def test_ids_that_are_texts_are_not_shown(
             "of a form that is not read: ",
         ),
         (
-            lambda source: (source / "notes.csv").write_text("note_id,text\n1,two words\n"),
+            lambda source: (source / "notes.csv").write_text(
+                "note_id,text\n1,two words\n"
+            ),
             "12",
             2,
             "holds no text of 6 words",
@@ -619,7 +709,9 @@ def test_bad_sources(
     message: str,
 ) -> None:
     prepare(source)
-    assert main(["leakcheck", str(run), "--source", str(source), "--words", words]) == code
+    assert (
+        main(["leakcheck", str(run), "--source", str(source), "--words", words]) == code
+    )
     assert message in capsys.readouterr().err
 
 
@@ -684,7 +776,5 @@ def test_words() -> None:
 
 
 def test_lines_that_are_no_more_than_their_mark_are_looked_at_too() -> None:
-    marks = (
-        "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
-    )
+    marks = "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
     assert "y\n\ny\ny\ny\ny" in list(rearranged(marks))

@@ -35,7 +35,10 @@ from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("private_store.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("private_store.json")
+    .read_text(encoding="utf-8")
 )
 
 
@@ -56,7 +59,9 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path) -> None:
+def test_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path
+) -> None:
     assert private_home() == home
     monkeypatch.delenv("MEDICAL_TASKS_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -72,7 +77,12 @@ def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
     with Store(folder / "answers.sqlite") as store:
         store.put("answer", "k", {"text": "t"})
         names = {path.name for path in folder.iterdir()}
-        assert {"answers.sqlite", "answers.sqlite-wal", "answers.sqlite-shm", "run.txt"} == names
+        assert {
+            "answers.sqlite",
+            "answers.sqlite-wal",
+            "answers.sqlite-shm",
+            "run.txt",
+        } == names
         assert {mode(path) for path in folder.iterdir()} == {0o600}
     # The audit log lies beside the store: where others may write, they could remove it.
     assert mode(folder) == mode(home) == mode(home.parent) == 0o700
@@ -92,7 +102,9 @@ def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "verdicts.sqlite").write_text("x")
     (folder / "verdicts.sqlite").chmod(0o644)
     monkeypatch.setattr(
-        os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])]
+        os,
+        "walk",
+        lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])],
     )
     private_folder(private_id)
     assert mode(folder / "verdicts.sqlite") == 0o600
@@ -101,7 +113,18 @@ def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_ids_are_random_and_checked() -> None:
     ids = {new_private_id() for _ in range(100)}
     assert len(ids) == 100
-    for wrong in ("", "..", "../x", "A" * 32, "a" * 31, f"{'a' * 32}/x", "a" * 33, 5, None, ["a"]):
+    for wrong in (
+        "",
+        "..",
+        "../x",
+        "A" * 32,
+        "a" * 31,
+        f"{'a' * 32}/x",
+        "a" * 33,
+        5,
+        None,
+        ["a"],
+    ):
         with pytest.raises(UsageError, match="32 hexadecimal digits"):
             private_folder(cast("str", wrong))  # read from run.json
 
@@ -169,7 +192,10 @@ def test_purge_says_what_and_how_much(
     )
     assert folder.is_dir()
     assert main(["purge"]) == 0
-    assert f"{home}: 1 runs, 2 files, 0.02 MB deleted; 0 in use." in capsys.readouterr().out
+    assert (
+        f"{home}: 1 runs, 2 files, 0.02 MB deleted; 0 in use."
+        in capsys.readouterr().out
+    )
     assert list(home.iterdir()) == []
     assert main(["purge"]) == 0
     assert "0 runs, 0 files, 0 bytes deleted" in capsys.readouterr().out
@@ -209,7 +235,9 @@ def test_the_audit_log_and_what_is_not_ours_stay(
     assert json.loads(audit_path().read_text())["decision"] == "local"
 
 
-def test_a_run_in_use_is_kept_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_run_in_use_is_kept_and_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     used = private_folder(new_private_id(), run=tmp_path / "busy")
     idle = private_folder(new_private_id())
     with in_use(used), in_use(used):
@@ -258,7 +286,9 @@ def test_a_row_keeps_numbers_and_ids_alone() -> None:
 def test_notes_of_the_scorings_own_words_and_classes_of_reasons_are_kept() -> None:
     words = frozenset({"ids", "unknown", "words", "recall"})
     for note, kept in CASES["test_a_note_of_the_scorings_own_words_is_kept"]:
-        row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
+        row = redact_row(
+            {"parsed": note, "why": note, "sources": note}, "a", note_words=words
+        )
         assert (row["parsed"], row["why"], row["sources"]) == (
             note if kept else "",
             note if kept else "",
@@ -271,7 +301,8 @@ def test_notes_of_the_scorings_own_words_and_classes_of_reasons_are_kept() -> No
 
 @given(
     st.dictionaries(
-        st.text(max_size=8), st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans())
+        st.text(max_size=8),
+        st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans()),
     )
 )
 def test_no_text_gets_through(values: dict[str, object]) -> None:
@@ -281,13 +312,20 @@ def test_no_text_gets_through(values: dict[str, object]) -> None:
         row["response_sha256"],
     }
     assert all(
-        row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str)
+        row[f"x_{name}"] is value
+        for name, value in values.items()
+        if not isinstance(value, str)
     )
 
 
 def test_verdicts_keep_numbers_and_labels_alone() -> None:
     listed: list[object] = [True, None, "A", "by his daughter"]
-    value = {"label": "not_entailment", "score": 0.5, "quote": "brought in by", "list": listed}
+    value = {
+        "label": "not_entailment",
+        "score": 0.5,
+        "quote": "brought in by",
+        "list": listed,
+    }
     assert redact_value(value) == {
         "label": "not_entailment",
         "score": 0.5,
@@ -327,7 +365,8 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
     check_place(tmp_path / "file.json")
     for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
         with pytest.raises(
-            RefusedError, match=r"file.json: lies in the run's folder .*run, which holds no text"
+            RefusedError,
+            match=r"file.json: lies in the run's folder .*run, which holds no text",
         ):
             check_place(tmp_path / place)
 
@@ -335,10 +374,13 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
 def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".git").write_text("gitdir: elsewhere\n")  # as in a worktree or submodule
+    (tmp_path / ".git").write_text(
+        "gitdir: elsewhere\n"
+    )  # as in a worktree or submodule
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
-        RefusedError, match=r"lies in the git work tree .* or add the file to .gitignore"
+        RefusedError,
+        match=r"lies in the git work tree .* or add the file to .gitignore",
     ):
         check_place(tmp_path / "deep" / "file.json")
 

@@ -22,7 +22,9 @@ class ScriptedModel(LightevalModel):  # type: ignore[misc]
     def __init__(self, config: Any) -> None:
         self.config = config
         self._cache = _NoCache()
-        self.answers = json.loads(Path(os.environ["SCRIPTED_ANSWERS"]).read_text(encoding="utf-8"))
+        self.answers = json.loads(
+            Path(os.environ["SCRIPTED_ANSWERS"]).read_text(encoding="utf-8")
+        )
 
     @property
     def tokenizer(self) -> None:
@@ -43,7 +45,10 @@ class ScriptedModel(LightevalModel):  # type: ignore[misc]
         pass
 
     def greedy_until(self, docs: list[Any]) -> list[ModelResponse]:
-        return [ModelResponse(input=doc.query, text=[self.answers[doc.query]]) for doc in docs]
+        return [
+            ModelResponse(input=doc.query, text=[self.answers[doc.query]])
+            for doc in docs
+        ]
 
     def loglikelihood(self, docs: list[Any]) -> list[ModelResponse]:
         raise NotImplementedError

@@ -28,12 +28,16 @@ from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("inspect_load.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("inspect_load.json")
+    .read_text(encoding="utf-8")
 )
 
 
 @pytest.mark.parametrize(
-    ("config", "prompts", "message"), CASES["test_a_users_mistake_is_inspects_own_kind_of_message"]
+    ("config", "prompts", "message"),
+    CASES["test_a_users_mistake_is_inspects_own_kind_of_message"],
 )
 def test_a_users_mistake_is_inspects_own_kind_of_message(
     tmp_path: Path, config: str, prompts: str, message: str
@@ -43,9 +47,18 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
     from medical_tasks.harness.inspect_adapter import load
 
     folder = tmp_path / "with [brackets]"
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(folder)]) == 0
+    assert (
+        main(["build", "medcalc_bench", "--config", "demo", "--out", str(folder)]) == 0
+    )
     with pytest.raises(PrerequisiteError) as caught:
-        load(MEDCALC, DATASET, config=config, data=str(folder), prompts=prompts, upstream=None)
+        load(
+            MEDCALC,
+            DATASET,
+            config=config,
+            data=str(folder),
+            prompts=prompts,
+            upstream=None,
+        )
     # As inspect prints it: rich swallows square brackets that are not escaped.
     told = render(str(caught.value.message)).plain
     assert message.format(folder=folder) in told
@@ -61,7 +74,9 @@ def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_rea
     from medical_tasks.harness.inspect_adapter import registered_scorer
 
     assert [name for name in tasks() if not hasattr(_registry, name)] == []
-    closed = [task for task in tasks().values() if dataset_spec(task.dataset).access != "open"]
+    closed = [
+        task for task in tasks().values() if dataset_spec(task.dataset).access != "open"
+    ]
     assert {"ehrnoteqa", "archehr_qa", "mimic_rrs"} <= {task.dataset for task in closed}
     for task in closed:
         refused = rf"(?s){dataset_spec(task.dataset).title}.*inspect's logs.*medical-tasks run --tasks {task.name} --model"
@@ -70,7 +85,9 @@ def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_rea
                 make(config="demo", data=str(tmp_path / "nothing"))
 
 
-def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Path) -> None:
+def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
+    tmp_path: Path,
+) -> None:
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.scorer import Target
@@ -78,13 +95,21 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
 
     from medical_tasks.harness.inspect_adapter import load, registered_scorer
 
-    options: dict[str, Any] = {"config": "demo", "data": str(tmp_path / "medcalc_bench")}
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", options["data"]]) == 0
+    options: dict[str, Any] = {
+        "config": "demo",
+        "data": str(tmp_path / "medcalc_bench"),
+    }
+    assert (
+        main(["build", "medcalc_bench", "--config", "demo", "--out", options["data"]])
+        == 0
+    )
     sample = load(MEDCALC, DATASET, **options, prompts="own", upstream=None).dataset[0]
     score = registered_scorer(MEDCALC)(**options)
 
     def scored(
-        output: ModelOutput, target: str = str(sample.target), made: Any = sample.metadata
+        output: ModelOutput,
+        target: str = str(sample.target),
+        made: Any = sample.metadata,
     ) -> Any:
         state = TaskState(
             model=ModelName("mockllm/model"),
@@ -96,10 +121,17 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
         state.output, state.metadata = output, dict(made)
         return asyncio.run(score(state, Target(target)))
 
-    assert scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
-    assert scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0  # an empty reply is one
+    assert (
+        scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
+    )
+    assert (
+        scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0
+    )  # an empty reply is one
     bound = scored(ModelOutput.from_content("m", "The answer is at least 5."))
-    assert (bound.value["accuracy"], "; unclear: a bound" in bound.explanation) == (0, True)
+    assert (bound.value["accuracy"], "; unclear: a bound" in bound.explanation) == (
+        0,
+        True,
+    )
     none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"
@@ -108,7 +140,8 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
         {"response_sha256": ""},
     ):  # of a log of inspect, and of one that was exported
         with pytest.raises(
-            PrerequisiteError, match="of the log is on other data, its answer key differs"
+            PrerequisiteError,
+            match="of the log is on other data, its answer key differs",
         ):
             scored(ModelOutput.from_content("m", "1"), "another key", made)
 
@@ -127,13 +160,22 @@ def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
         with pytest.raises(
             PrerequisiteError, match=f"{task.name}: asks how probable each choice is"
         ):
-            load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
+            load(
+                task,
+                spec,
+                config=None,
+                data=str(tmp_path),
+                prompts="own",
+                upstream=None,
+            )
 
 
 @pytest.mark.slow
 def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> None:
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("INSPECT")
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("INSPECT")
     }
     words = [
         "-m",
@@ -146,7 +188,9 @@ def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> No
         "config=nope",
     ]
     done = warm.run(
-        words, cwd=tmp_path, environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)}
+        words,
+        cwd=tmp_path,
+        environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)},
     )
     assert done.returncode != 0
     told = done.stdout + done.stderr
@@ -171,7 +215,10 @@ def test_the_folder_for_the_register_loads_and_pins_what_is_fetched(
             for pin in source.pins(config)
         ]
         assert (
-            [(each["source"], each["commit"], each["path"], each["sha256"]) for each in files]
+            [
+                (each["source"], each["commit"], each["path"], each["sha256"])
+                for each in files
+            ]
             == pins
             != []
         )
@@ -235,7 +282,8 @@ def test_verdicts_of_a_judge_that_is_not_comparable_are_not_comparable_either(
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE", f"recorded/{file}")
     for about, comparable in (({"comparable": False}, False), ({}, True)):
         file.write_text(
-            json.dumps({"id": "i/must/0", "value": "neutral", **about}), encoding="utf-8"
+            json.dumps({"id": "i/must/0", "value": "neutral", **about}),
+            encoding="utf-8",
         )
         assert judge().comparable is comparable
 

@@ -92,7 +92,9 @@ def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None
     asked = docs(config)
     (metric,) = config.metrics
     expected = our_scores(toy, asked)
-    for doc, response, ours in zip(asked, lighteval_scores(toy, asked), expected, strict=True):
+    for doc, response, ours in zip(
+        asked, lighteval_scores(toy, asked), expected, strict=True
+    ):
         (text,) = choices_texts(response, 3)
         said = ChoiceScores.from_text(text)
         assert said.tokens == ours.tokens == (1, 1, 1)
@@ -121,7 +123,11 @@ def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(
     config_file.write_text(turns, encoding="utf-8")
     try:
         asked = docs(config)
-        found = list(zip(asked, lighteval_scores(toy, asked), our_scores(toy, asked), strict=True))
+        found = list(
+            zip(
+                asked, lighteval_scores(toy, asked), our_scores(toy, asked), strict=True
+            )
+        )
     finally:
         config_file.write_text(before, encoding="utf-8")
     for doc, response, ours in found:
@@ -146,13 +152,18 @@ def response(logprobs: list[float], tokens: Any) -> Any:
 
 
 def told(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in choices_texts(response(logprobs, tokens), len(logprobs))]
+    return [
+        json.loads(text)
+        for text in choices_texts(response(logprobs, tokens), len(logprobs))
+    ]
 
 
 def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
     import torch
 
-    assert told([-1.0, -2.5], [[4, 5, 6], [0]]) == [{"logprobs": [-1.0, -2.5], "tokens": [3, 1]}]
+    assert told([-1.0, -2.5], [[4, 5, 6], [0]]) == [
+        {"logprobs": [-1.0, -2.5], "tokens": [3, 1]}
+    ]
     padded = torch.tensor([[4, 5, 6], [0, -1, -1]])
     assert told([-1.0, 1e-7], padded) == [{"logprobs": [-1.0, 0.0], "tokens": [3, 1]}]
     # Every number of tokens that is possible is tried.
@@ -162,7 +173,9 @@ def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
     assert [one["tokens"] for one in rows] == [
         [3, 1, 2, one, two] for one in (1, 2, 3) for two in (1, 2, 3)
     ]
-    with pytest.raises(UsageError, match="does not say how many tokens 14 of 16 choices have"):
+    with pytest.raises(
+        UsageError, match="does not say how many tokens 14 of 16 choices have"
+    ):
         told([-1.0] * 16, torch.tensor([[7, 8], [7, 8]]))
 
 
@@ -172,12 +185,17 @@ def test_only_values_on_which_all_agree_are_taken() -> None:
         ["a", "b", "c", "d"],
     )
     assert found["a"] == 1.0
-    assert [name for name, value in found.items() if math.isnan(value)] == ["b", "c", "d"]
+    assert [name for name, value in found.items() if math.isnan(value)] == [
+        "b",
+        "c",
+        "d",
+    ]
     assert math.isnan(agreed([], ["a"])["a"])
 
 
 @pytest.mark.parametrize(
-    ("logprobs", "tokens"), [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])]
+    ("logprobs", "tokens"),
+    [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])],
 )
 def test_a_backend_that_does_not_tell_enough(
     logprobs: list[float], tokens: list[list[int]]
@@ -196,5 +214,8 @@ def test_nan_is_no_score(config: Any, caplog: pytest.LogCaptureFixture) -> None:
     )
     assert list(scored) == NAMES
     assert all(math.isnan(value) for value in scored.values())
-    assert "does not tell enough of a question for accuracy, logprob, n_tokens" in caplog.text
+    assert (
+        "does not tell enough of a question for accuracy, logprob, n_tokens"
+        in caplog.text
+    )
     assert config.metrics[0].corpus_level_fn["accuracy"]([1.0, math.nan]) == 1.0

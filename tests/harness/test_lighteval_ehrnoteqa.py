@@ -31,9 +31,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, value in _variables(place).items():
             patch.setenv(name, value)
         assert main(["build", "ehrnoteqa", "--config", "demo"]) == 0
-        items = load_task_data(ASKED[0], DATASET, data=place / "data", config="demo").items
+        items = load_task_data(
+            ASKED[0], DATASET, data=place / "data", config="demo"
+        ).items
         make_toy_model(
-            place / "toy", [note["text"] for item in items[::3] for note in item.fields["notes"]]
+            place / "toy",
+            [note["text"] for item in items[::3] for note in item.fields["notes"]],
         )
         yield place
 
@@ -62,7 +65,9 @@ def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
     ]
     environment = {**os.environ, **_variables(place)}
     done = warm.run(
-        [*launcher, "-m", *words, "--output-dir", out], cwd=place, environment=environment
+        [*launcher, "-m", *words, "--output-dir", out],
+        cwd=place,
+        environment=environment,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
@@ -71,14 +76,32 @@ def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
 @pytest.fixture(scope="module")
 def ran(warm: WarmProcess, place: Path) -> dict[str, str]:
     """Runs lighteval in one process and in two; folder to what was printed."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", *warm.asking]
+    torchrun = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node=2",
+        *warm.asking,
+    ]
     return {"one": _run(warm, place, "one"), "two": _run(warm, place, "two", *torchrun)}
 
 
 def _ours(place: Path) -> dict[str, dict[str, float]]:
-    words = ["run", "--tasks", NAMES, "--config", "demo", "--model", "hf/toy", "--out", "ours"]
+    words = [
+        "run",
+        "--tasks",
+        NAMES,
+        "--config",
+        "demo",
+        "--model",
+        "hf/toy",
+        "--out",
+        "ours",
+    ]
     assert main(words) == 0
-    tasks = json.loads((place / "ours" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    tasks = json.loads((place / "ours" / "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ]
     assert [task["n_items"] for task in tasks.values()] == [8] * len(ASKED)
     return {
         name: {key: metric["value"] for key, metric in task["metrics"].items()}
@@ -86,7 +109,9 @@ def _ours(place: Path) -> dict[str, dict[str, float]]:
     }
 
 
-def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str]) -> None:
+def test_the_numbers_are_those_of_our_own_runner(
+    place: Path, ran: dict[str, str]
+) -> None:
     expected = _ours(place)
     assert list(expected) == [task.name for task in ASKED] == NAMES.split(",")
     assert 0.05 < expected["ehrnoteqa_mc_prob_index_level1"]["gold_probability"] < 0.6
@@ -95,12 +120,22 @@ def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str
         found = json.loads(file.read_text(encoding="utf-8"))["results"]
         for task in ASKED:
             values = found[f"{task.harness_name}|0"]
-            wanted = {metric.name: metric for metric in task.metrics if not metric.needs}
+            wanted = {
+                metric.name: metric for metric in task.metrics if not metric.needs
+            }
             assert set(wanted) == set(expected[task.name])
             for name, value in expected[task.name].items():
                 # As harnesses name the numbers of the lexical judge.
-                shown = f"{name}_not_comparable" if task.judge and wanted[name].judged else name
-                assert values[shown] == pytest.approx(value, abs=1e-5), (folder, task.name, name)
+                shown = (
+                    f"{name}_not_comparable"
+                    if task.judge and wanted[name].judged
+                    else name
+                )
+                assert values[shown] == pytest.approx(value, abs=1e-5), (
+                    folder,
+                    task.name,
+                    name,
+                )
 
 
 def test_no_text_of_the_notes_is_printed_or_left(
@@ -109,7 +144,9 @@ def test_no_text_of_the_notes_is_printed_or_left(
     items = [
         item
         for task in ASKED
-        for item in load_task_data(task, DATASET, data=place / "data", config="demo").items
+        for item in load_task_data(
+            task, DATASET, data=place / "data", config="demo"
+        ).items
     ]
     texts = {item.fields["question"] for item in items} | {
         text for item in items for text in item.fields["choices"]
@@ -122,11 +159,16 @@ def test_no_text_of_the_notes_is_printed_or_left(
     }
     long_ones = [text for text in texts if len(text) > 40]
     assert len(long_ones) > 20
-    left = [path for name in ran for path in (place / name).rglob("*") if path.is_file()]
+    left = [
+        path for name in ran for path in (place / name).rglob("*") if path.is_file()
+    ]
     assert len(left) == 2
     for said in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
         assert not [text for text in long_ones if text in said]
     # lighteval's copy of the rows is gone, and was never in the Hub's cache.
     assert not [
-        path for folder in (place, hub_home) for path in folder.rglob("*.arrow") if path.is_file()
+        path
+        for folder in (place, hub_home)
+        for path in folder.rglob("*.arrow")
+        if path.is_file()
     ]

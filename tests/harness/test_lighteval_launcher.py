@@ -50,7 +50,10 @@ def test_what_the_arguments_become() -> None:
         ]
     for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
         words = ["accelerate", "m", "medical:medcalc|0"]
-        assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [*words, *given]
+        assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [
+            *words,
+            *given,
+        ]
     assert _read([]).arguments == []
     assert _read(["--help"]).arguments == ["--help"]
     named = [
@@ -97,13 +100,20 @@ def demo(home: Path) -> Path:
     return home / "medcalc_bench"
 
 
-@pytest.mark.parametrize("names", [["medical|medcalc"], ["medical"], ["medcalc,medcalc_direct"]])
+@pytest.mark.parametrize(
+    "names", [["medical|medcalc"], ["medical"], ["medcalc,medcalc_direct"]]
+)
 def test_data_that_is_not_built_is_told_before_lighteval_starts(
-    names: list[str], home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str]
+    names: list[str],
+    home: Path,
+    started: list[list[str]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main([*ACCELERATE, *names]) == 3
     told = capsys.readouterr().err
-    assert f"medcalc_bench: config v1.0 is not built in {home / 'medcalc_bench'}" in told
+    assert (
+        f"medcalc_bench: config v1.0 is not built in {home / 'medcalc_bench'}" in told
+    )
     assert "medical-tasks build medcalc_bench --source" in told
     assert "MEDICAL_TASKS_CONFIG=demo medical-tasks lighteval" in told
     assert started == []
@@ -116,7 +126,9 @@ def test_the_configuration_is_the_variables(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [*ACCELERATE, "medical|medcalc"]
-    monkeypatch.setitem(sys.modules, "typer", None)  # as where lighteval is not installed
+    monkeypatch.setitem(
+        sys.modules, "typer", None
+    )  # as where lighteval is not installed
     assert main(words) == 3
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "nope")
     assert main(words) == 2
@@ -139,9 +151,14 @@ def test_a_model_folder_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for backend, start in (("accelerate", "./"), ("vllm", "/nowhere/"), ("sglang", "~/")):
+    for backend, start in (
+        ("accelerate", "./"),
+        ("vllm", "/nowhere/"),
+        ("sglang", "~/"),
+    ):
         with pytest.raises(
-            UsageError, match=f"model_name={start}no-such-model: there is no such folder"
+            UsageError,
+            match=f"model_name={start}no-such-model: there is no such folder",
         ):
             check_model(
                 [
@@ -161,11 +178,16 @@ def test_a_model_folder_that_is_not_there(
         "medcalc",
     ]
     assert main(words) == 2
-    assert "error: model_name=/nowhere/model: there is no such folder" in capsys.readouterr().err
+    assert (
+        "error: model_name=/nowhere/model: there is no such folder"
+        in capsys.readouterr().err
+    )
     assert started == []
 
 
-def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_that_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model").mkdir()
     (tmp_path / "model.yaml").write_text("model_parameters: {}", encoding="utf-8")
@@ -182,7 +204,9 @@ def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check_model(["accelerate"])
     check_model([])
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"):
+    with pytest.raises(
+        UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"
+    ):
         check_model(["accelerate", "model_name=~/model"])
     for given, message in CASES["test_model_arguments_of_a_wrong_form"]:
         with pytest.raises(UsageError, match=message):
@@ -228,10 +252,14 @@ for words in ([], ["accelerate"], ["--nope"], ["nope"]):
 
 
 @pytest.mark.slow
-def test_wrong_arguments_of_lighteval_itself(home: Path, tmp_path: Path, warm: WarmProcess) -> None:
+def test_wrong_arguments_of_lighteval_itself(
+    home: Path, tmp_path: Path, warm: WarmProcess
+) -> None:
     script = tmp_path / "mistakes.py"
     script.write_text(_MISTAKES, encoding="utf-8")
-    done = warm.run([script], cwd=tmp_path, environment=os.environ | {"HF_HUB_OFFLINE": "1"})
+    done = warm.run(
+        [script], cwd=tmp_path, environment=os.environ | {"HF_HUB_OFFLINE": "1"}
+    )
     assert done.stdout.split("\n") == ["code 2"] * 4 + [""]
     assert "Traceback" not in done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
@@ -262,7 +290,9 @@ def test_only_a_task_that_is_asked_says_what_is_missing(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = tuple(
-        task for task in BENCHMARK.tasks if not task.protocol and task.dataset == DATASET.name
+        task
+        for task in BENCHMARK.tasks
+        if not task.protocol and task.dataset == DATASET.name
     )
     configs = task_configs(asked)
     assert len(configs) == 2 * len(asked) > 2
@@ -271,12 +301,18 @@ def test_only_a_task_that_is_asked_says_what_is_missing(
     }
     assert caplog.messages == []
     with pytest.raises(
-        MissingError, match=r"(?s)config v1\.0 is not built in .*MEDICAL_TASKS_CONFIG=demo"
+        MissingError,
+        match=r"(?s)config v1\.0 is not built in .*MEDICAL_TASKS_CONFIG=demo",
     ) as caught:
         run_app(_adapter(configs), ["accelerate", "model_name=m"])
     # lighteval's own command shows this kind, and gives its exit code.
-    assert (caught.value.format_message(), caught.value.exit_code) == (str(caught.value), 3)  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="issue 1327.*inspect eval medical_tasks/medcalc --model"):
+    assert (caught.value.format_message(), caught.value.exit_code) == (
+        str(caught.value),
+        3,
+    )  # type: ignore[attr-defined]
+    with pytest.raises(
+        UsageError, match="issue 1327.*inspect eval medical_tasks/medcalc --model"
+    ):
         run_app(_adapter(configs), ["eval"])
 
 
@@ -288,11 +324,15 @@ def test_a_sample_has_the_items_of_our_own_runner(
     app = get_command(_adapter(task_configs(BENCHMARK.tasks[:1])))
     for most in (1, 7, 100):
         words = ["accelerate", "model_name=sampled", "--max-samples", str(most)]
-        ours = load_task_data(BENCHMARK.tasks[0], DATASET, config="demo", max_samples=most).items
+        ours = load_task_data(
+            BENCHMARK.tasks[0], DATASET, config="demo", max_samples=most
+        ).items
         assert app.main(words, standalone_mode=False) == [
             item.fields["row_number"] for item in ours
         ]
-    assert [line.partition(": ")[0] for line in caplog.messages] == ["no GPU and no batch_size"]
+    assert [line.partition(": ")[0] for line in caplog.messages] == [
+        "no GPU and no batch_size"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -307,7 +347,10 @@ def test_a_batch_size_without_a_gpu(
     monkeypatch.setattr(Pipeline, "evaluate", lambda self: self.model.config.batch_size)
     lighteval_launcher._prepare_models()
     model = SimpleNamespace(config=SimpleNamespace(batch_size=given), _cache="kept")
-    assert (Pipeline.evaluate(SimpleNamespace(model=model)), model._cache) == (expected, None)
+    assert (Pipeline.evaluate(SimpleNamespace(model=model)), model._cache) == (
+        expected,
+        None,
+    )
 
 
 def test_the_link_is_written_followed_and_removed(

@@ -30,7 +30,16 @@ SAMPLES = 12
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     assert (
-        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "demo",
+                "--out",
+                str(home / "medcalc_bench"),
+            ]
+        )
         == 0
     )
     return home
@@ -48,7 +57,10 @@ class Programmer:
 
     def __init__(self, items: list[Item]) -> None:
         prompts = load_prompts(MEDCALC_CODE)
-        self.items = {prompts.render(item)[0]["content"]: (n, item) for n, item in enumerate(items)}
+        self.items = {
+            prompts.render(item)[0]["content"]: (n, item)
+            for n, item in enumerate(items)
+        }
 
     def __call__(self, call: Call) -> str:
         messages = call.body["messages"]
@@ -64,7 +76,9 @@ class Programmer:
 
 def _run(warm: WarmProcess, words: list[str], home: Path, server: FaultServer) -> None:
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("INSPECT")
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("INSPECT")
     }
     environment |= {"MEDICAL_TASKS_DATA": str(home), "HF_HUB_OFFLINE": "1"}
     environment |= {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
@@ -91,14 +105,15 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
         ]
         run += ["--max-samples", str(SAMPLES), "--out", "ours"]
         _run(warm, run, home, server)
-        # The fourth kind gives the same program again and again, and is asked anew each time.
+        # The fourth kind gives the same program again and again, and is asked anew each
+        # time.
         asked = len(server.calls)
         assert asked == 3 * (1 + 2 + 2 + 20)
         _run(warm, run, home, server)
         assert len(server.calls) == asked
-        results: dict[str, Any] = json.loads((home / "ours" / "results.json").read_text())["tasks"][
-            "medcalc_code"
-        ]
+        results: dict[str, Any] = json.loads(
+            (home / "ours" / "results.json").read_text()
+        )["tasks"]["medcalc_code"]
         assert results["coverage"]["scored"] == SAMPLES
         assert (
             results["metrics"]["accuracy"]["value"]
@@ -119,17 +134,31 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
             "--model",
             "openai-api/script/m",
         ]
-        words += ["-T", "config=demo", "--sample-id", ",".join(item.id for item in items)]
+        words += [
+            "-T",
+            "config=demo",
+            "--sample-id",
+            ",".join(item.id for item in items),
+        ]
         _run(
             warm,
-            [*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"],
+            [
+                *words,
+                "--log-dir",
+                str(logs),
+                "--log-format",
+                "json",
+                "--display",
+                "none",
+            ],
             home,
             server,
         )
     (file,) = logs.glob("*.json")
     log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     scores = {
-        score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]
+        score["name"]: score["metrics"]["mean"]["value"]
+        for score in log["results"]["scores"]
     }
     assert {"accuracy": 0.75, "accuracy_official": 0.75}.items() <= scores.items()
 
@@ -141,9 +170,12 @@ def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None
     ).items
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
     golds = {
-        prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"] for item in items
+        prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"]
+        for item in items
     }
-    with FaultServer(answer=lambda call: json.dumps({"answer": golds[call.prompt]})) as server:
+    with FaultServer(
+        answer=lambda call: json.dumps({"answer": golds[call.prompt]})
+    ) as server:
         run = [
             "medical_tasks",
             "run",
@@ -177,7 +209,10 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
         "--data",
         str(home),
     ]
-    assert main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")]) == 0
+    assert (
+        main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")])
+        == 0
+    )
     tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
     assert [
         tasks[name]["metrics"]["accuracy"]["value"]
@@ -185,9 +220,9 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
     ] == [1.0, 1.0]
     # Lighteval is not offered what it cannot ask.
     assert "medcalc_code" not in _read(["accelerate", "m", "medical"]).arguments[2]
-    assert "medical:medcalc_open_book|0" in _read(["accelerate", "m", "medical"]).arguments[
-        2
-    ].split(",")
+    assert "medical:medcalc_open_book|0" in _read(
+        ["accelerate", "m", "medical"]
+    ).arguments[2].split(",")
     with pytest.raises(
         UsageError,
         match=r"medcalc_code: lighteval asks one question an item.*medical-tasks run --tasks medc",

@@ -37,16 +37,26 @@ COUNTS = {
 def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
     home = tmp_path_factory.mktemp("home")
     assert (
-        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "demo",
+                "--out",
+                str(home / "medcalc_bench"),
+            ]
+        )
         == 0
     )
-    first, second, third, *rest = load_task_data(MEDCALC, DATASET, data=home, config="demo").items[
-        :6
-    ]
+    first, second, third, *rest = load_task_data(
+        MEDCALC, DATASET, data=home, config="demo"
+    ).items[:6]
     assert third.fields["output_type"] == "decimal"
     # No rule has an answer to the first two, and the label of the third is wrong.
     unruled = [
-        replace(each, fields={**each.fields, "relevant_entities": "{}"}) for each in (first, second)
+        replace(each, fields={**each.fields, "relevant_entities": "{}"})
+        for each in (first, second)
     ]
     wrong = dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")
     return [*unruled, replace(third, fields={**third.fields, **wrong}), *rest]
@@ -55,20 +65,33 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
 @pytest.fixture(scope="module")
 def replies(items: list[Item]) -> list[str]:
     """Right by the label, but for the last one."""
-    return [*(gold_response(MEDCALC, item) for item in items[:-1]), '{"answer": "999999"}']
+    return [
+        *(gold_response(MEDCALC, item) for item in items[:-1]),
+        '{"answer": "999999"}',
+    ]
 
 
 @pytest.fixture(scope="module")
 def expected(items: list[Item], replies: list[str]) -> dict[str, float]:
     scores = {score.id: score for score in score_items(MEDCALC, items, replies)}
-    reported = replace(MEDCALC, metrics=tuple(each for each in MEDCALC.metrics if not each.needs))
+    reported = replace(
+        MEDCALC, metrics=tuple(each for each in MEDCALC.metrics if not each.needs)
+    )
     metrics = summarise(reported, items, scores, {}, recipe={})["metrics"]
     assert {name: metric["n"] for name, metric in metrics.items()} == COUNTS
-    assert [metric["value"] for metric in metrics.values()] == [5 / 6, 0, 5 / 6, 2 / 4, 2 / 3]
+    assert [metric["value"] for metric in metrics.values()] == [
+        5 / 6,
+        0,
+        5 / 6,
+        2 / 4,
+        2 / 3,
+    ]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
-def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, float]) -> None:
+def test_lighteval(
+    items: list[Item], replies: list[str], expected: dict[str, float]
+) -> None:
     pytest.importorskip("lighteval")
     from lighteval.metrics.utils.stderr import mean_stderr
     from lighteval.tasks.requests import Doc
@@ -89,7 +112,8 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
     assert means == pytest.approx(expected)
     # lighteval's error of 1, 1, 0: sqrt((1/9 + 1/9 + 4/9) / 2) / sqrt(3).
     assert mean_stderr(values["accuracy_agreed"]) == pytest.approx(1 / 3)
-    # Of the ratio 2 of 3, with residuals -1/6 x 2 and 1/3 x 1 over the mean weight 1.5: sqrt(8) / 9 / sqrt(2).
+    # Of the ratio 2 of 3, with residuals -1/6 x 2 and 1/3 x 1 over the mean weight 1.5:
+    # sqrt(8) / 9 / sqrt(2).
     ratio = [Weighted(0.5, 2.0), Weighted(math.nan, 0.0), Weighted(1.0, 1.0)]
     assert (_pooled_mean(ratio), mean_stderr(ratio)) == pytest.approx((2 / 3, 2 / 9))
     assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([math.nan]))
@@ -137,7 +161,8 @@ def test_inspect(
         encoding="utf-8",
     )
     script.write_text(_INSPECT, encoding="utf-8")
-    # A process of its own: its unclosed streams are warnings, and those are errors here.
+    # A process of its own: its unclosed streams are warnings, and those are errors
+    # here.
     done = warm.run([script, file, tmp_path / "logs"], cwd=ROOT, environment=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])

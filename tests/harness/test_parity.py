@@ -64,7 +64,12 @@ def _answer(number: int, item: Item) -> str:
 def _kqa_answer(number: int, item: Item) -> str:
     gold: str = kqa_gold(KQA, item)
     statement: str = item.fields["must_have"][0]
-    wrong = ["", "I don't know.", f"It is not true that {statement}", "Please see a doctor."]
+    wrong = [
+        "",
+        "I don't know.",
+        f"It is not true that {statement}",
+        "Please see a doctor.",
+    ]
     forms = [gold, gold[: len(gold) // 2], *wrong, statement]
     return forms[number % len(forms)]
 
@@ -84,16 +89,26 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     questions = load_task_data(KQA, KQA_DATASET, data=home, config="demo").items
     asking = kqa_prompts(KQA)
     answers |= {
-        asking.render(item)[0]["content"]: _kqa_answer(n, item) for n, item in enumerate(questions)
+        asking.render(item)[0]["content"]: _kqa_answer(n, item)
+        for n, item in enumerate(questions)
     }
     assert len(answers) == len(items) + len(questions) >= 37
     file = home / "answers.json"
     file.write_text(json.dumps(answers), encoding="utf-8")
-    return Script(home=home, items={"medcalc": items, "kqa": questions}, answers=answers, file=file)
+    return Script(
+        home=home,
+        items={"medcalc": items, "kqa": questions},
+        answers=answers,
+        file=file,
+    )
 
 
 def _environment(script: Script, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("INSPECT")
+    }
     return kept | {
         "MEDICAL_TASKS_DATA": str(script.home),
         "MEDICAL_TASKS_CONFIG": "demo",
@@ -105,7 +120,9 @@ def _environment(script: Script, **more: str) -> dict[str, str]:
     }
 
 
-def _run(warm: WarmProcess, words: list[str], script: Script, **environment: str) -> None:
+def _run(
+    warm: WarmProcess, words: list[str], script: Script, **environment: str
+) -> None:
     done = warm.run(
         ["-m", *words], cwd=script.home, environment=_environment(script, **environment)
     )
@@ -113,7 +130,9 @@ def _run(warm: WarmProcess, words: list[str], script: Script, **environment: str
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
-    metrics = json.loads((folder / "results.json").read_text())["tasks"][task.name]["metrics"]
+    metrics = json.loads((folder / "results.json").read_text())["tasks"][task.name][
+        "metrics"
+    ]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
@@ -124,7 +143,8 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
     for task in (MEDCALC, KQA):
         file = script.home / f"{task.name}.jsonl"
         lines = [
-            json.dumps({"id": key, "response": text}) for key, text in script.by_id(task).items()
+            json.dumps({"id": key, "response": text})
+            for key, text in script.by_id(task).items()
         ]
         file.write_text("\n".join(lines), encoding="utf-8")
         words = [
@@ -140,7 +160,12 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
         assert main([*words, "--out", str(script.home / "scored" / task.name)]) == 0
         found[task.name] = _metrics(script.home / "scored" / task.name, task)
     assert 0 < found["medcalc"]["accuracy_official"] < found["medcalc"]["accuracy"] < 1
-    assert 0 < found["kqa"]["comprehensiveness"] < found["kqa"]["comprehensiveness_answered"] < 1
+    assert (
+        0
+        < found["kqa"]["comprehensiveness"]
+        < found["kqa"]["comprehensiveness_answered"]
+        < 1
+    )
     return found
 
 
@@ -152,7 +177,9 @@ def _shown(values: dict[str, float]) -> dict[str, float]:
     }
 
 
-def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]) -> None:
+def test_lighteval_command(
+    script: Script, expected: dict[str, dict[str, float]]
+) -> None:
     out = script.home / "lighteval"
     model = str(ROOT / "tests" / "harness" / "scripted_model.py")
     words = [
@@ -176,23 +203,38 @@ def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]
     (file,) = out.glob("results/**/results_*.json")
     results = json.loads(file.read_text())["results"]
     found = results["medical:medcalc|0"]
-    assert {name: found[name] for name in expected["medcalc"]} == pytest.approx(expected["medcalc"])
+    assert {name: found[name] for name in expected["medcalc"]} == pytest.approx(
+        expected["medcalc"]
+    )
     judged = results["medical:kqa|0"]
     wanted = _shown(expected["kqa"]) | {"judged": 1.0}
     assert {name: judged[name] for name in wanted} == pytest.approx(wanted)
     assert "comprehensiveness" not in judged
     # What lighteval kept of it is imported to the same figures.
     (details,) = out.glob("details/**/details_medical:medcalc*.parquet")
-    words = ["import", "lighteval", str(details), "--task", "medcalc", "--config", "demo"]
+    words = [
+        "import",
+        "lighteval",
+        str(details),
+        "--task",
+        "medcalc",
+        "--config",
+        "demo",
+    ]
     folder = script.home / "imported" / "lighteval"
     assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
     assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
-    assert _imported(folder) == ("imported/scripted", {"id": len(script.items["medcalc"])})
+    assert _imported(folder) == (
+        "imported/scripted",
+        {"id": len(script.items["medcalc"])},
+    )
 
 
 def _imported(folder: Path) -> tuple[str, dict[str, int]]:
     """The model's name and how answers were matched, of an imported run."""
-    recipe = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"]["recipe"]
+    recipe = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"][
+        "recipe"
+    ]
     return recipe["model"]["name"], recipe["imported"]["matched"]
 
 
@@ -208,13 +250,17 @@ except Exception as error:
 """
 
 
-def test_lighteval_finds_every_task_and_leaks_no_example(warm: WarmProcess, script: Script) -> None:
+def test_lighteval_finds_every_task_and_leaks_no_example(
+    warm: WarmProcess, script: Script
+) -> None:
     file = script.home / "table.py"
     file.write_text(_TABLE, encoding="utf-8")
     done = warm.run([file], cwd=script.home, environment=_environment(script))
     assert done.returncode == 0, done.stderr[-3000:]
     table, refusal = done.stdout.splitlines()[-2:]
-    offered = [task for task in tasks().values() if not task.protocol and not task.baseline]
+    offered = [
+        task for task in tasks().values() if not task.protocol and not task.baseline
+    ]
     names = [name for name, _, _ in json.loads(table)]
     assert sorted(names) == sorted(
         name for task in offered for name in (task.name, task.harness_name)
@@ -222,7 +268,9 @@ def test_lighteval_finds_every_task_and_leaks_no_example(warm: WarmProcess, scri
     sources = {(folder, config) for _, folder, config in json.loads(table)}
     assert sources == {(str(script.home / task.dataset), "demo") for task in offered}
     # lighteval would take its worked examples from the questions that are being asked.
-    assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
+    assert refusal.startswith(
+        "UsageError medical:medcalc: worked examples are part of a task here"
+    )
 
 
 def test_inspect_and_our_runner_on_one_endpoint(
@@ -265,7 +313,15 @@ def test_inspect_and_our_runner_on_one_endpoint(
             )
             if judged:
                 continue
-            words = ["import", "inspect", str(file), "--task", "medcalc", "--config", "demo"]
+            words = [
+                "import",
+                "inspect",
+                str(file),
+                "--task",
+                "medcalc",
+                "--config",
+                "demo",
+            ]
             folder = script.home / "imported" / "inspect"
             assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
             assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
@@ -354,16 +410,34 @@ def test_logs_of_inspect_are_scored_as_ours(
                 "--log-format",
                 "json",
             ]
-            _run(warm, asking, script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
-    answers = ["--responses", str(script.home / f"{task.name}.jsonl"), "--data", str(script.home)]
-    scored = ["export", str(script.home / "scored" / task.name), "--to", "inspect-log", *answers]
+            _run(
+                warm,
+                asking,
+                script,
+                SCRIPT_BASE_URL=server.base_url,
+                SCRIPT_API_KEY="x",
+            )
+    answers = [
+        "--responses",
+        str(script.home / f"{task.name}.jsonl"),
+        "--data",
+        str(script.home),
+    ]
+    scored = [
+        "export",
+        str(script.home / "scored" / task.name),
+        "--to",
+        "inspect-log",
+        *answers,
+    ]
     assert main([*scored, "--out", str(tmp_path / "exported")]) == 0
     for name in ("log", "exported"):
         (file,) = (tmp_path / name).glob("*.json")
         _run(warm, [*words, str(file)], script)
         log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         scores = {
-            score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]
+            score["name"]: score["metrics"]["mean"]["value"]
+            for score in log["results"]["scores"]
         }
         assert scores == pytest.approx(
             expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"])
@@ -380,7 +454,9 @@ def test_logs_of_inspect_are_scored_as_ours(
     )
 
 
-def test_inspect_scores_no_reply_without_choices(warm: WarmProcess, script: Script) -> None:
+def test_inspect_scores_no_reply_without_choices(
+    warm: WarmProcess, script: Script
+) -> None:
     """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
     body = {
@@ -412,7 +488,9 @@ def test_inspect_scores_no_reply_without_choices(warm: WarmProcess, script: Scri
             "--display",
             "none",
         ]
-        environment = _environment(script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
+        environment = _environment(
+            script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x"
+        )
         warm.run(["-m", *words], cwd=script.home, environment=environment)
     (file,) = logs.glob("*.json")
     log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))

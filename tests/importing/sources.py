@@ -41,7 +41,9 @@ def helm(
     ]
     instances = [
         {
-            "input": {"text": f"Patient note: {each.note}\n\nQuestion: {each.question}\n"},
+            "input": {
+                "text": f"Patient note: {each.note}\n\nQuestion: {each.question}\n"
+            },
             "references": [{"output": {"text": "1"}, "tags": ["correct"]}],
             "split": "test",
             "id": each.id,
@@ -51,12 +53,24 @@ def helm(
     ]
     worst = {"name": "robustness", "computed_on": "worst"}
     stats = [
-        {"name": {"name": "medcalc_bench_accuracy", "split": "test"}, "count": 1, "mean": score},
         {
-            "name": {"name": "medcalc_bench_accuracy", "split": "test", "perturbation": worst},
+            "name": {"name": "medcalc_bench_accuracy", "split": "test"},
+            "count": 1,
+            "mean": score,
+        },
+        {
+            "name": {
+                "name": "medcalc_bench_accuracy",
+                "split": "test",
+                "perturbation": worst,
+            },
             "mean": 0,
         },
-        {"name": {"name": "num_prompt_tokens", "split": "test"}, "count": 1, "mean": 1443.6},
+        {
+            "name": {"name": "num_prompt_tokens", "split": "test"},
+            "count": 1,
+            "mean": 1443.6,
+        },
         {"name": {"name": "training_co2_cost", "split": "test"}, "count": 0},
     ]
     spec = {
@@ -91,7 +105,9 @@ def helm_state(folder: Path, asked: Sequence[Asked]) -> Path:
         {
             "instance": {
                 "id": each.id,
-                "input": {"text": f"Patient note: {each.note}\nQuestion: {each.question}"},
+                "input": {
+                    "text": f"Patient note: {each.note}\nQuestion: {each.question}"
+                },
             },
             "train_trial_index": 0,
             "request": {"prompt": f"Compute.\n{each.note}\n{each.question}"},
@@ -117,7 +133,9 @@ def lm_eval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs") -> Pa
                 "doc_id": number,
                 "doc": {"note": each.note, "q": each.question, "gold": "1"},
                 "target": "1",
-                "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}},
+                "arguments": {
+                    "gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}
+                },
                 "resps": [[each.answer]],
                 "filtered_resps": [each.answer[:3]],
                 "filter": name,
@@ -140,7 +158,9 @@ def lm_eval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs") -> Pa
                 "exact_match_stderr,number": 0.1,
             }
         },
-        "configs": {task: {"generation_kwargs": {"max_gen_toks": 256, "temperature": 0.0}}},
+        "configs": {
+            task: {"generation_kwargs": {"max_gen_toks": 256, "temperature": 0.0}}
+        },
         "n-shot": {task: 3},
         "lm_eval_version": "0.4.13",
         "model_name": "acme/llm-7b",
@@ -231,16 +251,22 @@ def inspect_header() -> dict[str, Any]:
             "packages": {"inspect_ai": "0.3.285"},
         },
         "plan": {"config": {"max_tokens": 512}, "steps": [{"solver": "generate"}]},
-        "results": {"scores": [{"name": "match", "scorer": "match", "metrics": metrics}]},
+        "results": {
+            "scores": [{"name": "match", "scorer": "match", "metrics": metrics}]
+        },
     }
 
 
-def inspect_eval(path: Path, samples: Sequence[dict[str, Any]], *, header: bool = True) -> Path:
+def inspect_eval(
+    path: Path, samples: Sequence[dict[str, Any]], *, header: bool = True
+) -> Path:
     """A log as a zip file; without a header it is of a run that was killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = inspect_header()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": whole["eval"]}))
+        archive.writestr(
+            "_journal/start.json", json.dumps({"version": 2, "eval": whole["eval"]})
+        )
         for sample in samples:
             name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
             archive.writestr(name, json.dumps(sample))
@@ -278,7 +304,9 @@ def lighteval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs|0") -
         }
         for each in asked
     ]
-    path = folder / "details" / "acme" / "llm-7b" / DATE / f"details_{task}_{DATE}.parquet"
+    path = (
+        folder / "details" / "acme" / "llm-7b" / DATE / f"details_{task}_{DATE}.parquet"
+    )
     path.parent.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows), path)
     results = folder / "results" / "acme" / "llm-7b" / f"results_{DATE}.json"
@@ -287,7 +315,9 @@ def lighteval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs|0") -
         "config_general": {
             "lighteval_sha": "?",
             "model_name": "acme/llm-7b",
-            "model_config": {"generation_parameters": {"temperature": 0.0, "max_new_tokens": 64}},
+            "model_config": {
+                "generation_parameters": {"temperature": 0.0, "max_new_tokens": 64}
+            },
         },
         "results": {task: {"em": 0.5, "em_stderr": 0.1}, "all": {"em": 0.5}},
     }

@@ -47,14 +47,18 @@ def asked(home: Path) -> list[Asked]:
 
 
 @pytest.fixture(scope="module")
-def scored(home: Path, asked: list[Asked], tmp_path_factory: pytest.TempPathFactory) -> mt.Results:
+def scored(
+    home: Path, asked: list[Asked], tmp_path_factory: pytest.TempPathFactory
+) -> mt.Results:
     answers = {each.id: each.answer for each in asked}
     out = tmp_path_factory.mktemp("scored") / "run"
     return mt.score("medcalc", answers, data=home, config="demo", out=out)
 
 
 def imported(kind: Any, path: Path, home: Path, out: Path, **more: Any) -> mt.Results:
-    return mt.import_run(kind, path, "medcalc", data=home, config="demo", out=out, **more)
+    return mt.import_run(
+        kind, path, "medcalc", data=home, config="demo", out=out, **more
+    )
 
 
 def figures(results: mt.Results) -> Mapping[str, list[float | None]]:
@@ -110,7 +114,9 @@ def test_the_same_answers_score_to_the_same_figures(
 ) -> None:
     kind, write, model, reported, way = SOURCES[name]
     # In another order, and written otherwise than the dataset has it.
-    theirs = [replace(each, note=each.note.replace(" ", "\n", 3)) for each in reversed(asked)]
+    theirs = [
+        replace(each, note=each.note.replace(" ", "\n", 3)) for each in reversed(asked)
+    ]
     path = write(tmp_path / "theirs", theirs)
     words = ["import", kind, str(path), "--task", "medcalc", "--data", str(home)]
     assert main([*words, "--config", "demo", "--out", str(tmp_path / "run")]) == 0
@@ -125,7 +131,9 @@ def test_the_same_answers_score_to_the_same_figures(
     # The source's figures stand in the results, on the console and in the report.
     assert f"reported by the source: {reported}." in told
     metric, value = (entry["reported"][0][name] for name in ("metric", "value"))
-    row = [line.split("  ") for line in told.splitlines() if f"{metric} (reported" in line]
+    row = [
+        line.split("  ") for line in told.splitlines() if f"{metric} (reported" in line
+    ]
     assert [line[-1].strip() for line in row] == [f"{value:.3f}"]
     report = (tmp_path / "run" / "report.md").read_text()
     assert f"| {metric} (reported by the source) | {value:.3f} |" in report
@@ -139,7 +147,10 @@ def test_what_this_suite_exports_comes_back_the_same(
     answers = {each.id: each.answer for each in asked}
     file = tmp_path / "answers.jsonl"
     file.write_text(
-        "".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in answers.items())
+        "".join(
+            json.dumps({"id": name, "response": text}) + "\n"
+            for name, text in answers.items()
+        )
     )
     first = mt.score("medcalc", file, data=home, config="demo", out=tmp_path / "first")
     mt.export(first, to=form, out=tmp_path / form, responses=file, data=home)
@@ -171,12 +182,17 @@ def test_an_imported_run_is_scored_again_from_its_folder(
 def test_runs_of_two_harnesses_are_compared_with_a_warning(
     home: Path, asked: list[Asked], tmp_path: Path
 ) -> None:
-    first = imported("helm", sources.helm(tmp_path / "one", asked), home, tmp_path / "first")
+    first = imported(
+        "helm", sources.helm(tmp_path / "one", asked), home, tmp_path / "first"
+    )
     second = imported(
         "lm-eval", sources.lm_eval(tmp_path / "two", asked), home, tmp_path / "second"
     )
     told = str(mt.compare(first, second))
-    assert "how the answers were asked for elsewhere differs: kind helm and lm-eval" in told
+    assert (
+        "how the answers were asked for elsewhere differs: kind helm and lm-eval"
+        in told
+    )
 
 
 def test_epochs_are_repeats(
@@ -190,9 +206,15 @@ def test_epochs_are_repeats(
     ]
     path = sources.inspect_eval(tmp_path / "log.eval", samples)
     results = imported("inspect", path, home, tmp_path / "run")
-    recipe, metric = results["medcalc"].recipe, results["medcalc"].entry["metrics"]["accuracy"]
+    recipe, metric = (
+        results["medcalc"].recipe,
+        results["medcalc"].entry["metrics"]["accuracy"],
+    )
     assert recipe["repeats"] == 2
-    assert metric["repeats"]["values"] == [scored["medcalc"].metrics["accuracy"].value, 0.0]
+    assert metric["repeats"]["values"] == [
+        scored["medcalc"].metrics["accuracy"].value,
+        0.0,
+    ]
     again = mt.score("medcalc", results.folder, data=home, out=tmp_path / "again")
     assert figures(again) == figures(results)
 
@@ -200,7 +222,11 @@ def test_epochs_are_repeats(
 def test_what_is_no_answer_stays_unanswered_with_its_reason(
     home: Path, asked: list[Asked], tmp_path: Path
 ) -> None:
-    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": "calc"}]}
+    call = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "1", "function": "calc"}],
+    }
     nothing: dict[str, Any] = {"choices": [], "completion": ""}
     parts = [
         {"type": "text", "text": "The answer "},
@@ -217,7 +243,9 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
         {"output": {"completion": "attachment://ab", "choices": [{"message": call}]}, "attachments": {"ab": "8"}},
     ]  # fmt: skip
     given = [replace(each, more=more) for each, more in zip(asked, odd, strict=False)]
-    samples = [sources.inspect_sample(each, number=n) for n, each in enumerate(given, start=1)]
+    samples = [
+        sources.inspect_sample(each, number=n) for n, each in enumerate(given, start=1)
+    ]
     path = sources.inspect_eval(tmp_path / "log.eval", samples, header=False)
     results = imported("inspect", path, home, tmp_path / "run")
     entry = results["medcalc"].entry
@@ -230,7 +258,8 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
     }
     assert entry["cut_at_length"] == 1
     kept = [
-        json.loads(line) for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines()
     ]
     texts = {line["id"]: line["response"] for line in kept}
     assert [texts[each.id] for each in given[4:]] == ["The answer is 1", "7", "8"]
@@ -267,7 +296,9 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
     data = built(tmp_path / "data", BENCHMARK.datasets[0].name)
     task = task_spec("ehrnoteqa_mc_level1")
-    items = load_task_data(task, dataset_spec(task.dataset), data=data, config="demo").items
+    items = load_task_data(
+        task, dataset_spec(task.dataset), data=data, config="demo"
+    ).items
     asked = [
         Asked(
             id=item.id,
@@ -280,18 +311,26 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     ]
     path = sources.every_eval_ever(tmp_path / "items.jsonl", asked)
     told: dict[str, Any] = {"data": data, "config": "demo"}
-    results = mt.import_run("every-eval-ever", path, task.name, out=tmp_path / "run", **told)
+    results = mt.import_run(
+        "every-eval-ever", path, task.name, out=tmp_path / "run", **told
+    )
     written = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert written
     assert not [file for file in written if b"SECRETTEXT" in file.read_bytes()]
     kept = list((tmp_path / "private").rglob("responses.jsonl"))
     assert [b"SECRETTEXT" in file.read_bytes() for file in kept] == [True]
-    assert results[task.name].recipe["imported"]["matched"] == {"id and bare question": len(items)}
+    assert results[task.name].recipe["imported"]["matched"] == {
+        "id and bare question": len(items)
+    }
     odd = [replace(asked[0], more={"messages": "SECRETTEXT"})]
     sources.every_eval_ever(tmp_path / "odd.jsonl", odd)
     with pytest.raises(MedicalTasksError) as caught:
         mt.import_run(
-            "every-eval-ever", tmp_path / "odd.jsonl", task.name, out=tmp_path / "odd", **told
+            "every-eval-ever",
+            tmp_path / "odd.jsonl",
+            task.name,
+            out=tmp_path / "odd",
+            **told,
         )
     assert "line 1: messages" in str(caught.value)
     assert "SECRET" not in str(caught.value)
@@ -311,20 +350,32 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
         ),
         (
             "helm",
-            lambda tmp, asked: sources.helm(tmp, [replace(asked[0], note="", question="Who?")]),
+            lambda tmp, asked: sources.helm(
+                tmp, [replace(asked[0], note="", question="Who?")]
+            ),
             {},
             "none of its 1 answers of 'medcalc_bench:model=openai_gpt-4o' is to an item of medcalc: "
             "1 ask otherwise than the item of their id (prediction 1 (1)). Is it the right task "
             "and config?",
         ),
-        ("helm", sources.helm, {"model": "acme/x"}, "the files name the model openai/gpt-4o."),
+        (
+            "helm",
+            sources.helm,
+            {"model": "acme/x"},
+            "the files name the model openai/gpt-4o.",
+        ),
         (
             "helm",
             sources.helm,
             {"address": "http://x"},
             "must be an address that begins with https:",
         ),
-        ("inspect", lambda tmp, asked: tmp / "none.eval", {}, "none.eval: no such file or folder."),
+        (
+            "inspect",
+            lambda tmp, asked: tmp / "none.eval",
+            {},
+            "none.eval: no such file or folder.",
+        ),
     ],
 )
 def test_what_cannot_be_imported_is_refused(

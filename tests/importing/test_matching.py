@@ -75,8 +75,13 @@ def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) ->
     """A question of K-QA, a message of MeQSum, a dialogue of ACI-BENCH, asked in somebody else's way."""
     task = task_spec(name)
     home = built(tmp_path, task.dataset)
-    items = load_task_data(task, dataset_spec(task.dataset), data=home, config="demo").items
-    texts = [item.fields.get("question") or "\n".join(item.fields["sentences"]) for item in items]
+    items = load_task_data(
+        task, dataset_spec(task.dataset), data=home, config="demo"
+    ).items
+    texts = [
+        item.fields.get("question") or "\n".join(item.fields["sentences"])
+        for item in items
+    ]
     answers = [
         PublishedAnswer(at=str(number), questions=(f"Do it for me: {text}.",), text="x")
         for number, text in enumerate(texts)
@@ -87,6 +92,12 @@ def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) ->
 
 
 def test_only_fields_that_say_so_hold_ids() -> None:
-    row = {"Row Number": 7, "question_id": "q7", "answer": "12", "valid": True, "note": "1"}
+    row = {
+        "Row Number": 7,
+        "question_id": "q7",
+        "answer": "12",
+        "valid": True,
+        "note": "1",
+    }
     assert id_values(row) == ("7", "q7")
     assert folded("Mr. Roe\u2019s  FiO\u2082") == "mr.roe'sfio2"

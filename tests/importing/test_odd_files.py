@@ -24,7 +24,12 @@ from tests.importing import sources
 from tests.importing.sources import Asked
 
 ASKED = [
-    Asked(id=str(number), note=f"Note {number}.", question="How old?", answer=f"{number} years")
+    Asked(
+        id=str(number),
+        note=f"Note {number}.",
+        question="How old?",
+        answer=f"{number} years",
+    )
     for number in range(1, 4)
 ]
 Read = Callable[..., Published]
@@ -63,7 +68,9 @@ def _zip(path: Path, **members: str) -> Path:
 def _samples(*changes: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         sources.inspect_sample(each, number=number) | change
-        for number, (each, change) in enumerate(zip(ASKED, changes, strict=False), start=1)
+        for number, (each, change) in enumerate(
+            zip(ASKED, changes, strict=False), start=1
+        )
     ]
 
 
@@ -176,11 +183,17 @@ def test_no_more_is_unpacked_than_the_limit(
     folder = sources.helm(tmp_path / "run", ASKED, packed=True)
     import gzip
 
-    (folder / "instances.json.gz").write_bytes(gzip.compress(b"[" + b" " * 20_000_000 + b"]"))
-    with pytest.raises(UsageError, match="has more than 10,000 bytes, which is the most"):
+    (folder / "instances.json.gz").write_bytes(
+        gzip.compress(b"[" + b" " * 20_000_000 + b"]")
+    )
+    with pytest.raises(
+        UsageError, match="has more than 10,000 bytes, which is the most"
+    ):
         helm.read(folder)
     log = _zip(tmp_path / "log.eval", header="{}", samples__1_epoch_1=" " * 20_000)
-    with pytest.raises(UsageError, match="has more than 10,000 bytes, which is the most"):
+    with pytest.raises(
+        UsageError, match="has more than 10,000 bytes, which is the most"
+    ):
         inspect_log.read(log)
 
 

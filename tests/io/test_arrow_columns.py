@@ -13,7 +13,18 @@ import pytest
 from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.patterns import Pattern
 
-TEXTS = ["", "weeks", None, "µg/dL ≥ 3", "two\nlines", None, "a", "b", "c", "\U0001f600"]
+TEXTS = [
+    "",
+    "weeks",
+    None,
+    "µg/dL ≥ 3",
+    "two\nlines",
+    None,
+    "a",
+    "b",
+    "c",
+    "\U0001f600",
+]
 NUMBERS = [0.0, 1, None, math.inf, -2.5, 1e300, None, 4, 5.0]
 
 
@@ -42,7 +53,9 @@ def test_pandas_is_not_imported() -> None:
         "import sys; from medical_tasks.runs.results import ItemsFile; file = ItemsFile(['id']); "
         "file.add([{'id': '1'}]); file.content(); print('pandas' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "False"
 
 

@@ -17,7 +17,8 @@ from medical_tasks.io.xml_files import workbook_bytes
 COLUMNS = ("id", "text")
 TEXTS = st.text(
     alphabet=st.one_of(
-        st.characters(exclude_categories=["Cs", "Cc"]), st.sampled_from("=+-@'\t\r\n＝－05.")
+        st.characters(exclude_categories=["Cs", "Cc"]),
+        st.sampled_from("=+-@'\t\r\n＝－05."),
     ),
     max_size=12,
 )
@@ -27,12 +28,16 @@ TEXTS = st.text(
 @settings(deadline=None, max_examples=200)
 def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
     assert plain(escaped(text)) == text
-    assert not escaped(text).startswith(("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"))
+    assert not escaped(text).startswith(
+        ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+    )
 
 
 @pytest.mark.parametrize("name", ["sheet.csv", "sheet.xlsx"])
 @given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=6))
-@example(["'=x", "=x", "''", "0.50", "'0.50", "-5 mg", "_x0041_", "a\ufffe", "a\r\nb", "\t1"])
+@example(
+    ["'=x", "=x", "''", "0.50", "'0.50", "-5 mg", "_x0041_", "a\ufffe", "a\r\nb", "\t1"]
+)
 @settings(deadline=None, max_examples=60)
 def test_a_file_gives_the_same_texts_back(name: str, texts: list[str]) -> None:
     rows = [{"id": number, "text": text} for number, text in enumerate(texts)]

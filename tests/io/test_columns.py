@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.io.columns import Column, croissant_fields, hub_features, yaml_features
+from medical_tasks.io.columns import (
+    Column,
+    croissant_fields,
+    hub_features,
+    yaml_features,
+)
 from tests.tiny_dataset import COLUMNS
 
 
@@ -11,7 +16,14 @@ def test_features_and_those_of_a_card_keep_order_and_types() -> None:
 
     features = hub_features(COLUMNS)
     assert datasets.Features._from_yaml_list(yaml_features(COLUMNS)) == features
-    assert list(features) == ["id", "count", "weight", "checked", "statements", "sentences"]
+    assert list(features) == [
+        "id",
+        "count",
+        "weight",
+        "checked",
+        "statements",
+        "sentences",
+    ]
     assert [features[name].dtype for name in list(features)[:4]] == [
         "string",
         "int64",
@@ -25,7 +37,9 @@ def test_features_and_those_of_a_card_keep_order_and_types() -> None:
 
 def test_croissant_fields_of_a_list_of_records() -> None:
     fields = croissant_fields(COLUMNS, "full/test", {"fileObject": {"@id": "f"}})
-    assert [field["@id"] for field in fields] == [f"full/test/{column.name}" for column in COLUMNS]
+    assert [field["@id"] for field in fields] == [
+        f"full/test/{column.name}" for column in COLUMNS
+    ]
     kinds = ["sc:Text", "sc:Integer", "sc:Float", "sc:Boolean", "sc:Text", None]
     assert [field.get("dataType") for field in fields] == kinds
     sentences = fields[-1]
@@ -47,7 +61,9 @@ def test_type_name() -> None:
     ]
     names = ["string", "list of string", "list of struct(number, text)", "struct(id)"]
     assert [column.type_name for column in columns] == names
-    with pytest.raises(ValueError, match="column 'a': a struct, and nothing else, has fields"):
+    with pytest.raises(
+        ValueError, match="column 'a': a struct, and nothing else, has fields"
+    ):
         Column(name="a", description="", dtype="struct")
     with pytest.raises(ValueError, match="column 'b'"):
         Column(name="b", description="", fields=(COLUMNS[0],))

@@ -23,7 +23,9 @@ CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="ut
 
 
 def rows_of(path: Path) -> list[tuple[int, dict[str, str]]]:
-    return [(row.number, row.cells) for row in read_csv(path, COLUMNS, release="test file")]
+    return [
+        (row.number, row.cells) for row in read_csv(path, COLUMNS, release="test file")
+    ]
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -32,12 +34,15 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def test_rows_and_their_numbers(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.csv", 'b,a,c\n1,"two\nlines",3\n\n4,"a ""quoted"" word, comma",\n')
+    path = write(
+        tmp_path / "x.csv", 'b,a,c\n1,"two\nlines",3\n\n4,"a ""quoted"" word, comma",\n'
+    )
     assert rows_of(path) == [
         (2, {"b": "1", "a": "two\nlines", "c": "3"}),
         (3, {"b": "4", "a": 'a "quoted" word, comma', "c": ""}),
     ]
-    # A byte order mark, Windows line ends, and a field longer than the standard reader's limit.
+    # A byte order mark, Windows line ends, and a field longer than the standard
+    # reader's limit.
     long = "x" * 300_000
     found = rows_of(write(tmp_path / "x.csv", f"\ufeffa,b,c\r\n{long},2,3\r\n"))
     assert found == [(2, {"a": long, "b": "2", "c": "3"})]
@@ -54,7 +59,9 @@ def test_other_columns_where_they_are_allowed(tmp_path: Path) -> None:
     (row,) = read_csv(path, COLUMNS, release="test file", others=True)
     assert {name: row.cells[name] for name in COLUMNS} == {"a": "1", "b": "2", "c": "3"}
     write(path, "a,b,b\n1,2,3\n")
-    with pytest.raises(UsageError, match=r"missing: 'c'; twice: 'b'\. Expected: 'a', 'b', 'c'\."):
+    with pytest.raises(
+        UsageError, match=r"missing: 'c'; twice: 'b'\. Expected: 'a', 'b', 'c'\."
+    ):
         list(read_csv(path, COLUMNS, release="test file", others=True))
     with pytest.raises(UsageError, match="cannot be read"):
         rows_of(tmp_path)
@@ -64,7 +71,9 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(table=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
 def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
@@ -75,12 +84,15 @@ def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
     writer.writerow(COLUMNS)
     writer.writerows(table)
     assert [
-        tuple(cells.values()) for _, cells in rows_of(write(tmp_path / "x.csv", stream.getvalue()))
+        tuple(cells.values())
+        for _, cells in rows_of(write(tmp_path / "x.csv", stream.getvalue()))
     ] == table
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_a_file_cut_anywhere_never_yields_a_changed_row(
@@ -96,7 +108,8 @@ def test_a_file_cut_anywhere_never_yields_a_changed_row(
             seen.append(row.cells)
     except UsageError:
         pass
-    # A cut inside the last unquoted field of a line cannot be seen; every other row is whole.
+    # A cut inside the last unquoted field of a line cannot be seen; every other row is
+    # whole.
     for position, cells_read in enumerate(seen):
         true = true_rows[position][1]
         assert (cells_read["a"], cells_read["b"]) == (true["a"], true["b"])
@@ -110,7 +123,9 @@ HEAD = b"id,who,text\n"
 def streamed(path: Path, *wanted: str) -> list[tuple[int, dict[str, str]]]:
     return [
         (row.number, row.cells)
-        for row in stream_rows(path, FIELDS, wanted={"who": wanted}, release="test file")
+        for row in stream_rows(
+            path, FIELDS, wanted={"who": wanted}, release="test file"
+        )
     ]
 
 
@@ -118,13 +133,17 @@ def refusal(path: Path, *wanted: str) -> str:
     with pytest.raises(UsageError) as caught:
         streamed(path, *(wanted or ("7",)))
     # pyarrow's own messages quote rows: none is shown, nor carried along to a log.
-    assert "secret" not in f"{caught.value} {caught.value.__context__!r} {caught.value.__cause__!r}"
+    assert (
+        "secret"
+        not in f"{caught.value} {caught.value.__context__!r} {caught.value.__cause__!r}"
+    )
     return str(caught.value)
 
 
 def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
     content = (
-        HEAD + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
+        HEAD
+        + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
     )
     found = [
         (2, {"id": "1", "who": "7", "text": 'two\nlines, a "quote"'}),
@@ -136,7 +155,8 @@ def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
     packed = gzip.compress(content[:40]) + gzip.compress(content[40:]) + b"\0\0\0"
     assert streamed(write(tmp_path / "several.gz", packed), "7") == found
     assert streamed(write(tmp_path / "x.csv", content)) == []
-    # What other readers take for missing or for numbers is text; the memory ends with the last row that was asked for.
+    # What other readers take for missing or for numbers is text; the memory ends with
+    # the last row that was asked for.
     write(tmp_path / "x.csv", HEAD + b"007,NULL, nan \n" * 500_000)
     rows = stream_rows(tmp_path / "x.csv", FIELDS, wanted={}, release="test file")
     assert next(rows).cells == {"id": "007", "who": "NULL", "text": " nan "}
@@ -147,11 +167,15 @@ FIELD = st.text(st.sampled_from(list('ab7,"\n\r \x1c\u2028é')), max_size=8)
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     rows=st.lists(
-        st.tuples(FIELD, st.sampled_from(["7", "8", "77"]), FIELD), min_size=1, max_size=8
+        st.tuples(FIELD, st.sampled_from(["7", "8", "77"]), FIELD),
+        min_size=1,
+        max_size=8,
     ),
     line_end=st.sampled_from(["\n", "\r\n"]),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
@@ -170,9 +194,14 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
     if (
         quoting == csv.QUOTE_MINIMAL
     ):  # the standard writer leaves such a field without quotes, and no reader reads it back
-        rows = [(first.replace("\r", ""), who, last.replace("\r", "")) for first, who, last in rows]
+        rows = [
+            (first.replace("\r", ""), who, last.replace("\r", ""))
+            for first, who, last in rows
+        ]
     stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator=line_end, quoting=quoting).writerows([FIELDS, *rows])  # type: ignore[arg-type]
+    csv.writer(stream, lineterminator=line_end, quoting=quoting).writerows(
+        [FIELDS, *rows]
+    )  # type: ignore[arg-type]
     content = stream.getvalue().encode()
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     path = write(tmp_path / "x", gzip.compress(content) if packed else content)
@@ -183,7 +212,9 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
 NEXT_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 
 
-def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]] | None:
+def plainly(
+    content: bytes, wanted: dict[str, list[str]]
+) -> list[dict[str, str]] | None:
     """The wanted rows by the grammar of RFC 4180; None for a file that breaks it."""
     rows = split_rows(content)
     if not rows or any(len(row) != len(FIELDS) for row in rows):
@@ -193,7 +224,9 @@ def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]
     except UnicodeDecodeError:
         return None
     named = [dict(zip(FIELDS, row, strict=True)) for row in texts]
-    return [row for row in named if all(row[name] in each for name, each in wanted.items())]
+    return [
+        row for row in named if all(row[name] in each for name, each in wanted.items())
+    ]
 
 
 def split_rows(content: bytes) -> list[list[bytes]]:
@@ -235,12 +268,16 @@ PIECE = st.one_of(
             b" ",
         ]
     ),
-    st.sampled_from([b"1,7,x\n", b'"1","7","x"\n', b'2,8,"a ""b"""\n', b'3,"7",\r\n', b',"",""\n']),
+    st.sampled_from(
+        [b"1,7,x\n", b'"1","7","x"\n', b'2,8,"a ""b"""\n', b'3,"7",\r\n', b',"",""\n']
+    ),
 )
 
 
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     pieces=st.lists(PIECE, max_size=14),
@@ -262,7 +299,10 @@ def test_the_rows_that_the_grammar_gives_or_a_refusal(
     content = b'9,"9",other\n' * before + b"".join(pieces)
     expected = plainly(content, wanted)
     rows = stream_rows(
-        write(tmp_path / "x", HEAD + content), FIELDS, wanted=wanted, release="test file"
+        write(tmp_path / "x", HEAD + content),
+        FIELDS,
+        wanted=wanted,
+        release="test file",
     )
     if expected is None:
         with pytest.raises(UsageError):
@@ -277,7 +317,9 @@ def test_a_damaged_file_is_refused(
     tmp_path: Path, content: str, message: str, packed: bool
 ) -> None:
     raw = content.encode("latin-1")
-    assert message in refusal(write(tmp_path / "x", gzip.compress(raw) if packed else raw))
+    assert message in refusal(
+        write(tmp_path / "x", gzip.compress(raw) if packed else raw)
+    )
 
 
 def test_a_row_without_end(tmp_path: Path) -> None:

@@ -45,7 +45,9 @@ def test_it_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_leaves_the_older_file(tmp_path: Path, error: type[BaseException]) -> None:
+def test_an_error_leaves_the_older_file(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
     path = tmp_path / "out.txt"
     path.write_text("older")
 
@@ -95,7 +97,8 @@ def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None
 def test_only_a_file_is_read_or_written(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(
-            UsageError, match="is a folder or a device; it takes the name of a file to write"
+            UsageError,
+            match="is a folder or a device; it takes the name of a file to write",
         ):
             WholeFile(path)
     with pytest.raises(ValueError, match="not open; use it in a with block"):
@@ -104,17 +107,26 @@ def test_only_a_file_is_read_or_written(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(line))
-        for path, kind in ((pipe, "a pipe"), (line, "a socket"), (Path("/dev/zero"), "a device")):
+        for path, kind in (
+            (pipe, "a pipe"),
+            (line, "a socket"),
+            (Path("/dev/zero"), "a device"),
+        ):
             for read in (checked_file, open_file, open_text, read_bytes, read_text):
                 with pytest.raises(UsageError, match=f"{path}: is {kind}"):
                     read(path)
     (tmp_path / "file").write_text("a\r\nb")
-    assert (read_bytes(tmp_path / "file"), read_text(tmp_path / "file")) == (b"a\r\nb", "a\nb")
+    assert (read_bytes(tmp_path / "file"), read_text(tmp_path / "file")) == (
+        b"a\r\nb",
+        "a\nb",
+    )
     with pytest.raises(IsADirectoryError):
         read_bytes(tmp_path)
 
 
-TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in range(20_000))
+TEXT = b"".join(
+    b"line %d, some words that repeat\n" % number for number in range(20_000)
+)
 PACKED = gzip.compress(TEXT, mtime=0)
 
 
@@ -127,7 +139,11 @@ def outcome(path: Path) -> bytes | str:
 
 @pytest.mark.parametrize(
     "content",
-    [TEXT, PACKED, gzip.compress(TEXT[:9], mtime=0) + b"\0" + gzip.compress(TEXT[9:], mtime=0)],
+    [
+        TEXT,
+        PACKED,
+        gzip.compress(TEXT[:9], mtime=0) + b"\0" + gzip.compress(TEXT[9:], mtime=0),
+    ],
 )
 @pytest.mark.parametrize("chunk", [1000, 1_000_000])
 def test_all_bytes_in_bounded_chunks(
@@ -146,9 +162,13 @@ def test_all_bytes_in_bounded_chunks(
 
 def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    cases = {PACKED[:kept]: "cut off" for kept in (2, 9, 10, 500, len(PACKED) - 8, len(PACKED) - 1)}
+    cases = {
+        PACKED[:kept]: "cut off"
+        for kept in (2, 9, 10, 500, len(PACKED) - 8, len(PACKED) - 1)
+    }
     cases |= dict.fromkeys(
-        (PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"), "damaged"
+        (PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"),
+        "damaged",
     )
     for place in range(2, len(PACKED), len(PACKED) // 40):
         cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = (
@@ -159,7 +179,9 @@ def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         told = outcome(path)
         wholes += told == TEXT
-        assert told == TEXT or (isinstance(told, str) and re.search(f"{path}: ({expected})", told))
+        assert told == TEXT or (
+            isinstance(told, str) and re.search(f"{path}: ({expected})", told)
+        )
     assert wholes <= 2  # a changed byte of the header that nobody reads: time, system
     assert (
         outcome(tmp_path / "absent")

@@ -37,14 +37,19 @@ SOUND = {"id": "7", "tries": 1}
         ({"why": []}, "why: must be an object"),
         ({"extra": 1}, "extra: is no field of this form"),
         # What hides something is named, and never shown as it is.
-        ({"id": "a\u202eb"}, "id: must be one line, without control or bidirectional characters"),
+        (
+            {"id": "a\u202eb"},
+            "id: must be one line, without control or bidirectional characters",
+        ),
         ({"id": "a\ud800"}, "got 'a\\ud800'"),
         ({"\x1b[2J": 1}, "'\\x1b[2J': is no field of this form"),
         ({"\ud800": 1}, "must be a valid string"),
         ({"sha256": f"{'0' * 64}\n"}, "sha256: must match pattern"),
     ],
 )
-def test_a_complaint_names_path_rule_and_value(change: dict[str, Any], said: str) -> None:
+def test_a_complaint_names_path_rule_and_value(
+    change: dict[str, Any], said: str
+) -> None:
     assert said in complaint(Answer, {**SOUND, **change})
     assert bool(said) == bool(complaint(Answer, {**SOUND, **change}))
     assert complaint(Answer, {**SOUND, **change}).isascii()

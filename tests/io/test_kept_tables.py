@@ -27,7 +27,9 @@ READ = {"1": "24.7", "2": "1500"}
 IDS = ["1", "2", "3"]
 
 
-def book(*sheets: Sequence[Sequence[Any]], done: Callable[[Workbook], object] = bool) -> bytes:
+def book(
+    *sheets: Sequence[Sequence[Any]], done: Callable[[Workbook], object] = bool
+) -> bytes:
     """A workbook with sheets A, B and so on; `done` changes it before it is saved."""
     made, content = Workbook(), io.BytesIO()
     made.remove(made.worksheets[0])
@@ -73,16 +75,33 @@ DAY = datetime.datetime(2020, 3, 25)
     ("content", "read", "said"),
     [
         # Sheets.
-        (book(OTHERS, ROWS, done=hide("A")), READ, "sheet 'B'; there are 'A' (hidden), 'B'."),
+        (
+            book(OTHERS, ROWS, done=hide("A")),
+            READ,
+            "sheet 'B'; there are 'A' (hidden), 'B'.",
+        ),
         (book(NOTES, ROWS, ()), READ, "read the sheet 'B'; there are 'A', 'B', 'C'."),
         # Where the header is.
         (book([["Answers of model X"], [], *ROWS]), READ, "the header is in row 3"),
-        (lines("Answers, model X;", ";", "id;response", "1;24.7", "2;1500"), READ, "in row 3"),
+        (
+            lines("Answers, model X;", ";", "id;response", "1;24.7", "2;1500"),
+            READ,
+            "in row 3",
+        ),
         (book([["", "", *row] for row in ROWS]), READ, ""),
-        # Decimal commas and dates with the day first, in a file of a country that writes them.
+        # Decimal commas and dates with the day first, in a file of a country that
+        # writes them.
         (lines("id;response", "1;24,7", "2;1500"), READ, "row 2, read as such"),
-        (lines("id;response", "1;24,7", "2;25,238"), {"1": "24.7", "2": "25.238"}, "rows 2, 3"),
-        (lines("id\tresponse", "1\t1.500,5", "2\t-1,5E-05"), {"1": "1500.5", "2": "-1.5E-05"}, "3"),
+        (
+            lines("id;response", "1;24,7", "2;25,238"),
+            {"1": "24.7", "2": "25.238"},
+            "rows 2, 3",
+        ),
+        (
+            lines("id\tresponse", "1\t1.500,5", "2\t-1,5E-05"),
+            {"1": "1500.5", "2": "-1.5E-05"},
+            "3",
+        ),
         (
             lines("id;response", "1;25,238 mg/dL", "2;37,2 °C"),
             {"1": "25.238 mg/dL", "2": "37.2 °C"},
@@ -95,7 +114,11 @@ DAY = datetime.datetime(2020, 3, 25)
         ),
         (lines("id;response", "1;0,5 %", "2;x"), {"1": "0.5 %", "2": "x"}, "row 2"),
         (lines("id;response", "1;24.7", "2;1,500"), {"1": "24.7", "2": "1,500"}, ""),
-        (lines("id;response", "1;About 24,7.", "2;3"), {"1": "About 24,7.", "2": "3"}, ""),
+        (
+            lines("id;response", "1;About 24,7.", "2;3"),
+            {"1": "About 24,7.", "2": "3"},
+            "",
+        ),
         (
             lines("id;response", "1;25.03.2020", "2;03.04.2020"),
             {"1": "03/25/2020", "2": "04/03/2020"},
@@ -108,7 +131,11 @@ DAY = datetime.datetime(2020, 3, 25)
         ),
         # Values of a type.
         (book([HEADER, (1, DAY)]), {"1": "03/25/2020"}, ""),
-        (book([HEADER, (1, DAY)], done=shown_as("DD.MM.YYYY")), {"1": "03/25/2020"}, ""),
+        (
+            book([HEADER, (1, DAY)], done=shown_as("DD.MM.YYYY")),
+            {"1": "03/25/2020"},
+            "",
+        ),
         (book([HEADER, (1, 0.25)], done=shown_as("0 %")), {"1": "25%"}, ""),
         (book([HEADER, (1, True), (2, 0)]), {"1": "TRUE", "2": "0"}, ""),
         (book([HEADER, ("1", "24.7"), (2.0, "'x")]), {"1": "24.7", "2": "'x"}, ""),
@@ -120,7 +147,9 @@ DAY = datetime.datetime(2020, 3, 25)
             book(
                 ROWS,
                 done=first(
-                    lambda sheet: sheet.row_dimensions.__getitem__(3).__setattr__("hidden", True)
+                    lambda sheet: sheet.row_dimensions.__getitem__(3).__setattr__(
+                        "hidden", True
+                    )
                 ),
             ),
             READ,
@@ -128,13 +157,17 @@ DAY = datetime.datetime(2020, 3, 25)
         ),
         (
             book(
-                [HEADER, (1, "a"), (2, None)], done=first(lambda sheet: sheet.merge_cells("B2:B3"))
+                [HEADER, (1, "a"), (2, None)],
+                done=first(lambda sheet: sheet.merge_cells("B2:B3")),
             ),
             {"1": "a"},
             "of merged cells the first has the value: B2:B3",
         ),
         (
-            book([["X"], HEADER, (1, "a")], done=first(lambda sheet: sheet.merge_cells("A1:B1"))),
+            book(
+                [["X"], HEADER, (1, "a")],
+                done=first(lambda sheet: sheet.merge_cells("A1:B1")),
+            ),
             {"1": "a"},
             "the header is in row 2",
         ),
@@ -181,9 +214,15 @@ def test_it_is_read_and_what_was_not_plain_is_said(
     ],
 )  # fmt: skip
 def test_it_is_refused_with_a_way_out(
-    content: bytes, choice: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+    content: bytes,
+    choice: dict[str, Any],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with reading_tables(TableChoice(**choice)), pytest.raises(UsageError, match=f"^t.*{message}"):
+    with (
+        reading_tables(TableChoice(**choice)),
+        pytest.raises(UsageError, match=f"^t.*{message}"),
+    ):
         read_responses(HERE, IDS, content=content)
 
 
@@ -200,7 +239,10 @@ def test_it_is_refused_with_a_way_out(
     ],
 )  # fmt: skip
 def test_what_was_said_is_done_without_a_note(
-    content: bytes, choice: dict[str, Any], read: dict[str, str], capsys: pytest.CaptureFixture[str]
+    content: bytes,
+    choice: dict[str, Any],
+    read: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with reading_tables(TableChoice(**choice)):
         assert read_responses(HERE, IDS, content=content) == read
@@ -228,7 +270,10 @@ def test_a_formula_that_gives_no_text_has_a_result(tmp_path: Path) -> None:
     place = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     rows = "".join(f"<row>{row}</row>" for row in cells)
     with_parts(
-        path, {SHEET: f'<worksheet xmlns="{place}"><sheetData>{rows}</sheetData></worksheet>'}
+        path,
+        {
+            SHEET: f'<worksheet xmlns="{place}"><sheetData>{rows}</sheetData></worksheet>'
+        },
     )
     assert read_responses(path, IDS) == {"2": "x"}
 
@@ -238,15 +283,23 @@ def test_answers_given_in_python_are_read_alike() -> None:
 
     frame = pd.DataFrame({"id": [1, 2], "response": ["25/03/2020", "3/4/2020"]})
     python = TableChoice(python=True)
-    with reading_tables(python), pytest.raises(UsageError, match="dates='day-first'; or .*'month"):
+    with (
+        reading_tables(python),
+        pytest.raises(UsageError, match="dates='day-first'; or .*'month"),
+    ):
         read_responses(GivenAnswers.of(frame), IDS)
     with reading_tables(TableChoice(dates="day-first")):
-        assert read_responses(GivenAnswers.of(frame), IDS) == {"1": "03/25/2020", "2": "4/3/2020"}
+        assert read_responses(GivenAnswers.of(frame), IDS) == {
+            "1": "03/25/2020",
+            "2": "4/3/2020",
+        }
 
 
 def test_scores_with_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    path.write_bytes(lines("Scores;;", "model;clinician;benchmark", "GPT-40;61;0,7", "b;2,5;0,25"))
+    path.write_bytes(
+        lines("Scores;;", "model;clinician;benchmark", "GPT-40;61;0,7", "b;2,5;0,25")
+    )
     table = read_scores([path])
     assert table.scores == {"clinician": (61.0, 2.5), "benchmark": (0.7, 0.25)}
     assert table.names == ("GPT-40", "b")
@@ -272,7 +325,8 @@ def test_a_column_of_decimal_commas_is_the_numbers_or_a_question(
     numbers: list[Any], grouped: bool
 ) -> None:
     written = [
-        f"{each:{',' if grouped else ''}f}".translate({44: ".", 46: ","}) for each in numbers
+        f"{each:{',' if grouped else ''}f}".translate({44: ".", 46: ","})
+        for each in numbers
     ]
     found = told(written)
     if found is None:
@@ -286,7 +340,9 @@ def test_a_column_of_decimal_commas_is_the_numbers_or_a_question(
 def test_a_column_of_dates_with_the_day_first_is_the_dates_or_a_question(
     days: list[datetime.date], sign: str
 ) -> None:
-    found = told([f"{day.day:02}{sign}{day.month:02}{sign}{day.year:04}" for day in days])
+    found = told(
+        [f"{day.day:02}{sign}{day.month:02}{sign}{day.year:04}" for day in days]
+    )
     if found is None:
         assert sign != "."
         assert all(day.day <= 12 for day in days)

@@ -25,13 +25,16 @@ from tests.support import counts
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
     max_leaves=8,
 )
 
 
-def test_records_come_back_and_a_second_put_replaces_and_is_counted(tmp_path: Path) -> None:
+def test_records_come_back_and_a_second_put_replaces_and_is_counted(
+    tmp_path: Path,
+) -> None:
     text = "a\ud800b\x00c\U0001f600"  # no UTF-8 can carry it
     with Store(tmp_path / "s.sqlite") as store:
         assert stat.S_IMODE((tmp_path / "s.sqlite").stat().st_mode) == 0o600
@@ -47,7 +50,10 @@ def test_records_come_back_and_a_second_put_replaces_and_is_counted(tmp_path: Pa
         for key in keys:
             store.put("verdict", key, {"text": key})
         assert store.get_many("verdict", keys) == {key: {"text": key} for key in keys}
-    assert found == {"k": {"text": "25.2", "n": None}, content_key({"q": text}): {"text": text}}
+    assert found == {
+        "k": {"text": "25.2", "n": None},
+        content_key({"q": text}): {"text": text},
+    }
 
 
 def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(
@@ -56,7 +62,8 @@ def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(
     path = tmp_path / "s.sqlite"
     path.write_bytes(b"not a database " * 100)
     with pytest.raises(
-        UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"
+        UsageError,
+        match=r"s\.sqlite: not a store of medical-tasks.* choose another --out",
     ):
         Store(path)
     connection = sqlite3.connect(tmp_path / "newer")
@@ -84,7 +91,8 @@ def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> No
 
 
 def test_the_key_is_the_same_in_every_process_and_version() -> None:
-    # SHA-256 of {"a":[1,"x"],"b":null} by hand: printf '{"a":[1,"x"],"b":null}' | sha256sum
+    # SHA-256 of {"a":[1,"x"],"b":null} by hand: printf '{"a":[1,"x"],"b":null}' |
+    # sha256sum
     assert (
         content_key({"b": None, "a": [1, "x"]})
         == hashlib.sha256(b'{"a":[1,"x"],"b":null}').hexdigest()
@@ -103,7 +111,8 @@ def test_several_processes_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
     writers = [
-        context.Process(target=_write_many, args=(path, f"w{number}", 100)) for number in range(4)
+        context.Process(target=_write_many, args=(path, f"w{number}", 100))
+        for number in range(4)
     ]
     for writer in writers:
         writer.start()
@@ -131,7 +140,9 @@ def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
     for _ in range(5):
         path.unlink(missing_ok=True)
         writer = subprocess.Popen(
-            [sys.executable, "-c", _ENDLESS, str(path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _ENDLESS, str(path)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert writer.stdout is not None
         for _ in range(20):
@@ -146,7 +157,11 @@ def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
             records, _times = counts(store, "answer")
             assert committed <= records <= committed + 1
             assert (
-                len(store.get_many("answer", [str(number) for number in range(committed)]))
+                len(
+                    store.get_many(
+                        "answer", [str(number) for number in range(committed)]
+                    )
+                )
                 == committed
             )
 
@@ -165,7 +180,9 @@ def _fill(path: Path, limit: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of file size")
 def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
-    process = multiprocessing.get_context("fork").Process(target=_fill, args=(path, 300_000))
+    process = multiprocessing.get_context("fork").Process(
+        target=_fill, args=(path, 300_000)
+    )
     process.start()
     process.join(60)
     number, message = json.loads(Path(f"{path}.message").read_text())

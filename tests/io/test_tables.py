@@ -28,7 +28,9 @@ def read(content: bytes) -> list[TableRow]:
     return read_table(HERE, content=content).rows
 
 
-def as_csv(rows: list[list[str]], separator: str = ",", encoding: str = "utf-8") -> bytes:
+def as_csv(
+    rows: list[list[str]], separator: str = ",", encoding: str = "utf-8"
+) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=separator).writerows(rows)
     return text.getvalue().encode(encoding)
@@ -47,18 +49,23 @@ def as_xlsx(rows: list[list[Any]], **formats: str) -> bytes:
 def as_parquet(rows: list[list[Any]]) -> bytes:
     made = io.BytesIO()
     pq.write_table(
-        pa.table(dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))), made
+        pa.table(
+            dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))
+        ),
+        made,
     )
     return made.getvalue()
 
 
-# What XML has a place for, and a table a cell; openpyxl, like a spreadsheet, has line feeds alone, and "=" begins a formula.
+# What XML has a place for, and a table a cell; openpyxl, like a spreadsheet, has line
+# feeds alone, and "=" begins a formula.
 TEXT = st.text(
     st.characters(min_codepoint=32, max_codepoint=0xFFFD, exclude_categories=["Cs"])
     | st.just("\n"),
     min_size=1,
 )
-# A cell that is only a number or a date may be read in two ways: other tests are about those.
+# A cell that is only a number or a date may be read in two ways: other tests are about
+# those.
 SOUND = TEXT.filter(
     lambda text: (
         text.strip()
@@ -70,7 +77,11 @@ SOUND = TEXT.filter(
 
 
 @settings(deadline=None, max_examples=40)
-@given(answers=st.dictionaries(st.integers(0, 10**9).map(str), SOUND, min_size=1, max_size=4))
+@given(
+    answers=st.dictionaries(
+        st.integers(0, 10**9).map(str), SOUND, min_size=1, max_size=4
+    )
+)
 def test_answers_in_any_form_are_the_same(answers: dict[str, str]) -> None:
     rows = [["ID ", "Response"], *([name, text] for name, text in answers.items())]
     forms = [as_csv(rows, separator) for separator in ",;\t"]
@@ -84,7 +95,9 @@ def test_answers_in_any_form_are_the_same(answers: dict[str, str]) -> None:
         assert read_responses(HERE, answers, content=content) == answers
 
 
-def test_values_are_what_a_spreadsheet_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_are_what_a_spreadsheet_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     day = datetime.date(2024, 5, 30)
     values: list[Any] = [
         25,
@@ -120,7 +133,10 @@ def test_values_are_what_a_spreadsheet_shows(capsys: pytest.CaptureFixture[str])
     # A separator that is declared, empty columns behind, empty rows between.
     (row,) = read(b"sep=|\r\na|b||\r\n||\r\n1|2||\r\n")
     assert (row.at, row.cells) == ("row 4", {"a": "1", "b": "2"})
-    for text in ("caf\u00e9 2 \u00b5g\u2013\u201cx\u201d", "na\u00efve cr\u00e9\u00e9e"):
+    for text in (
+        "caf\u00e9 2 \u00b5g\u2013\u201cx\u201d",
+        "na\u00efve cr\u00e9\u00e9e",
+    ):
         assert read(f"a,b\n1,{text}\n".encode("cp1252"))[0].cells["b"] == text
         assert "not UTF-8, read as Windows-1252 with" in capsys.readouterr().err
 

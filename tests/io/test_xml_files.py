@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.tables import read_table
-from medical_tasks.io.xml_files import DEPTH_LIMIT, SIZE_LIMIT_BYTES, PlainXmlError, xml_root
+from medical_tasks.io.xml_files import (
+    DEPTH_LIMIT,
+    SIZE_LIMIT_BYTES,
+    PlainXmlError,
+    xml_root,
+)
 from tests.tiny_xlsx import SHEET, TEXTS, with_parts, write_xlsx
 
 CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
@@ -71,9 +76,15 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><sst>&b;</sst>'
         ({SHEET: None}, ""),
         ({TEXTS: None, SHEET: sheet('<row><c t="s"><v>9</v></c></row>')}, ""),
         ({TEXTS: BOMB}, "sharedStrings.xml declares entities"),
-        ({TEXTS: f"\ufeff{BOMB}".encode("utf-16")}, "sharedStrings.xml declares entities"),
+        (
+            {TEXTS: f"\ufeff{BOMB}".encode("utf-16")},
+            "sharedStrings.xml declares entities",
+        ),
         ({SHEET: "<worksheet>"}, "no element found"),
-        ({TEXTS: b" " * (SIZE_LIMIT_BYTES + 1)}, "bytes unpacked, more than 67,108,864"),
+        (
+            {TEXTS: b" " * (SIZE_LIMIT_BYTES + 1)},
+            "bytes unpacked, more than 67,108,864",
+        ),
     ],
 )
 def test_parts_that_are_not_as_they_should_be(
@@ -97,7 +108,10 @@ def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
         read(path)
 
 
-@given(cut=st.integers(min_value=0, max_value=10_000), flip=st.integers(min_value=0, max_value=255))
+@given(
+    cut=st.integers(min_value=0, max_value=10_000),
+    flip=st.integers(min_value=0, max_value=255),
+)
 @settings(deadline=None, max_examples=150)
 def test_a_damaged_file_is_the_table_or_an_error(
     cut: int, flip: int, tmp_path_factory: pytest.TempPathFactory
@@ -112,7 +126,10 @@ def test_a_damaged_file_is_the_table_or_an_error(
             found = read(path)
         except UsageError:
             continue
-        assert found == [(2, {"Id": "1", "Text": "one"}), (3, {"Id": "2", "Text": "two"})]
+        assert found == [
+            (2, {"Id": "1", "Text": "one"}),
+            (3, {"Id": "2", "Text": "two"}),
+        ]
 
 
 def test_an_encrypted_file(tmp_path: Path) -> None:
@@ -145,9 +162,13 @@ def test_a_document_and_its_bounds() -> None:
         "x\u2019&<",
     )
     assert xml_root(nested(DEPTH_LIMIT), limit_bytes=1_000).tag == "a"
-    with pytest.raises(PlainXmlError, match="elements within one another deeper than 64"):
+    with pytest.raises(
+        PlainXmlError, match="elements within one another deeper than 64"
+    ):
         xml_root(nested(DEPTH_LIMIT + 1), limit_bytes=1_000)
-    with pytest.raises(PlainXmlError, match="elements within one another deeper than 64"):
+    with pytest.raises(
+        PlainXmlError, match="elements within one another deeper than 64"
+    ):
         xml_root(nested(300_000), limit_bytes=10_000_000)
     assert xml_root(b"<a/>", limit_bytes=4).tag == "a"
     with pytest.raises(PlainXmlError, match="has 4 bytes, more than 3"):

@@ -34,8 +34,9 @@ class ScriptedBackend:
     """Implements `judges.base.Backend`.
 
     Args:
-        script: from call to the text of the reply (a label for a judge that reads pairs), to a `Reply` or `NoReply` (whose
-            key does not matter), or to an error, which is raised then and there.
+        script: from call to the text of the reply (a label for a judge that reads
+            pairs), to a `Reply` or `NoReply` (whose key does not matter), or to an
+            error, which is raised then and there.
     """
 
     comparable = True
@@ -61,7 +62,9 @@ class ScriptedBackend:
         self._script = script
         self._order = order
 
-    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
+    def answer(
+        self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
+    ) -> None:
         self.rounds.append(len(calls))
         for call in self._order(calls):
             prompt = estimate_chat(call.messages)
@@ -96,18 +99,26 @@ class TableJudge:
     """Implements `judges.base.Judge`: says what a table, or a function of the question, says.
 
     Args:
-        verdicts: from question id to value; a question that is not there is unscored. Or a function, in which None is unscored.
+        verdicts: from question id to value; a question that is not there is unscored.
+            Or a function, in which None is unscored.
     """
 
     name = "table/judge"
     reads: Literal["prompt", "pair"] = "prompt"
 
     def __init__(
-        self, verdicts: Mapping[str, Any] | Callable[[Question], Any], *, comparable: bool = True
+        self,
+        verdicts: Mapping[str, Any] | Callable[[Question], Any],
+        *,
+        comparable: bool = True,
     ) -> None:
         self.comparable = comparable
         self.asked: list[Question] = []
-        self._say = verdicts if callable(verdicts) else lambda question: verdicts.get(question.id)
+        self._say = (
+            verdicts
+            if callable(verdicts)
+            else lambda question: verdicts.get(question.id)
+        )
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         self.asked.extend(questions)
@@ -118,7 +129,9 @@ class TableJudge:
                 outcomes.append(Unscored(id=each.id, reason="judge: http 500"))
             else:
                 outcomes.append(
-                    Verdict(id=each.id, value=value, votes=(value,), text=f"I say {value}.")
+                    Verdict(
+                        id=each.id, value=value, votes=(value,), text=f"I say {value}."
+                    )
                 )
         return outcomes
 

@@ -29,7 +29,11 @@ def read(text: str) -> Any | Unreadable:
         value = json.loads(text)
     except ValueError:
         return Unreadable("not JSON")
-    if not isinstance(value, dict) or set(value) != {"verdict"} or value["verdict"] not in VALUES:
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"verdict"}
+        or value["verdict"] not in VALUES
+    ):
         return Unreadable("no verdict")
     return value["verdict"]
 
@@ -65,13 +69,18 @@ def answer(call: Call) -> list[str]:
     """The judge's good replies, one a choice."""
     first, seed = call.body["messages"][0]["content"], call.body.get("seed")
     seeds = [
-        None if seed is None else seed + choice for choice in range(int(call.body.get("n", 1)))
+        None if seed is None else seed + choice
+        for choice in range(int(call.body.get("n", 1)))
     ]
     return [json.dumps({"verdict": verdict_of(first, seed)}) for seed in seeds]
 
 
 def judge_at(
-    url: str, *, sampling: Mapping[str, Any] | None = None, n_choices: bool = False, **limits: Any
+    url: str,
+    *,
+    sampling: Mapping[str, Any] | None = None,
+    n_choices: bool = False,
+    **limits: Any,
 ) -> ChatJudge:
     chat = ChatSettings(
         base_url=url, model="scripted",
@@ -79,7 +88,10 @@ def judge_at(
     )  # fmt: skip
     # Where it listens changes from test to test, and is no part of what it says.
     place = EndpointModel(
-        "openai-api/h/scripted", chat, sampling=sampling or {"temperature": 0.0}, identity={}
+        "openai-api/h/scripted",
+        chat,
+        sampling=sampling or {"temperature": 0.0},
+        identity={},
     )
     return ChatJudge(place, n_choices=n_choices)
 
@@ -87,7 +99,9 @@ def judge_at(
 def values(outcomes: Sequence[Verdict | Unscored]) -> dict[str, str]:
     """Question to verdict, or to the reason for which there is none."""
     return {
-        outcome.id: str(outcome.value) if isinstance(outcome, Verdict) else outcome.reason
+        outcome.id: str(outcome.value)
+        if isinstance(outcome, Verdict)
+        else outcome.reason
         for outcome in outcomes
     }
 
@@ -98,8 +112,8 @@ def wrong(call: Call) -> str:
     return next(value for value in VALUES if value != right)
 
 
-# What a server can do to a judge. Each reply that carries a readable verdict in a place where none belongs carries a wrong
-# one, so that whoever reads it there is found out.
+# What a server can do to a judge. Each reply that carries a readable verdict in a place
+# where none belongs carries a wrong one, so that whoever reads it there is found out.
 FAULTS = {
     "429 with retry-after": lambda call: Fault.rate_limit("0.001"),
     "429": lambda call: Fault.rate_limit(),
@@ -116,7 +130,9 @@ FAULTS = {
     "null content, verdict in the reasoning": lambda call: Fault.message(
         {"content": None, "reasoning_content": json.dumps({"verdict": wrong(call)})}
     ),
-    "prose": lambda call: Fault.message({"content": f"The verdict is {wrong(call)}, I suppose."}),
+    "prose": lambda call: Fault.message(
+        {"content": f"The verdict is {wrong(call)}, I suppose."}
+    ),
     "two verdicts": lambda call: Fault.message(
         {"content": f'{{"verdict": "{wrong(call)}"}} or {{"verdict": "no"}}'}
     ),

@@ -18,7 +18,12 @@ from medical_tasks.judges.base import Call, NoReply, Question, Reply
 from medical_tasks.judges.chat import ChatJudge, LocalJudge, open_chat
 from medical_tasks.judges.reading import free_text, one_of, schema_of
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
-from medical_tasks.models.budget import Amount, RunBudget, estimate_chat, estimate_tokens
+from medical_tasks.models.budget import (
+    Amount,
+    RunBudget,
+    estimate_chat,
+    estimate_tokens,
+)
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
@@ -76,14 +81,21 @@ def judge_with(
 
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     with FaultServer() as server:
-        found = ask(judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20))
+        found = ask(
+            judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20)
+        )
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     assert len(found) == len(server.calls) == 20
     for name in range(20):
         reply = found[f"{name}/0"]
         assert isinstance(reply, Reply)
         assert reply.text == by_prompt[f"statement {name}"]
-        assert (reply.prompt_tokens, reply.output_tokens, reply.attempts, reply.label) == (
+        assert (
+            reply.prompt_tokens,
+            reply.output_tokens,
+            reply.attempts,
+            reply.label,
+        ) == (
             2,
             2,
             1,
@@ -116,7 +128,9 @@ def test_every_request_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
         found = ask(judge_with(server.base_url), calls(5), budget)
-    assert all(isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values())
+    assert all(
+        isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values()
+    )
     assert budget.calls == len(server.calls) == 15
     assert (
         budget.tokens == 5 * 4
@@ -129,7 +143,8 @@ def test_every_request_is_admitted_and_settled() -> None:
 
 
 def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
-    # Each reservation is far above what is used: at eight requests at once the limit would seem spent at the second.
+    # Each reservation is far above what is used: at eight requests at once the limit
+    # would seem spent at the second.
     wanted = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
         budget = RunBudget(max_tokens=wanted + 30 * 4)
@@ -158,7 +173,11 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     seed=st.integers(0, 5),
 )
 def test_limits_hold_and_every_call_has_one_outcome(
-    max_calls: int | None, max_tokens: int | None, votes: int, n_choices: bool, seed: int
+    max_calls: int | None,
+    max_tokens: int | None,
+    votes: int,
+    n_choices: bool,
+    seed: int,
 ) -> None:
     faults = [Fault.status_code(500), Fault.not_json(), None, None]
 
@@ -189,14 +208,20 @@ def test_votes_on_a_question_share_a_request() -> None:
         )
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
-    assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
-        f"{name}/{vote}": f"statement {name} #{vote}" for name in range(4) for vote in range(3)
+    assert {
+        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
+    } == {
+        f"{name}/{vote}": f"statement {name} #{vote}"
+        for name in range(4)
+        for vote in range(3)
     }
     # What a request took is counted once.
     assert sum(reply.attempts for reply in found.values()) == 4
     replies = [reply for reply in found.values() if isinstance(reply, Reply)]
     assert (
-        sum((reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies)
+        sum(
+            (reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies
+        )
         == budget.tokens
     )
     wanted = calls(1, votes=3)
@@ -207,14 +232,19 @@ def test_votes_on_a_question_share_a_request() -> None:
         vote=1,
     )
     with FaultServer(answer=numbered) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]])
+        found = ask(
+            judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]]
+        )
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
     assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == [
         "once more #0"
     ]
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
         found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["a", "b"]
+    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == [
+        "a",
+        "b",
+    ]
     assert len(server.calls) == 1
     one = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
@@ -225,25 +255,36 @@ def test_votes_on_a_question_share_a_request() -> None:
         )
     assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
     assert (
-        sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
+        sorted(type(reply).__name__ for reply in found.values())
+        == ["NoReply"] * 2 + ["Reply"] * 2
     )
 
 
 def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
-    with FaultServer(answer=lambda call: [f"{call.prompt} seed {call.body['seed']}"]) as server:
-        judge = judge_with(server.base_url, n_choices=True, sampling={"seed": 0}, concurrency=1)
+    with FaultServer(
+        answer=lambda call: [f"{call.prompt} seed {call.body['seed']}"]
+    ) as server:
+        judge = judge_with(
+            server.base_url, n_choices=True, sampling={"seed": 0}, concurrency=1
+        )
         found = ask(judge, calls(3, votes=3))
         assert [call.body.get("n", 1) for call in server.calls] == [3] + [1] * 8
         ask(judge, calls(1, votes=2))
     assert [call.body.get("n", 1) for call in server.calls[9:]] == [1, 1]
-    assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
-        f"{name}/{vote}": f"statement {name} seed {vote}" for name in range(3) for vote in range(3)
+    assert {
+        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
+    } == {
+        f"{name}/{vote}": f"statement {name} seed {vote}"
+        for name in range(3)
+        for vote in range(3)
     }
 
 
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
-    plan = lambda call: Fault.status_code(status, "n must be 1") if "n" in call.body else None  # noqa: E731
+    def plan(call: Received) -> Fault | None:
+        return Fault.status_code(status, "n must be 1") if "n" in call.body else None
+
     with FaultServer(plan) as server:
         found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
     assert len(found) == 40
@@ -257,7 +298,9 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
-    subject = Subject(name="notes", dataset="notes", access="credentialed", rule="it stays at home")
+    subject = Subject(
+        name="notes", dataset="notes", access="credentialed", rule="it stays at home"
+    )
     log = tmp_path / "audit.jsonl"
     with protect([subject]):
         with pytest.raises(RefusedError, match=r"notes.*judge-api\.example.*\(judge\)"):
@@ -278,7 +321,10 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
             judge.answer(calls(20), RunBudget(), lambda reply: found.append(reply.key))
     assert found == [f"{name}/0" for name in range(5)]
     budget = RunBudget()
-    plan = lambda call: Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)  # noqa: E731
+
+    def plan(call: Received) -> Fault:
+        return Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)
+
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == Amount()
@@ -329,12 +375,17 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
         return "yes"
 
     with FaultServer(answer=patient) as server:
-        ask(open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()), calls(40))
+        ask(
+            open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()),
+            calls(40),
+        )
     assert server.most_at_once == 32
     with FaultServer(latency=0.01) as server:
         ask(
             open_chat(
-                "openai-api/h/m", {"base_url": server.base_url, "concurrency": "2"}, log_dir=Path()
+                "openai-api/h/m",
+                {"base_url": server.base_url, "concurrency": "2"},
+                log_dir=Path(),
             ),
             calls(6),
         )
@@ -344,7 +395,11 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
 @pytest.mark.parametrize(("options", "message"), CASES["malformed_argument"])
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
+        open_chat(
+            "openai-api/x/m",
+            {"base_url": "http://127.0.0.1:1/v1"} | options,
+            log_dir=Path(),
+        )
 
 
 class ScriptedModel(GeneratesOnly):
@@ -376,8 +431,12 @@ def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
 GREEDY = {"backend": "hf", "decoding": "greedy"}
 
 
-def asked(judge: LocalJudge, count: int, budget: RunBudget | None = None) -> list[Reply | NoReply]:
-    return [outcome for _, outcome in sorted(ask(judge, plain_calls(count), budget).items())]
+def asked(
+    judge: LocalJudge, count: int, budget: RunBudget | None = None
+) -> list[Reply | NoReply]:
+    return [
+        outcome for _, outcome in sorted(ask(judge, plain_calls(count), budget).items())
+    ]
 
 
 def test_a_models_answers_are_replies() -> None:
@@ -387,8 +446,11 @@ def test_a_models_answers_are_replies() -> None:
         Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)
     ]
     (batch,) = model.batches
-    assert [(request.key, request.max_new_tokens, request.messages) for request in batch] == [
-        (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},)) for number in range(2)
+    assert [
+        (request.key, request.max_new_tokens, request.messages) for request in batch
+    ] == [
+        (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},))
+        for number in range(2)
     ]
     assert (judge.name, judge.identity, judge.endpoint, judge.reads) == (
         "hf/scripted",
@@ -399,9 +461,12 @@ def test_a_models_answers_are_replies() -> None:
     judge.close()
     assert model.closed
     model = ScriptedModel(
-        lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY
+        lambda request: Answer(key=request.key, text="yes", finish="length"),
+        identity=GREEDY,
     )
-    assert asked(LocalJudge(model), 1) == [Reply(key="key 0", text="yes", finish="length")]
+    assert asked(LocalJudge(model), 1) == [
+        Reply(key="key 0", text="yes", finish="length")
+    ]
 
     def say(request: Request) -> Answer | Failure:
         return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
@@ -412,23 +477,30 @@ def test_a_models_answers_are_replies() -> None:
 
 def test_only_a_temperature_makes_votes_differ() -> None:
     for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
-        assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples, (
-            identity
-        )
+        assert (
+            LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples
+            is samples
+        ), identity
     for temperature, samples in (
         ({}, True),
         ({"temperature": 0.0}, False),
         ({"temperature": 0.3}, True),
     ):
-        assert judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples, (
-            temperature
-        )
+        assert (
+            judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples
+        ), temperature
 
 
 def test_the_budget_is_used_up_and_no_further() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     outcomes = asked(LocalJudge(model), 5, RunBudget(max_calls=3))
-    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, True, False, False]
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
     budget = RunBudget()
     asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
@@ -437,7 +509,8 @@ def test_the_budget_is_used_up_and_no_further() -> None:
     assert estimate_chat(plain_calls(1)[0].messages) == 10
     budget = RunBudget(max_tokens=64)
     outcomes = asked(LocalJudge(model), 5, budget)
-    # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then 36 and 26; 48 leave no room for 26.
+    # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then
+    # 36 and 26; 48 leave no room for 26.
     assert [len(batch) for batch in model.batches] == [2, 1, 1]
     assert budget.tokens == 48
     assert [type(outcome) for outcome in outcomes].count(NoReply) == 1
@@ -460,7 +533,12 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
     with pytest.raises(UsageError, match="0 or more tokens, got -5"):
         RunBudget(max_tokens=-5)
     assert (
-        estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}])
+        estimate_chat(
+            [
+                {"role": "system", "content": "abc"},
+                {"role": "user", "content": "abcdef"},
+            ]
+        )
         == 3 + 16
     )
 

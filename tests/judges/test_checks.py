@@ -22,7 +22,10 @@ from medical_tasks.judges.checks import (
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("checks.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("checks.json")
+    .read_text(encoding="utf-8")
 )
 IDENTITY = {"kind": "chat", "model": "m"}
 
@@ -57,18 +60,28 @@ def test_a_judge_that_was_never_checked() -> None:
     }
 
 
-@pytest.mark.parametrize(("changes", "votes", "name", "said"), CASES["told in one line"])
+@pytest.mark.parametrize(
+    ("changes", "votes", "name", "said"), CASES["told in one line"]
+)
 def test_the_last_check_is_told_in_one_line(
     home: Path, changes: dict[str, Any], votes: int, name: str, said: str
 ) -> None:
     assert record_check(check_key(IDENTITY, votes=votes), check(**changes))
     assert checks_file() == home / "judge_checks.json"
-    assert describe(last_check(IDENTITY, votes=votes, name=name), judge="j", name=name) == said
+    assert (
+        describe(last_check(IDENTITY, votes=votes, name=name), judge="j", name=name)
+        == said
+    )
 
 
 def test_which_check_is_the_last() -> None:
-    record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
-    assert last_check(IDENTITY, votes=3, mode="batched", prompts="official", name="kqa") == check()
+    record_check(
+        check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check()
+    )
+    assert (
+        last_check(IDENTITY, votes=3, mode="batched", prompts="official", name="kqa")
+        == check()
+    )
     assert (
         last_check(
             dict(reversed(IDENTITY.items())),
@@ -89,8 +102,14 @@ def test_which_check_is_the_last() -> None:
         )
         is None
     )
-    assert last_check(IDENTITY, votes=1, mode="batched", prompts="official", name="kqa") is None
-    assert last_check(IDENTITY, votes=3, mode="single", prompts="official", name="kqa") is None
+    assert (
+        last_check(IDENTITY, votes=1, mode="batched", prompts="official", name="kqa")
+        is None
+    )
+    assert (
+        last_check(IDENTITY, votes=3, mode="single", prompts="official", name="kqa")
+        is None
+    )
     assert last_check(IDENTITY, votes=3, mode="batched", name="kqa") is None
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
@@ -106,19 +125,29 @@ def test_which_check_is_the_last() -> None:
 
 def test_each_benchmark_has_its_own_check() -> None:
     key = check_key(IDENTITY)
-    record_check(key, check(date="2026-01-01"))  # as it was kept before there was another benchmark
+    record_check(
+        key, check(date="2026-01-01")
+    )  # as it was kept before there was another benchmark
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
-    record_check(key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01"))
-    record_check(key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02"))
+    record_check(
+        key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01")
+    )
+    record_check(
+        key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02")
+    )
     assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
-    assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})["set"] == "ehrnoteqa_open"
+    assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})[
+        "set"
+    ] == "ehrnoteqa_open"
     record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
     assert last_check(IDENTITY, votes=5, name="kqa") is None
     assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
     # What belongs to no benchmark is shown where there is nothing better.
     record_check(check_key(IDENTITY, votes=5), check(set="anli"))
     assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
-    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})["set"] == "ehrnoteqa_mc"
+    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})[
+        "set"
+    ] == "ehrnoteqa_mc"
 
 
 @pytest.mark.parametrize(
@@ -132,11 +161,20 @@ def test_each_benchmark_has_its_own_check() -> None:
             '{"format": 1, "checks": {"k": []}}',
         ),
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
-        json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}),
-        json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"kappa": {"value": "high"}}}}}),
+        json.dumps(
+            {"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}
+        ),
+        json.dumps(
+            {
+                "format": 1,
+                "checks": {"k": {"kqa": check() | {"kappa": {"value": "high"}}}},
+            }
+        ),
     ],
 )
-def test_a_damaged_record_is_told_and_never_written_over(home: Path, content: str) -> None:
+def test_a_damaged_record_is_told_and_never_written_over(
+    home: Path, content: str
+) -> None:
     home.mkdir()
     checks_file().write_text(content, encoding="utf-8")
     found = last_check(IDENTITY, name="kqa")

@@ -29,11 +29,15 @@ from medical_tasks.report.page import judges_page
 from tests.judges.scripted import ScriptedBackend, question
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("choosing.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("choosing.json")
+    .read_text(encoding="utf-8")
 )
 YES, NO = CORRECTNESS.classes
 MODELS = ("gpt4", "llama-2-70b")
-# 240 answers to 120 questions, one of each model, half of them right; their lengths and models say nothing of that.
+# 240 answers to 120 questions, one of each model, half of them right; their lengths and
+# models say nothing of that.
 PAIRS = [
     CheckPair(
         id=f"p{n}",
@@ -53,7 +57,10 @@ def labels(
     """Right so often, without a label so often; half of what it leans to is right to it anyway."""
     chance = random.Random(seed)
     other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
-    said = [pair.gold if chance.random() < right else other[str(pair.gold)] for pair in PAIRS]
+    said = [
+        pair.gold if chance.random() < right else other[str(pair.gold)]
+        for pair in PAIRS
+    ]
     said = [
         YES if leans(pair) and chance.random() < 0.5 else label
         for pair, label in zip(PAIRS, said, strict=True)
@@ -62,7 +69,10 @@ def labels(
 
 
 def check(
-    said: list[str | None], name: str = "h/gpt-4o", cost: float | None = None, **more: Any
+    said: list[str | None],
+    name: str = "h/gpt-4o",
+    cost: float | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """The content of check.json."""
     usage = {
@@ -95,12 +105,21 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
         pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **how
     )
     # Right to people 2 and 1 of the three, to the judge 2 and 3.
-    assert found["length"]["lean"]["value"] == pytest.approx((1.0 - 1 / 3) - (2 / 3 - 2 / 3))
-    assert found["length"]["short"] == {"accuracy": 1 / 3, "judge": 2 / 3, "people": 2 / 3}
-    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; one whose model nobody names is in neither.
+    assert found["length"]["lean"]["value"] == pytest.approx(
+        (1.0 - 1 / 3) - (2 / 3 - 2 / 3)
+    )
+    assert found["length"]["short"] == {
+        "accuracy": 1 / 3,
+        "judge": 2 / 3,
+        "people": 2 / 3,
+    }
+    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; one whose model
+    # nobody names is in neither.
     assert found["own_model"]["models"] == ["gpt35", "gpt4"]
     assert found["own_model"]["lean"]["value"] == pytest.approx(0.5)
-    other = figures.choice_figures(pairs, [None] * 6, CORRECTNESS, judge="h/claude", **how)
+    other = figures.choice_figures(
+        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **how
+    )
     assert (
         other["length"]["lean"]["value"]
         is other["own_model"]["lean"]["value"]
@@ -110,17 +129,25 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
     assert "one length" in other["length"]["reason"]
     assert "family" in other["own_model"]["reason"]
     for one, another, same in CASES["families"]:
-        assert figures.same_family(one, another) == figures.same_family(another, one) == same
+        assert (
+            figures.same_family(one, another)
+            == figures.same_family(another, one)
+            == same
+        )
 
 
 PLANTED = {
     "length": check(labels(0.9, 2, leans=lambda pair: pair.words > 20), cost=0.001),
-    "own_model": check(labels(0.9, 3, leans=lambda pair: pair.model == "gpt4"), cost=0.001),
+    "own_model": check(
+        labels(0.9, 3, leans=lambda pair: pair.model == "gpt4"), cost=0.001
+    ),
     # Errs elsewhere the second time.
     "again": check(
         labels(0.9, 4),
         cost=0.001,
-        again=figures.same_labels(PAIRS, labels(0.9, 5), labels(0.9, 4), (CORRECTNESS,)),
+        again=figures.same_labels(
+            PAIRS, labels(0.9, 5), labels(0.9, 4), (CORRECTNESS,)
+        ),
     ),
 }
 
@@ -128,7 +155,10 @@ PLANTED = {
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_planted_fault_shows_and_puts_a_judge_behind(planted: str) -> None:
     found = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
-    assert [found["judges"][name]["cautions"] for name in ("faulty", "honest")] == [[planted], []]
+    assert [found["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
+        [planted],
+        [],
+    ]
     assert found["recommended"] == "honest"
     alone = choose({"faulty": PLANTED[planted]}, {})
     assert alone["recommended"] == "faulty"
@@ -143,21 +173,33 @@ OTHERS = {
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.permutations(list(OTHERS)))
-def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(order: list[str]) -> None:
-    found = choose({name: OTHERS[name] for name in order}, {"gone": "nothing answers there"})
-    assert {name: row["against"] for name, row in found["judges"].items()} == CASES["against"]
+def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
+    order: list[str],
+) -> None:
+    found = choose(
+        {name: OTHERS[name] for name in order}, {"gone": "nothing answers there"}
+    )
+    assert {name: row["against"] for name, row in found["judges"].items()} == CASES[
+        "against"
+    ]
     assert found["recommended"] == "cheap"
     assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(
         0.1
     )  # 0.024 $ for 240 verdicts
     shown, page = render_choice(found), judges_page(found)
-    assert all(said in shown and said in page for said in (*found["judges"], *CASES["conclusions"]))
+    assert all(
+        said in shown and said in page
+        for said in (*found["judges"], *CASES["conclusions"])
+    )
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
 
 
 def test_no_judge_the_same_judge_and_other_pairs() -> None:
     none = choose({"guess": OTHERS["guess"]}, {})
-    assert (none["recommended"], none["conclusions"][0]) == (None, "Recommended: none of these.")
+    assert (none["recommended"], none["conclusions"][0]) == (
+        None,
+        "Recommended: none of these.",
+    )
     twice = choose({"one": HONEST, "two": HONEST}, {})
     assert (
         twice["judges"]["two"]["below"]["value"],
@@ -177,7 +219,9 @@ def test_no_judge_the_same_judge_and_other_pairs() -> None:
 def test_verdicts_in_reverse(own: Any) -> None:
     prompts = own.load_judge_prompts(KQA if own is kqa else TASKS[0])
     turned = prompts.turned(own.VERDICTS)
-    listed = '"neither" or "contradicted" or "entailed"' if own is kqa else '"score": 1 or 0'
+    listed = (
+        '"neither" or "contradicted" or "entailed"' if own is kqa else '"score": 1 or 0'
+    )
     assert listed in next(iter(turned.texts.values()))
     for kind in set(prompts.texts) - {"abstention"}:
         first, other = (
@@ -194,7 +238,12 @@ def test_asking_again_is_by_the_next_votes_which_are_kept_too(tmp_path: Path) ->
     with Store(tmp_path / "store.sqlite") as store:
         for _ in range(2):
             judge = JudgeSession(backend, JudgeOptions(votes=3), store, quiet=True)
-            first, second = (each.ask([question("q")])[0] for each in (judge, judge.again()))
-            assert (getattr(first, "value", None), getattr(second, "value", None)) == ("yes", "no")
+            first, second = (
+                each.ask([question("q")])[0] for each in (judge, judge.again())
+            )
+            assert (getattr(first, "value", None), getattr(second, "value", None)) == (
+                "yes",
+                "no",
+            )
             assert [call.vote for call in backend.calls] == [0, 1, 3, 4]
         assert judge.usage["requests"] == 4

@@ -23,7 +23,10 @@ from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("inspect_judge.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("inspect_judge.json")
+    .read_text(encoding="utf-8")
 )
 
 # inspect's own call of tenacity, in its 0.3.285.
@@ -51,7 +54,9 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
     def make(
         say: Say, *, temperature: float = 0.0, seed: int | None = None, **limits: Any
     ) -> InspectJudge:
-        async def answer(messages: list[Any], tools: Any, choice: Any, config: Any) -> Any:
+        async def answer(
+            messages: list[Any], tools: Any, choice: Any, config: Any
+        ) -> Any:
             said = say(messages[-1].text, config)
             if asyncio.iscoroutine(said):
                 said = await said
@@ -60,11 +65,14 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
             return output(said) if isinstance(said, str) else said
 
         settings = InspectSettings(
-            config={"temperature": temperature} | ({} if seed is None else {"seed": seed}),
+            config={"temperature": temperature}
+            | ({} if seed is None else {"seed": seed}),
             **limits,
         )
         objects = {"custom_outputs": answer}
-        model = InspectModel("inspect/mockllm/model", settings, purpose="judge", objects=objects)
+        model = InspectModel(
+            "inspect/mockllm/model", settings, purpose="judge", objects=objects
+        )
         judges.append(InspectJudge(model))
         return judges[-1]
 
@@ -74,7 +82,9 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
 
 
 def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> None:
-    judge = mock(lambda text, config: f"{text} {config.max_tokens} {config.temperature}")
+    judge = mock(
+        lambda text, config: f"{text} {config.max_tokens} {config.temperature}"
+    )
     budget = RunBudget()
     outcomes = answered(judge, calls(20), budget)
     assert outcomes == {
@@ -89,7 +99,11 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
         for number in range(20)
     }
     assert (budget.calls, budget.tokens) == (20, 200)
-    assert judge.identity == {"backend": "inspect", "model": "mockllm/model", "temperature": "0.0"}
+    assert judge.identity == {
+        "backend": "inspect",
+        "model": "mockllm/model",
+        "temperature": "0.0",
+    }
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
     assert (
         answered(judge, calls(2))["key 1"] == outcomes["key 1"]
@@ -102,7 +116,9 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
     assert asyncio.run(notebook()) == 3
 
 
-def test_limits_errors_of_the_receiver_and_empty_replies(mock: Callable[..., InspectJudge]) -> None:
+def test_limits_errors_of_the_receiver_and_empty_replies(
+    mock: Callable[..., InspectJudge],
+) -> None:
     under_way, most = 0, 0
 
     async def slowly(text: str) -> str:
@@ -129,10 +145,14 @@ def test_limits_errors_of_the_receiver_and_empty_replies(mock: Callable[..., Ins
     outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
     assert isinstance(outcome, NoReply)
     assert outcome.reason == "empty choices"
-    outcomes = answered(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
+    outcomes = answered(
+        mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4)
+    )
     refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
     assert len(refused) == 6
-    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
+    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {
+        ("budget spent", 0)
+    }
 
 
 def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> None:
@@ -172,7 +192,10 @@ class APIConnectionError(Exception):
         (lambda: APIConnectionError("secret"), "connection"),
         (lambda: KeyError("secret"), "inspect KeyError"),
         (lambda: output(""), "empty content"),
-        (lambda: output("I will not", stop_reason="content_filter"), "refused by filter"),
+        (
+            lambda: output("I will not", stop_reason="content_filter"),
+            "refused by filter",
+        ),
         (lambda: asyncio.sleep(5), "timeout"),
     ],
 )
@@ -181,10 +204,16 @@ def test_failures_have_a_class_and_no_text(
 ) -> None:
     limit = 1.0 if reason == "timeout" else 60.0
     judge = mock(
-        lambda text, config: say() if text == "q1" else "yes", total_time=limit, max_retries=0
+        lambda text, config: say() if text == "q1" else "yes",
+        total_time=limit,
+        max_retries=0,
     )
     outcomes = answered(judge, calls(3))
-    assert [type(outcomes[f"key {number}"]) for number in range(3)] == [Reply, NoReply, Reply]
+    assert [type(outcomes[f"key {number}"]) for number in range(3)] == [
+        Reply,
+        NoReply,
+        Reply,
+    ]
     failed = outcomes["key 1"]
     assert isinstance(failed, NoReply)
     assert failed.reason == reason
@@ -195,7 +224,11 @@ def test_failures_have_a_class_and_no_text(
     ("status", "heard", "message"),
     [
         (401, 1, "inspect's provider mockllm .model 'model'. refused the key"),
-        (403, GIVE_UP_AFTER, "inspect's provider mockllm .model 'model'. refused the key"),
+        (
+            403,
+            GIVE_UP_AFTER,
+            "inspect's provider mockllm .model 'model'. refused the key",
+        ),
     ],
 )
 def test_only_a_judge_that_never_answers_is_given_up(
@@ -214,9 +247,13 @@ def test_only_a_judge_that_never_answers_is_given_up(
     # The one that ends it is told as the run's end, and not as a question's.
     assert len(tried) == heard
     assert len(outcomes) == heard - 1
-    assert {each.reason for each in outcomes if isinstance(each, NoReply)} <= {f"http {status}"}
+    assert {each.reason for each in outcomes if isinstance(each, NoReply)} <= {
+        f"http {status}"
+    }
     judge.close()  # nothing is left running that would keep it
-    judge = mock(lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1)
+    judge = mock(
+        lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1
+    )
     assert len(answered(judge, calls(30))) == 30
 
 
@@ -234,15 +271,24 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
     assert outcomes["key 2"] == Reply(
-        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1, served_model="m"
+        key="key 2",
+        text="yes",
+        finish="stop",
+        prompt_tokens=1,
+        output_tokens=1,
+        served_model="m",
     )
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
     assert {call.body["max_tokens"] for call in server.calls} == {16}
 
 
-@pytest.mark.parametrize(("name", "options", "message"), CASES["wrong_names_and_arguments"])
-def test_wrong_names_and_arguments(name: str, options: dict[str, str], message: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "options", "message"), CASES["wrong_names_and_arguments"]
+)
+def test_wrong_names_and_arguments(
+    name: str, options: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         open_inspect_judge(name, options)
 
@@ -283,7 +329,9 @@ print(json.dumps([outcome.text for outcome in heard]))
     (tmp_path / "here").mkdir()
     home.mkdir()
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("INSPECT", "XDG"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("INSPECT", "XDG"))
     }
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -296,5 +344,7 @@ print(json.dumps([outcome.text for outcome in heard]))
     )
     assert json.loads(done.stdout) == ["yes"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [path for path in files if path.suffix in (".eval", ".json", ".log", ".gz")]
+    assert not [
+        path for path in files if path.suffix in (".eval", ".json", ".log", ".gz")
+    ]
     assert not [path for path in files if b"CANARY" in path.read_bytes()]

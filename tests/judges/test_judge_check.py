@@ -20,7 +20,10 @@ from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.scoring.intervals import wilson_interval
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("judge_check.json")
+    .read_text(encoding="utf-8")
 )
 GOLD: tuple[Label, ...] = (
     "entailment",
@@ -57,16 +60,22 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
 
 def test_perfect_labels_and_none_at_all() -> None:
     figures = check_figures(pairs(people=True), GOLD)
-    # The third physician says neutral six times: right on three pairs, and on the contradiction too when it is but not entailed.
+    # The third physician says neutral six times: right on three pairs, and on the
+    # contradiction too when it is but not entailed.
     for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
-        assert figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
+        assert (
+            figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
+        )
         assert figures[way]["bounds"] == [1.0, 1.0]
         assert figures[way]["accuracy"]["ci_low"] < 1.0
         assert all(
-            each["recall"] == each["precision"] == 1.0 for each in figures[way]["classes"].values()
+            each["recall"] == each["precision"] == 1.0
+            for each in figures[way]["classes"].values()
         )
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
-    assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
+    assert "judge with each person, agreement  three classes      0.833" in rendered(
+        figures
+    )
     assert "2 votes saved of 3 each" in rendered(figures)
     assert "judge: 6 requests, 5 prompt tokens; replies of" in rendered(figures)
     figures = check_figures(pairs(people=True), [None] * 6)
@@ -103,7 +112,8 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
         "neutral",
         "contradiction",
     }
-    # In a group in which this judge only said entailment it is still one of two classes.
+    # In a group in which this judge only said entailment it is still one of two
+    # classes.
     assert all(group["three_way"] is None for group in figures["groups"].values())
     said = rendered(figures)
     assert "there are no figures for three classes" in said
@@ -115,13 +125,35 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
 
 
 def test_two_ways_of_asking() -> None:
-    one: list[Label | None] = ["entailment", "neutral", None, "neutral", "contradiction", "neutral"]
-    other: list[Label | None] = ["entailment", "neutral", "neutral", None, "neutral", "neutral"]
+    one: list[Label | None] = [
+        "entailment",
+        "neutral",
+        None,
+        "neutral",
+        "contradiction",
+        "neutral",
+    ]
+    other: list[Label | None] = [
+        "entailment",
+        "neutral",
+        "neutral",
+        None,
+        "neutral",
+        "neutral",
+    ]
     found = same_labels(pairs(), one, other)
-    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (4, 0.75, 4)
+    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (
+        4,
+        0.75,
+        4,
+    )
     assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
     nothing = same_labels(pairs(), one, [None] * 6)
-    assert (nothing["pairs"], nothing["agreement"]["value"], nothing["kappa"]["value"]) == (
+    assert (
+        nothing["pairs"],
+        nothing["agreement"]["value"],
+        nothing["kappa"]["value"],
+    ) == (
         0,
         None,
         None,
@@ -137,7 +169,9 @@ def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
     chosen = subset(everything, most)
     assert {pair.id for pair in subset(mixed, most)} == {pair.id for pair in chosen}
     assert len(chosen) == min(most or 6, 6)
-    assert [pair.id for pair in chosen] == sorted(pair.id for pair in chosen)  # their own order
+    assert [pair.id for pair in chosen] == sorted(
+        pair.id for pair in chosen
+    )  # their own order
     assert {pair.id for pair in subset(everything, 1)} <= {pair.id for pair in chosen}
 
 
@@ -147,7 +181,9 @@ def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
     gold += ["neutral"] * 8
     given: list[Label | None] = ["neutral"] * 20
     given[0], given[11], given[12] = "contradiction", None, "contradiction"
-    alone = [CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)]
+    alone = [
+        CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)
+    ]
     classes = check_figures(alone, given)["three_way"]["classes"]
     found = classes["contradiction"]
     assert found["recall"] == 1 / 11  # the one without a label counts nowhere
@@ -167,7 +203,10 @@ def answers(*rows: str, gold: str) -> list[CheckPair]:
     words = {"1": "correct", "0": "incorrect", " ": None}
     return [
         CheckPair(
-            id=str(n), gold=words[best], cluster=str(n), ratings=tuple(words[mark] for mark in row)
+            id=str(n),
+            gold=words[best],
+            cluster=str(n),
+            ratings=tuple(words[mark] for mark in row),
         )
         for n, (row, best) in enumerate(zip(rows, gold, strict=True))
     ]
@@ -185,39 +224,62 @@ def test_answers_without_a_majority() -> None:
     assert figures["correctness"]["accuracy"]["value"] is None
     assert figures["correctness"]["bounds"] == [None, None]
     assert figures["people"]["correctness"]["majority"] == {}
-    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [0.5, 0.5]
+    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [
+        0.5,
+        0.5,
+    ]
     assert "n/a" in rendered(figures)
 
 
 @pytest.mark.parametrize(("kappa", "said", "interval"), CASES["a_judge_at_chance"])
-def test_a_judge_at_chance_is_named(kappa: list[float | None], said: str, interval: str) -> None:
+def test_a_judge_at_chance_is_named(
+    kappa: list[float | None], said: str, interval: str
+) -> None:
     figures = check_figures(pairs(people=True), GOLD)
     figures["two_way"]["kappa"] |= {"ci_low": 0.2}
-    figures["three_way"]["kappa"] |= dict(zip(("value", "ci_low", "ci_high"), kappa, strict=True))
-    warnings = [line for line in rendered(figures).splitlines() if line.startswith("warning: ")]
+    figures["three_way"]["kappa"] |= dict(
+        zip(("value", "ci_low", "ci_high"), kappa, strict=True)
+    )
+    warnings = [
+        line for line in rendered(figures).splitlines() if line.startswith("warning: ")
+    ]
     told = (
-        f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. " if said else ""
+        f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. "
+        if said
+        else ""
     )
     step = "Report no scores of this judge; choose another, or check it on more pairs."
     assert warnings == ([told + step] if said else [])
 
 
 PAIRS: Final = {"R1": 1000, "R2": 1000, "R3": 1200, "MedNLI": 1422}
-MEANS: Final = {"ANLI, mean of rounds": ("R1", "R2", "R3"), "mean of the four sets": tuple(PAIRS)}
+MEANS: Final = {
+    "ANLI, mean of rounds": ("R1", "R2", "R3"),
+    "mean of the four sets": tuple(PAIRS),
+}
 
 
-def made(right: dict[str, int], *, without: str = "") -> tuple[list[CheckPair], list[str | None]]:
+def made(
+    right: dict[str, int], *, without: str = ""
+) -> tuple[list[CheckPair], list[str | None]]:
     """As many pairs as the sets have, so many of each right; every other gold label is neutral."""
     pairs, given = [], list[str | None]()
     for group, n in PAIRS.items():
         for k in range(n):
             gold = "neutral" if k % 2 else "entailment"
             pairs.append(
-                CheckPair(id=f"{group}-{k}", gold=gold, cluster=f"{group}-{k // 3}", group=group)
+                CheckPair(
+                    id=f"{group}-{k}",
+                    gold=gold,
+                    cluster=f"{group}-{k // 3}",
+                    group=group,
+                )
             )
             other = "entailment" if k % 2 else "not_entailment"
             hit = "not_entailment" if k % 2 else "entailment"
-            given.append(None if group == without else hit if k < right[group] else other)
+            given.append(
+                None if group == without else hit if k < right[group] else other
+            )
     return pairs, given
 
 
@@ -237,7 +299,9 @@ def test_a_row_of_the_table() -> None:
     pooled = figures["two_way"]["accuracy"]["value"]
     assert pooled == pytest.approx(sum(right.values()) / 4622)
     assert 100 * pooled != pytest.approx(74.3, abs=0.05)
-    assert figures["groups"]["R3"]["two_way"]["accuracy"]["value"] == pytest.approx(808 / 1200)
+    assert figures["groups"]["R3"]["two_way"]["accuracy"]["value"] == pytest.approx(
+        808 / 1200
+    )
     assert "three_way" not in figures["averages"]
 
 

@@ -28,7 +28,10 @@ from tests.judges.scripted_judge import (
 )
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("judge_faults.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("judge_faults.json")
+    .read_text(encoding="utf-8")
 )
 
 
@@ -43,11 +46,17 @@ def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
 
 
 @pytest.mark.parametrize("n_choices", [False, True], ids=["single", "n_choices"])
-def test_votes_decide_the_same_with_and_without_faults(tmp_path: Path, n_choices: bool) -> None:
+def test_votes_decide_the_same_with_and_without_faults(
+    tmp_path: Path, n_choices: bool
+) -> None:
     found = []
-    # With this seed no vote is unreadable three times in a row, which would leave it unscored, and rightly so.
+    # With this seed no vote is unreadable three times in a row, which would leave it
+    # unscored, and rightly so.
     for name, plan in (("clean", ()), ("faulty", Chaos(0.2, seed=1))):
-        with Store(tmp_path / name) as store, FaultServer(plan, answer=answer) as server:
+        with (
+            Store(tmp_path / name) as store,
+            FaultServer(plan, answer=answer) as server,
+        ):
             judge = judge_at(
                 server.base_url,
                 timeout=0.4,
@@ -72,10 +81,14 @@ def hopeless(call: Call) -> Fault | None:
     return FAULTS[HOPELESS[number % 20][1]](call) if number % 20 in HOPELESS else None
 
 
-def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(store: Store) -> None:
+def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
+    store: Store,
+) -> None:
     asked = questions(range(100))
     expected = {
-        f"q{number}": HOPELESS[number % 20][0] if number % 20 in HOPELESS else truth(number)
+        f"q{number}": HOPELESS[number % 20][0]
+        if number % 20 in HOPELESS
+        else truth(number)
         for number in range(100)
     }
     with FaultServer(hopeless, answer=answer) as server:
@@ -84,17 +97,22 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(sto
         )
         outcomes = judged.ask(asked)
     assert values(outcomes) == expected
-    reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
+    reasons = Counter(
+        outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
+    )
     assert reasons == judged.stats.unscored
     assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (10, 5)
     assert (judged.stats.asked, judged.stats.decided, reasons.total()) == (100, 50, 50)
 
-    # The judge recovers. What had no reply is asked again, and nothing else: replies without a verdict are replies.
+    # The judge recovers. What had no reply is asked again, and nothing else: replies
+    # without a verdict are replies.
     with FaultServer(answer=answer) as server:
         outcomes = session(judge_at(server.base_url), store).ask(asked)
     missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
-    assert values(outcomes) == expected | {f"q{number}": truth(number) for number in missing}
+    assert values(outcomes) == expected | {
+        f"q{number}": truth(number) for number in missing
+    }
 
 
 def test_a_judge_that_redirects_ends_the_run_at_its_first_answer(store: Store) -> None:

@@ -22,7 +22,10 @@ from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("lexical.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("lexical.json")
+    .read_text(encoding="utf-8")
 )
 
 TEXT = st.text(max_size=60) | st.lists(
@@ -41,19 +44,26 @@ def test_what_it_says(premise: str, hypothesis: str, label: str) -> None:
     assert decide(premise, hypothesis) == label
 
 
-@pytest.mark.parametrize("premise", CASES["a_line_or_sentence_that_is_the_hypothesis_entails_it"])
+@pytest.mark.parametrize(
+    "premise", CASES["a_line_or_sentence_that_is_the_hypothesis_entails_it"]
+)
 def test_a_line_or_sentence_that_is_the_hypothesis_entails_it(premise: str) -> None:
     assert decide(premise, "Aspirin thins the blood.") == "entailment"
 
 
 def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
     assert (
-        decide("It is not true that aspirin thins the blood.", "Aspirin thins the blood.")
+        decide(
+            "It is not true that aspirin thins the blood.", "Aspirin thins the blood."
+        )
         == "contradiction"
     )
     assert decide("You never need aspirin 5 mg.", "need aspirin 5") != "entailment"
     # What takes quadratic time takes longer here than a test may.
-    assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in ("entailment", "neutral")
+    assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in (
+        "entailment",
+        "neutral",
+    )
     assert decide("a. " * 25_000, "a. " * 15_000 + "b") in ("entailment", "neutral")
 
 
@@ -62,7 +72,10 @@ def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
 def test_law_a_line_entails_itself(before: str, hypothesis: str, after: str) -> None:
     if hypothesis.strip():
         assert decide(f"{before}\n{hypothesis}\n{after}", hypothesis) == "entailment"
-        assert decide(f"{before}\n  {hypothesis}\t\r\n{after}", f" {hypothesis}\n") == "entailment"
+        assert (
+            decide(f"{before}\n  {hypothesis}\t\r\n{after}", f" {hypothesis}\n")
+            == "entailment"
+        )
 
 
 @LAWS
@@ -85,7 +98,9 @@ def test_law_a_sentence_entails_itself_whatever_its_case_and_blanks(
 
 @LAWS
 @given(premise=TEXT, hypothesis=TEXT)
-def test_law_any_text_gets_a_label_and_always_the_same(premise: str, hypothesis: str) -> None:
+def test_law_any_text_gets_a_label_and_always_the_same(
+    premise: str, hypothesis: str
+) -> None:
     label = decide(premise, hypothesis)
     assert label in ("entailment", "neutral", "contradiction")
     assert decide(premise, hypothesis) == label
@@ -106,7 +121,11 @@ def test_labels_do_not_depend_on_the_hash_seed() -> None:
     for seed in ("0", "1", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            check=True,
         )
         outputs.add(done.stdout)
     assert len(outputs) == 1
@@ -119,7 +138,9 @@ def test_as_a_backend() -> None:
         "lexical", False, False, None, "pair",
     )  # fmt: skip
     assert all(isinstance(value, str) for value in judge.identity.values())
-    assert {"version", "entails_from", "same_from", "window", "stem"} <= set(judge.identity)
+    assert {"version", "entails_from", "same_from", "window", "stem"} <= set(
+        judge.identity
+    )
     got = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
     assert got == [
         Reply(key="key 0", label="entailment", attempts=0),
@@ -132,7 +153,8 @@ def test_as_a_backend() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_against_physicians() -> None:
-    # Parameters were chosen on the questions at even places of this order alone (docs/judges_local.md has the figures).
+    # Parameters were chosen on the questions at even places of this order alone
+    # (docs/judges_local.md has the figures).
     with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(
         encoding="utf-8", newline=""
     ) as stream:
@@ -152,13 +174,20 @@ def test_against_physicians() -> None:
     assert figures == {True: (0.705, 0.413), False: (0.677, 0.372)}
     assert _agreement(rows) == (0.692, 0.393)
     text = (ROOT / "docs" / "judges_local.md").read_text(encoding="utf-8")
-    said = [json.dumps(number) for half in (*figures.values(), _agreement(rows)) for number in half]
+    said = [
+        json.dumps(number)
+        for half in (*figures.values(), _agreement(rows))
+        for number in half
+    ]
     assert [number for number in said if number not in text] == []
 
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:
     gold, labels = zip(
-        *((row["majority_label"].casefold(), decide(row["answer"], row["claim"])) for row in rows),
+        *(
+            (row["majority_label"].casefold(), decide(row["answer"], row["claim"]))
+            for row in rows
+        ),
         strict=True,
     )
     kappa = cohen_interval(gold, labels, classes=LABELS[:3], resamples=100)

@@ -37,7 +37,8 @@ CASES = json.loads(
     Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8")
 )
 
-# Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
+# Probabilities are compared with those of one pair alone: on a GPU as well, they are
+# made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 TWO = {0: "entailment", 1: "not_entailment"}
@@ -56,7 +57,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "bert": make_classifier(folder / "bert"),
         "roberta": make_classifier(folder / "roberta", TWO, kind="roberta"),
         "deberta": make_classifier(
-            folder / "deberta", {0: "ENTAILMENT", 1: "NEUTRAL", 2: "CONTRADICTION"}, kind="deberta"
+            folder / "deberta",
+            {0: "ENTAILMENT", 1: "NEUTRAL", 2: "CONTRADICTION"},
+            kind="deberta",
         ),
     }
 
@@ -69,11 +72,14 @@ def open_it(folder: Path, **options: str) -> NliJudge:
 
 def labels_of(judge: NliJudge, asked: Sequence[tuple[str, str]]) -> list[Label | None]:
     return [
-        outcome.label if isinstance(outcome, Reply) else None for outcome in answers(judge, asked)
+        outcome.label if isinstance(outcome, Reply) else None
+        for outcome in answers(judge, asked)
     ]
 
 
-def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+def one_by_one(
+    folder: Path, asked: Sequence[tuple[str, str]]
+) -> list[dict[str, float]]:
     """The plain loop: transformers alone, no padding, no batches, nothing of ours but the meaning of the labels."""
     import torch
     from transformers import (
@@ -95,9 +101,9 @@ def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str,
                     return_tensors="pt",
                     verbose=False,
                 )["input_ids"]
-                logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[
-                    0, 0, [yes, no]
-                ]
+                logits = model(
+                    input_ids=ids, decoder_input_ids=torch.tensor([[0]])
+                ).logits[0, 0, [yes, no]]
                 found.append(
                     dict(
                         zip(
@@ -108,10 +114,14 @@ def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str,
                     )
                 )
         else:
-            model = AutoModelForSequenceClassification.from_pretrained(str(folder)).eval()
+            model = AutoModelForSequenceClassification.from_pretrained(
+                str(folder)
+            ).eval()
             names = [name.casefold() for _, name in sorted(config["id2label"].items())]
             for premise, hypothesis in asked:
-                logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits[0]
+                logits = model(
+                    **tokenizer(premise, hypothesis, return_tensors="pt")
+                ).logits[0]
                 found.append(dict(zip(names, logits.softmax(-1).tolist(), strict=True)))
     return found
 
@@ -136,7 +146,9 @@ def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["true", "bert"])
 @pytest.mark.parametrize("size", ["1", "7"])
-def test_batch_size_moves_no_label(models: dict[str, Path], kind: str, size: str) -> None:
+def test_batch_size_moves_no_label(
+    models: dict[str, Path], kind: str, size: str
+) -> None:
     asked = ASKED[:20] + LONG
     sized = open_it(models[kind], batch_size=size, max_length="120")
     plain = open_it(models[kind], max_length="120")
@@ -177,21 +189,30 @@ class StubForm(Form):
         model = SimpleNamespace(
             device=SimpleNamespace(type="cpu"), config=SimpleNamespace(pad_token_id=0)
         )
-        tokenizer = SimpleNamespace(pad_token_id=0, unk_token_id=None, all_special_ids=[0])
+        tokenizer = SimpleNamespace(
+            pad_token_id=0, unk_token_id=None, all_special_ids=[0]
+        )
         super().__init__(model, tokenizer, labels=labels, max_length=max_length)
         self.words: dict[str, int] = {}
         self.batches: list[int] = []
         self.room = 10**9
 
     def ids(self, text: str) -> list[int]:
-        return [self.words.setdefault(word, len(self.words) + 1) for word in text.split()]
+        return [
+            self.words.setdefault(word, len(self.words) + 1) for word in text.split()
+        ]
 
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 
-    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+    def encode(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> list[Columns]:
         both = zip(premises, hypotheses, strict=True)
-        return [{"input_ids": [*self.ids(premise), 0, *self.ids(given)]} for premise, given in both]
+        return [
+            {"input_ids": [*self.ids(premise), 0, *self.ids(given)]}
+            for premise, given in both
+        ]
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
         import torch
@@ -204,11 +225,16 @@ class StubForm(Form):
     def one(self, ids: list[int]) -> list[float]:
         cut = ids.index(0)
         premise, wanted = ids[:cut], ids[cut + 1 :]
-        holds = any(premise[start : start + len(wanted)] == wanted for start in range(len(premise)))
+        holds = any(
+            premise[start : start + len(wanted)] == wanted
+            for start in range(len(premise))
+        )
         return [0.9, 0.05, 0.05] if holds else [0.1, 0.8, 0.1]
 
 
-FILLER = " ".join(f"Filler number {number} says nothing at all about it." for number in range(200))
+FILLER = " ".join(
+    f"Filler number {number} says nothing at all about it." for number in range(200)
+)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +249,9 @@ FILLER = " ".join(f"Filler number {number} says nothing at all about it." for nu
 )
 def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
-    assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == [
+    assert labels_of(
+        judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]
+    ) == [
         "entailment",
         "neutral",
     ]
@@ -234,7 +262,12 @@ def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> 
     long_hypothesis = "word " * 40
     got = answers(
         judge,
-        [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)],
+        [
+            (FILLER, long_hypothesis),
+            None,
+            (FILLER, "Rest helps."),
+            ("Short.", long_hypothesis),
+        ],
     )
     assert [getattr(outcome, "reason", "") for outcome in got] == [
         "prompt too long",
@@ -242,7 +275,10 @@ def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> 
         "",
         "",
     ]
-    assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
+    assert [getattr(outcome, "label", None) for outcome in got[2:]] == [
+        "neutral",
+        "neutral",
+    ]
     judge = open_it(models["bert"])
     assert answers(judge, []) == []
     assert [outcome.key for outcome in answers(judge, [None])] == ["key 0"]
@@ -287,7 +323,11 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
     for (start, end), (next_start, next_end) in itertools.pairwise(windows):
         assert start < next_start <= end < next_end
         # They share a piece wherever it fits beside the new one.
-        assert next_start < end or end - start == 1 or lengths[end - 1] + lengths[end] > room
+        assert (
+            next_start < end
+            or end - start == 1
+            or lengths[end - 1] + lengths[end] > room
+        )
 
 
 @LAWS
@@ -324,12 +364,16 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "label"), [*CASES["three_way_windows"].values(), *CASES["two_way_windows"]]
+    ("windows", "label"),
+    [*CASES["three_way_windows"].values(), *CASES["two_way_windows"]],
 )
 def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
     labels = LABELS[:3] if len(windows[0]) == 3 else ("entailment", "not_entailment")
     assert combine(windows, labels) == label
-    assert len(labels) == 2 or combine([row[::-1] for row in windows[::-1]], labels[::-1]) == label
+    assert (
+        len(labels) == 2
+        or combine([row[::-1] for row in windows[::-1]], labels[::-1]) == label
+    )
 
 
 def test_what_a_config_says() -> None:
@@ -340,12 +384,16 @@ def test_what_a_config_says() -> None:
         assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
     for architectures, kind, family in CASES["families"]:
         assert (
-            find_family({"architectures": architectures, "model_type": kind}, model="nli/m")
+            find_family(
+                {"architectures": architectures, "model_type": kind}, model="nli/m"
+            )
             == family
         )
 
 
-@pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])
+@pytest.mark.parametrize(
+    ("config", "given_labels", "message"), CASES["labels_that_mean_nothing"]
+)
 def test_labels_that_mean_nothing(
     config: dict[str, object], given_labels: str | None, message: str
 ) -> None:
@@ -370,10 +418,20 @@ class _Tokens:
     [
         ([209], [3, 632], ([], 209, 3)),  # as T5's own vocabulary has it
         ([10], [11], ([], 10, 11)),
-        ([3, 17], [3, 18], ([3], 17, 18)),  # a blank before each: the step after it decides
+        (
+            [3, 17],
+            [3, 18],
+            ([3], 17, 18),
+        ),  # a blank before each: the step after it decides
         *(
             (yes, no, None)
-            for yes, no in (([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5]))
+            for yes, no in (
+                ([2], [2]),
+                ([5], [2]),
+                ([5], [5]),
+                ([5, 6], [5]),
+                ([], [5]),
+            )
         ),
     ],
 )
@@ -398,7 +456,9 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     for premise, hypothesis in asked:
         cut = " ".join(premise.split(" ")[:500])
         ids = tokenizer(
-            f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False
+            f"premise: {cut} hypothesis: {hypothesis}",
+            return_tensors="pt",
+            verbose=False,
         )["input_ids"]
         with torch.inference_mode():
             written = model.generate(ids, max_new_tokens=3, do_sample=False)
@@ -418,9 +478,12 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "mark"), [("true", "</s>"), ("true", "<pad>"), ("bert", "[SEP]"), ("deberta", "[CLS]")]
+    ("kind", "mark"),
+    [("true", "</s>"), ("true", "<pad>"), ("bert", "[SEP]"), ("deberta", "[CLS]")],
 )
-def test_marks_in_a_judged_text_are_text(models: dict[str, Path], kind: str, mark: str) -> None:
+def test_marks_in_a_judged_text_are_text(
+    models: dict[str, Path], kind: str, mark: str
+) -> None:
     judge = open_it(models[kind])
     form = judge._loaded
     special = form.tokenizer.convert_tokens_to_ids(mark)
@@ -429,7 +492,9 @@ def test_marks_in_a_judged_text_are_text(models: dict[str, Path], kind: str, mar
     assert planted["input_ids"].count(special) == clean["input_ids"].count(special)
     (bare,) = form.encode(["Rest helps"], [mark])
     assert bare["input_ids"].count(special) == clean["input_ids"].count(special)
-    assert form.encode([f"Rest helps {mark}"] * 2, [f"It {mark} does", "It"])[0] == planted
+    assert (
+        form.encode([f"Rest helps {mark}"] * 2, [f"It {mark} does", "It"])[0] == planted
+    )
 
 
 @pytest.mark.parametrize("kind", ["true", "bert"])
@@ -443,9 +508,13 @@ def test_half_precision(models: dict[str, Path], kind: str) -> None:
     assert plain.identity["dtype"] == "float32"
     same = [
         one == other
-        for one, other in zip(labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True)
+        for one, other in zip(
+            labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True
+        )
     ]
-    assert sum(same) > 0.8 * len(same)  # random weights have near ties, which three digits move
+    assert sum(same) > 0.8 * len(
+        same
+    )  # random weights have near ties, which three digits move
 
 
 def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
@@ -468,7 +537,11 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     assert open_it(moved).identity["weights"] != judge.identity["weights"]
     turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
     assert turned.identity["labels"] == "entailment,neutral,contradiction"
-    swap = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
+    swap = {
+        "entailment": "contradiction",
+        "contradiction": "entailment",
+        "neutral": "neutral",
+    }
     assert labels_of(turned, ASKED[:30]) == [
         swap[str(label)] for label in labels_of(judge, ASKED[:30])
     ]
@@ -490,7 +563,9 @@ def test_models_and_packages_that_are_not_here(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(MissingError, match="no such folder"):
         open_nli(f"nli/{tmp_path}/absent", {})
-    with pytest.raises(MissingError, match=r"hf download medical-tasks-tests/absent-model"):
+    with pytest.raises(
+        MissingError, match=r"hf download medical-tasks-tests/absent-model"
+    ):
         open_nli("nli/medical-tasks-tests/absent-model", {})
     with pytest.raises(MissingError, match="no config.json"):
         open_nli(f"nli/{tmp_path}", {})
@@ -501,7 +576,9 @@ def test_models_and_packages_that_are_not_here(
 
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "torch" else find(name)
+        importlib.util,
+        "find_spec",
+        lambda name: None if name == "torch" else find(name),
     )
     with pytest.raises(
         MissingError, match=r"needs torch: pip install 'accelerate>=1.0' 'torch>=2.7'"
@@ -524,7 +601,9 @@ def test_models_that_do_not_fit(
         open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
 
 
-def test_models_that_lack_a_file_or_bring_code(models: dict[str, Path], tmp_path: Path) -> None:
+def test_models_that_lack_a_file_or_bring_code(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
     empty, mute = (
         _changed(models["bert"], tmp_path / "empty"),
         _changed(models["true"], tmp_path / "mute"),
@@ -536,7 +615,10 @@ def test_models_that_lack_a_file_or_bring_code(models: dict[str, Path], tmp_path
     with pytest.raises(UsageError, match="its tokenizer does not load"):
         open_nli(f"nli/{mute}", {})
     mark = tmp_path / "it ran"
-    code = {"AutoConfig": "evil.Config", "AutoModelForSequenceClassification": "evil.Model"}
+    code = {
+        "AutoConfig": "evil.Config",
+        "AutoModelForSequenceClassification": "evil.Model",
+    }
     folder = _changed(models["bert"], tmp_path / "own", model_type="own", auto_map=code)
     (folder / "evil.py").write_text(f"open({str(mark)!r}, 'w')\n")
     with pytest.raises(UsageError, match="does not load"):

@@ -94,7 +94,13 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     assert opened(5, temperature="0", varies="true") == ("0.0", True)
     # What changes no verdict is neutral, and what does is not.
     assert {*CHAT_JUDGE_OPTIONS} - {"structured"} <= NEUTRAL_JUDGE_ARGS
-    assert {"varies", "concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
+    assert {
+        "varies",
+        "concurrency",
+        "timeout",
+        "total_time",
+        "max_retries",
+    } <= NEUTRAL_JUDGE_ARGS
     assert not NEUTRAL_JUDGE_ARGS & {
         "structured",
         "temperature",
@@ -108,18 +114,27 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})]
+    ("votes", "passed"),
+    [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})],
 )
 @pytest.mark.parametrize("name", ["hf/some/model", "vllm/some/model"])
 def test_local_chat_models_are_wrapped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, votes: int, passed: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    votes: int,
+    passed: dict[str, str],
 ) -> None:
     opened: list[tuple[str, dict[str, str], Path]] = []
 
-    def open_it(name: str, options: Mapping[str, str], *, log_dir: Path) -> SimpleNamespace:
+    def open_it(
+        name: str, options: Mapping[str, str], *, log_dir: Path
+    ) -> SimpleNamespace:
         opened.append((name, dict(options), log_dir))
         return SimpleNamespace(
-            name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None
+            name=name,
+            identity={"backend": "hf", "decoding": "temperature=1"},
+            endpoint=None,
         )
 
     monkeypatch.setattr("medical_tasks.models.opening.open_model", open_it)
@@ -136,13 +151,19 @@ def test_opening_imports_nothing_heavy() -> None:
         "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.strip() == "[]"
 
 
 QUESTION = nli_question(
-    LabelledPair(id="p", premise="Tea is warm.", hypothesis="Tea is warm.", label="entailment")
+    LabelledPair(
+        id="p", premise="Tea is warm.", hypothesis="Tea is warm.", label="entailment"
+    )
 )
 
 
@@ -158,9 +179,12 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
     store = tmp_path / "other.sqlite"
     with (
         pytest.raises(
-            UsageError, match="the judge lexical compares two texts and reads no instructions"
+            UsageError,
+            match="the judge lexical compares two texts and reads no instructions",
         ),
-        open_session("lexical", {}, JudgeOptions(), store=store, log_dir=tmp_path, must_read=True),
+        open_session(
+            "lexical", {}, JudgeOptions(), store=store, log_dir=tmp_path, must_read=True
+        ),
     ):
         pass
     assert not store.exists()

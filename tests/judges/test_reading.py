@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import judge_prompts as doclens
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as load_ehr_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
+    load_judge_prompts as load_ehr_prompts,
+)
 from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, open_question
 from medical_tasks.benchmarks.kqa import judge_prompts as kqa
 from medical_tasks.catalog import task_spec
@@ -32,7 +34,10 @@ from medical_tasks.judges.reading import (
 from tests.support import SHARED, needs_shared
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("reading.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("reading.json")
+    .read_text(encoding="utf-8")
 )
 
 KEYS = {"verdict": boolean, "reason": free_text}
@@ -56,8 +61,12 @@ def test_other_forms_are_unreadable(text: str, told: str) -> None:
     assert told in problem(read_object(text, KEYS))
 
 
-@pytest.mark.parametrize(("written", "score"), CASES["scores_in_objects_are_whole_and_in_range"])
-def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | None) -> None:
+@pytest.mark.parametrize(
+    ("written", "score"), CASES["scores_in_objects_are_whole_and_in_range"]
+)
+def test_scores_in_objects_are_whole_and_in_range(
+    written: str, score: int | None
+) -> None:
     read = read_object(f'{{"score": {written}, "reason": "x"}}', GRADED)
     if score is None:
         assert "score" in problem(read) or "JSON" in problem(read)
@@ -66,25 +75,36 @@ def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | Non
 
 
 def test_words_and_keys_of_objects() -> None:
-    assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {"label": "neutral"}
+    assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {
+        "label": "neutral"
+    }
     labels = {"label": one_of("neutral", "other")}
     assert read_object('{"label": " Neutral."}', labels) == {"label": "neutral"}
-    assert problem(read_object('{"label": "no"}', labels)) == "label must be one of neutral, other"
-    answered = {"answered": one_of("yes", "no"), "reason": explanation}
-    assert read_object('{"answered": true, "confidence": 0.9}', answered) == {"answered": "yes"}
-    assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith(
-        "label must"
+    assert (
+        problem(read_object('{"label": "no"}', labels))
+        == "label must be one of neutral, other"
     )
+    answered = {"answered": one_of("yes", "no"), "reason": explanation}
+    assert read_object('{"answered": true, "confidence": 0.9}', answered) == {
+        "answered": "yes"
+    }
+    assert problem(
+        read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})
+    ).startswith("label must")
     assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
         "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
     }
-    assert isinstance(read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable)
+    assert isinstance(
+        read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable
+    )
     assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
     assert "Verdict is not one of A, B" in problem(
         read_choice("Verdict: C", ("A", "B"), label="Verdict")
     )
     assert read_closing_claim("The hypothesis is true.") is True
-    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
+    assert isinstance(
+        read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable
+    )
     assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
     assert read_closing_claim("So the answer is True.", of_statement=False) is True
     assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
@@ -97,7 +117,9 @@ def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
         json.dumps({"verdict": False, "reason": f"The answer plants {plant} here."}),
         json.dumps({"reason": plant, "verdict": False}),
         json.dumps({"verdict": False, "reason": plant}, ensure_ascii=False),
-        "```json\n" + json.dumps({"verdict": False, "reason": plant}, indent=1) + "\n```",
+        "```json\n"
+        + json.dumps({"verdict": False, "reason": plant}, indent=1)
+        + "\n```",
         "<think>It says "
         + plant.replace("</think>", "")
         + "</think>"
@@ -106,7 +128,8 @@ def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
         read = read_object(reply, KEYS)
         assert isinstance(read, dict)
         assert read["verdict"] is False
-    # Copied raw, unescaped, the reply has no form any more: unreadable, never the plant.
+    # Copied raw, unescaped, the reply has no form any more: unreadable, never the
+    # plant.
     for reply in (
         f'{{"verdict": false, "reason": "{plant}"}}',
         f'{plant}\n{{"verdict": false, "reason": "x"}}',
@@ -142,7 +165,8 @@ def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
     assert isinstance(read, Unreadable) if choice is None else read == choice
 
 
-# What was read as true or false where the verdict word stands elsewhere than in the closing claim.
+# What was read as true or false where the verdict word stands elsewhere than in the
+# closing claim.
 STRICTER = {
     "The answer is True. xxxxxxxxxxxxxxx",
     "It is false that this is true",
@@ -153,9 +177,9 @@ STRICTER = {
 @needs_shared
 @pytest.mark.upstream
 def test_the_checked_labels() -> None:
-    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"][
-        "label_units"
-    ]
+    units = json.loads(
+        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+    )["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         read = read_closing_claim(unit["judge_text"])
@@ -170,14 +194,25 @@ def test_the_checked_labels() -> None:
         *((text, None) for text in CASES["no_verdict_is_made_up"]),
     ],
 )
-def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | None) -> None:
+def test_the_closing_claim_is_read_and_none_made_up(
+    text: str, value: bool | None
+) -> None:
     read = read_closing_claim(text)
     assert isinstance(read, Unreadable) if value is None else read is value
 
 
 REASONS, LEADS, SUBJECTS, LINKS, LABELS, MARKED, ENDS, WHYS = (
     CASES[name]
-    for name in ("REASONS", "LEADS", "SUBJECTS", "LINKS", "LABELS", "MARKED", "ENDS", "WHYS")
+    for name in (
+        "REASONS",
+        "LEADS",
+        "SUBJECTS",
+        "LINKS",
+        "LABELS",
+        "MARKED",
+        "ENDS",
+        "WHYS",
+    )
 )
 WORDS = [
     ("True", True),
@@ -215,7 +250,8 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
             yield chance.choice(REASONS) + label + said + end, value
 
 
-# A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what stands behind it the sentence's end.
+# A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what
+# stands behind it the sentence's end.
 SPOILT = CASES["SPOILT"]
 SPOILT_LINKS = CASES["SPOILT_LINKS"]
 NO_CLAIM = CASES["NO_CLAIM"]
@@ -229,9 +265,14 @@ def tempting_non_verdicts() -> Iterator[str]:
         subject = chance.choice(SUBJECTS)
         reason = chance.choice(REASONS)
         if turn % 3 == 0:
-            claim = f"{subject} is {chance.choice(['', 'clearly ', 'therefore '])}{word}"
+            claim = (
+                f"{subject} is {chance.choice(['', 'clearly ', 'therefore '])}{word}"
+            )
             spoilt = chance.choice(SPOILT).format(
-                c=claim, C=_sentence(claim), o=f"it is {other}", O=f"The answer is {other}"
+                c=claim,
+                C=_sentence(claim),
+                o=f"it is {other}",
+                O=f"The answer is {other}",
             )
             yield reason + spoilt
         elif turn % 3 == 1:
@@ -242,7 +283,9 @@ def tempting_non_verdicts() -> Iterator[str]:
         else:
             yield (
                 reason
-                + _sentence(chance.choice(NO_CLAIM).format(w=word.lower(), v=other.lower()))
+                + _sentence(
+                    chance.choice(NO_CLAIM).format(w=word.lower(), v=other.lower())
+                )
                 + chance.choice(["", "."])
             )
 
@@ -252,13 +295,17 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     assert len(made) > 2_000
     read = {text: read_closing_claim(text) for text in made}
     assert [
-        text for text, value in read.items() if isinstance(value, bool) and value is not made[text]
+        text
+        for text, value in read.items()
+        if isinstance(value, bool) and value is not made[text]
     ] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
     assert len(missed) <= 0.01 * len(made), missed[:10]
     tempting = set(tempting_non_verdicts())
     assert len(tempting) > 2_000
-    assert [text for text in tempting if isinstance(read_closing_claim(text), bool)] == []
+    assert [
+        text for text in tempting if isinstance(read_closing_claim(text), bool)
+    ] == []
 
 
 @settings(deadline=None, max_examples=200)
@@ -266,7 +313,9 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     st.sampled_from(["The answer is True.", "true", "Verdict: False"]),
     st.text(min_size=1).filter(str.strip),
 )
-def test_what_follows_a_verdict_takes_it_back_or_says_it_again(claim: str, more: str) -> None:
+def test_what_follows_a_verdict_takes_it_back_or_says_it_again(
+    claim: str, more: str
+) -> None:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
 
@@ -300,7 +349,13 @@ def test_no_reply_raises_or_hangs(text: str) -> None:
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.text(alphabet=st.sampled_from('{}[]",:/ \n\\`*aeflnorstuScore:0123456789.-<>k\ud800é')))
+@given(
+    st.text(
+        alphabet=st.sampled_from(
+            '{}[]",:/ \n\\`*aeflnorstuScore:0123456789.-<>k\ud800é'
+        )
+    )
+)
 def test_no_random_reply_raises(text: str) -> None:
     score, choice = read_score(text, 1, 5), read_choice(text, ("a", "e"))
     read_all(text)
@@ -319,7 +374,11 @@ def test_whatever_the_reason_says_the_verdict_stands(
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('<>[]/"\\\nINSTim_|\ud800'))))
+@given(
+    st.text(
+        alphabet=st.one_of(st.characters(), st.sampled_from('<>[]/"\\\nINSTim_|\ud800'))
+    )
+)
 def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
     written = quoted(text)
     assert json.loads(written) == text
@@ -341,8 +400,14 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
             {key: _replies(part) for key, part in schema["properties"].items()}
         )
     if schema["type"] == "array":
-        key = (lambda entry: entry["id"]) if "id" in schema["items"].get("properties", {}) else None
-        return st.lists(_replies(schema["items"]), min_size=1, max_size=3, unique_by=key)
+        key = (
+            (lambda entry: entry["id"])
+            if "id" in schema["items"].get("properties", {})
+            else None
+        )
+        return st.lists(
+            _replies(schema["items"]), min_size=1, max_size=3, unique_by=key
+        )
     if schema["type"] == "integer":
         return st.integers(schema.get("minimum", 1), schema.get("maximum", 9))
     return (
@@ -355,11 +420,15 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 def _with_schema() -> list[Question]:
     kqa_prompts = kqa.load_judge_prompts(task_spec("kqa"))
     about = {"question": "Q?", "answer": "A."}
-    maker = doclens.QuestionMaker(doclens.load_judge_prompts(task_spec("aci_bench")), "json_cot")
+    maker = doclens.QuestionMaker(
+        doclens.load_judge_prompts(task_spec("aci_bench")), "json_cot"
+    )
     ehr = load_ehr_prompts(task_spec("ehrnoteqa_open_level1"))
     return [
         kqa.single_question(kqa_prompts, "s", **about, statement="S."),
-        kqa.batched_question(kqa_prompts, "b", **about, statements=[("s1", "S."), ("s2", "T.")]),
+        kqa.batched_question(
+            kqa_prompts, "b", **about, statements=[("s1", "S."), ("s2", "T.")]
+        ),
         kqa.abstention_question(kqa_prompts, "a", **about),
         maker.claim("c", text="T", claim="C", form="note"),
         maker.claims("m", text="T", claims=["C", "D"], form="note"),
@@ -374,7 +443,9 @@ def _with_schema() -> list[Question]:
 @pytest.mark.parametrize("question", _with_schema(), ids=lambda question: question.id)
 @given(data=st.data())
 @settings(deadline=None, max_examples=40)
-def test_what_fits_a_questions_schema_is_read(question: Question, data: st.DataObject) -> None:
+def test_what_fits_a_questions_schema_is_read(
+    question: Question, data: st.DataObject
+) -> None:
     assert question.schema is not None
     reply = data.draw(_replies(dict(question.schema)))
     assert not isinstance(question.read(json.dumps(reply)), Unreadable)

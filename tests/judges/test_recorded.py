@@ -14,14 +14,19 @@ from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("recorded.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("recorded.json")
+    .read_text(encoding="utf-8")
 )
 
 
 def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:
     path = tmp_path / "verdicts.jsonl"
     path.write_text(
-        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows),
+        "".join(
+            (row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows
+        ),
         encoding="utf-8",
     )
     return RecordedJudge(path)
@@ -29,14 +34,19 @@ def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:
 
 def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     judge = recorded(
-        tmp_path, {"id": "a", "value": True}, "", {"id": "b", "value": [1, [2]], "text": "because"}
+        tmp_path,
+        {"id": "a", "value": True},
+        "",
+        {"id": "b", "value": [1, [2]], "text": "because"},
     )
     a, b, c = judge.ask([question("a"), question("b"), question("c")])
     assert isinstance(a, Verdict)
     assert (a.value, a.votes) == (True, (True,))
     assert isinstance(b, Verdict)
     assert (b.value, b.text) == ((1, (2,)), "because")
-    assert c == Unscored(id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256)
+    assert c == Unscored(
+        id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256
+    )
     assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (
         3,
         2,
@@ -48,7 +58,9 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
 
 def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
     backend = ScriptedBackend(
-        lambda call: "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
+        lambda call: (
+            "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
+        )
     )
     asked = [question("a"), question("b"), question("c")]
     with Store(tmp_path / "store.sqlite") as store:
@@ -57,7 +69,8 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
     judge = recorded(tmp_path, *session.rows)
     assert judge.ask(asked) == outcomes
     assert judge.rows == session.rows
-    # The verdict on one answer is none on another, though the question has the same name.
+    # The verdict on one answer is none on another, though the question has the same
+    # name.
     (other,) = judge.ask([question("a", content="another answer")])
     assert isinstance(other, Unscored)
     assert other.reason == "judge: recorded for another question"
@@ -72,11 +85,15 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
         for task in tasks:
             session.ask([task])
     judge = recorded(tmp_path, *session.rows)
-    assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == [
+    assert [
+        outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)
+    ] == [
         "yes",
         "no",
     ]
-    pair = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
+    pair = question(
+        "a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True})
+    )
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
@@ -102,7 +119,9 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
         {"id": "b", "unscored": "judge: http 500"},
     )
     outcomes = judge.ask([question("a"), question("b")])
-    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)] == [
+    assert [
+        outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
+    ] == [
         "judge: recorded without a verdict",
         "judge: http 500",
     ]
@@ -117,7 +136,10 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(["", "[" * 100_000], "line 2 is not whole JSON"), *CASES["other_files_are_refused"]],
+    [
+        (["", "[" * 100_000], "line 2 is not whole JSON"),
+        *CASES["other_files_are_refused"],
+    ],
 )
 def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
@@ -125,14 +147,19 @@ def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) 
 
 
 def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="nope.jsonl: cannot read the recorded verdicts"):
+    with pytest.raises(
+        MissingError, match="nope.jsonl: cannot read the recorded verdicts"
+    ):
         RecordedJudge(tmp_path / "nope.jsonl")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="is not UTF-8"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
     asked = question(
-        "a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False})
+        "a",
+        pair=Pair(
+            premise="p", hypothesis="h", values={"entailment": True, "neutral": False}
+        ),
     )
     with pytest.raises(
         UsageError,

@@ -37,7 +37,10 @@ from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("session.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("session.json")
+    .read_text(encoding="utf-8")
 )
 
 SECRET = "the patient's zebra allergy"
@@ -55,7 +58,8 @@ def session(backend: ScriptedBackend, store: Store, **options: Any) -> JudgeSess
 
 def values(outcomes: list[Verdict | Unscored]) -> list[Any]:
     return [
-        outcome.value if isinstance(outcome, Verdict) else outcome.reason for outcome in outcomes
+        outcome.value if isinstance(outcome, Verdict) else outcome.reason
+        for outcome in outcomes
     ]
 
 
@@ -101,7 +105,9 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     ],
     ids=["judge", "template", "length", "content", "role"],
 )
-def test_what_decides_the_reply_is_in_its_key(change: Callable[..., Any], store: Store) -> None:
+def test_what_decides_the_reply_is_in_its_key(
+    change: Callable[..., Any], store: Store
+) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     session(backend, store).ask([question("q0")])
     other_backend, other = change(backend, question("q0"))
@@ -147,7 +153,9 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
     assert isinstance(outcome, Verdict)
     assert (outcome.value, outcome.votes, outcome.text) == ("yes", ("yes",), "yes")
     again = 'Not read: neither yes nor no. Say yes or no, not {"verdict": "yes"}.'
-    assert [(message["role"], message["content"]) for message in backend.calls[-1].messages] == [
+    assert [
+        (message["role"], message["content"]) for message in backend.calls[-1].messages
+    ] == [
         *(
             ("user", "q"),
             ("assistant", "Maybe."),
@@ -156,7 +164,11 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
             ("user", again),
         ),
     ]
-    assert (judge.stats.reasked, judge.stats.replies, backend.rounds) == (2, 3, [1, 1, 1])
+    assert (judge.stats.reasked, judge.stats.replies, backend.rounds) == (
+        2,
+        3,
+        [1, 1, 1],
+    )
     # A second run goes the same way through the store.
     assert session(backend, store).ask([question("q")]) == [outcome]
     assert len(backend.calls) == 3
@@ -180,7 +192,9 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
 
 
 def voting(ballots: dict[str, str]) -> Callable[[Call], str]:
-    return lambda call: {"y": "yes", "n": "no", "?": "hm"}[ballots[call.question.id][call.vote]]
+    return lambda call: {"y": "yes", "n": "no", "?": "hm"}[
+        ballots[call.question.id][call.vote]
+    ]
 
 
 def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
@@ -188,12 +202,16 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     judge = session(backend, store, votes=5)
     outcomes = judge.ask(questions(3))
     assert values(outcomes) == ["yes", "yes", "no"]
-    assert [len(outcome.votes) for outcome in outcomes if isinstance(outcome, Verdict)] == [3, 5, 4]
+    assert [
+        len(outcome.votes) for outcome in outcomes if isinstance(outcome, Verdict)
+    ] == [3, 5, 4]
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
     # A vote that stays unreadable counts for nobody.
-    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2")
+    backend = ScriptedBackend(
+        voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2"
+    )
     judge = session(backend, store, votes=3, reasks=0)
     assert values(judge.ask(questions(3))) == [
         "yes",
@@ -233,7 +251,9 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
     down = NoReply(key="", reason="http 500", attempts=7)
-    backend = ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes", version="4")
+    backend = ScriptedBackend(
+        lambda call: down if call.question.id == "q1" else "yes", version="4"
+    )
     judge = session(backend, store)
     assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
     assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
@@ -255,7 +275,9 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
         again.usage["output_tokens"],
     ) == (1, 5, 2)
     assert again.foreseen["requests"] == [2, 6]
-    silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
+    silent = session(
+        ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store
+    )
     silent.ask([question("abc")])
     assert (
         silent.usage["requests"],
@@ -265,8 +287,14 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
-    wanted: dict[Any, Any] = {"entailment": True, "neutral": False, "contradiction": False}
-    return Pair(premise="p", hypothesis=hypothesis, values=wanted if values is None else values)
+    wanted: dict[Any, Any] = {
+        "entailment": True,
+        "neutral": False,
+        "contradiction": False,
+    }
+    return Pair(
+        premise="p", hypothesis=hypothesis, values=wanted if values is None else values
+    )
 
 
 def test_labels_become_values(store: Store) -> None:
@@ -282,10 +310,15 @@ def test_labels_become_values(store: Store) -> None:
     assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
     assert isinstance(outcomes[0], Verdict)
     assert outcomes[0].text == ""
-    # The same pair under other names and prompts, and with other values, is the same question to it.
+    # The same pair under other names and prompts, and with other values, is the same
+    # question to it.
     other = [
         question(
-            "x", content="other", template="t2", max_tokens=9, pair=pair("a", {"entailment": 0})
+            "x",
+            content="other",
+            template="t2",
+            max_tokens=9,
+            pair=pair("a", {"entailment": 0}),
         ),
         question("y", pair=pair("c", {"not_entailment": "rest"})),
     ]
@@ -293,8 +326,12 @@ def test_labels_become_values(store: Store) -> None:
     assert len(backend.calls) == 3
     assert (judge.usage["prompt_tokens"], judge.foreseen) == (None, {})
     # A question that is none of entailment is unscored.
-    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False, version="2")
-    outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
+    backend = ScriptedBackend(
+        lambda call: "entailment", reads="pair", samples=False, version="2"
+    )
+    outcomes = session(backend, store).ask(
+        [question("a"), question("b", pair=pair("b"))]
+    )
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
 
@@ -322,21 +359,29 @@ def test_the_store_holds_no_prompt(store: Store) -> None:
         assert b"zebra" not in path.read_bytes()
 
 
-def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_sends_nothing(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     backend = ScriptedBackend(lambda call: "yes", endpoint="http://127.0.0.1:1/v1")
     session(backend, store).ask(questions(2))
     capsys.readouterr()
     options = JudgeOptions(votes=3, forecast=True)
-    judge = JudgeSession(backend, options, store, label="kqa", quiet=True, prices=Prices(2.0, 10.0))
-    asked = [question(f"q{number}", max_tokens=16 if number < 2 else 1000) for number in range(4)]
+    judge = JudgeSession(
+        backend, options, store, label="kqa", quiet=True, prices=Prices(2.0, 10.0)
+    )
+    asked = [
+        question(f"q{number}", max_tokens=16 if number < 2 else 1000)
+        for number in range(4)
+    ]
     assert (
         values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)]))
         == ["judge: forecast only"] * 5
     )
     assert len(backend.calls) == 2
-    # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote may follow; each may be asked thrice.
-    # A prompt is one letter and one digit: 2 tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064
-    # tokens out: $ 0.04 to 0.06.
+    # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote
+    # may follow; each may be asked thrice. A prompt is one letter and one digit: 2
+    # tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064 tokens
+    # out: $ 0.04 to 0.06.
     told = capsys.readouterr().err
     assert told == (
         "judge scripted/judge (kqa): 5 verdicts, 0 in the store; 6 to 30 calls, about 60 to 100 prompt tokens, at most "
@@ -344,7 +389,9 @@ def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[st
     )
 
 
-def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_uses_what_is_there(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     session(backend, store).ask(questions(2))
     judge = session(backend, store, forecast=True)
@@ -355,13 +402,17 @@ def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixtu
         in capsys.readouterr().err
     )
     # Of other kinds.
-    content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
+    content = (
+        "the premise and the statement " * 57
+    )  # 1,710 letters and blanks: 570 tokens
     asked = [
         question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512)
         for number in range(1589)
     ]
     backend = ScriptedBackend(
-        lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m"
+        lambda call: "yes",
+        endpoint="https://api.example.org/v1",
+        name="openai-api/example/m",
     )
     session(backend, store, forecast=True).ask(asked)
     # 1,589 x (570 + 4 digits + 8) = 924,798; 1,589 x 512 = 813,568
@@ -373,10 +424,15 @@ def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixtu
     session(backend, store, forecast=True).ask(
         [question("a", pair=pair("a")), question("b", pair=pair("b"))]
     )
-    assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
+    assert (
+        capsys.readouterr().err
+        == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
+    )
     # Only judges with an address are announced.
     for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
-        backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint, version=str(endpoint))
+        backend = ScriptedBackend(
+            lambda call: "hm", endpoint=endpoint, version=str(endpoint)
+        )
         judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
         judge.ask(questions(2))
         assert (
@@ -451,7 +507,8 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
     assert 0 < log.read_text().count("\n") < 400
     out, _ = child(path, log, 0).communicate(timeout=60)
     ballots = [
-        ["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)] for number in range(200)
+        ["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)]
+        for number in range(200)
     ]
     assert out.split("\n")[1] == str(
         ["no" if ballot.count("no") > 1 else "yes" for ballot in ballots]
@@ -477,17 +534,29 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
         return "no"
 
     with Store(path) as store:
-        session = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True)
+        session = JudgeSession(
+            ScriptedBackend(script), JudgeOptions(), store, quiet=True
+        )
         (outcome,) = session.ask([question("q1")])
         assert isinstance(outcome, Verdict)
         assert outcome.value == "yes"
-        (again,) = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True).ask(
-            [question("q1")]
-        )
+        (again,) = JudgeSession(
+            ScriptedBackend(script), JudgeOptions(), store, quiet=True
+        ).ask([question("q1")])
         assert again == outcome
 
 
-ENDS = ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "", "unknown"]
+ENDS = [
+    "stop",
+    "STOP",
+    "eos",
+    "eos_token",
+    "stop_sequence",
+    "end_turn",
+    "COMPLETE",
+    "",
+    "unknown",
+]
 ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
 CUTS = CASES["CUTS"]
 
@@ -498,14 +567,19 @@ CUTS = CASES["CUTS"]
 )
 @settings(deadline=None, max_examples=50)
 def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "store.sqlite")) as store:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder, "store.sqlite")) as store,
+    ):
         backend = ScriptedBackend(lambda call: Reply(key="", text="yes", finish=finish))
         for _ in range(2):  # the second time from the store
             (outcome,) = session(backend, store, reasks=1).ask([question("q")])
             assert isinstance(outcome, Unscored)
             assert outcome.reason == CUT
         assert [len(call.messages) for call in backend.calls] == [1, 3]
-        assert "it was cut off before its end" in str(backend.calls[1].messages[2]["content"])
+        assert "it was cut off before its end" in str(
+            backend.calls[1].messages[2]["content"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -523,7 +597,11 @@ def test_without_a_finish_reason_the_tokens_tell(
 ) -> None:
     said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
     assert (
-        values(session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1)))
+        values(
+            session(ScriptedBackend(lambda call: said), store, reasks=0).ask(
+                questions(1)
+            )
+        )
         == read
     )
 
@@ -542,7 +620,9 @@ def test_replies_kept_without_their_finish_reason_are_asked_anew(
 def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:
     sane = question("q", read=read_word)
     first = replace(sane, id="q/official", read=lambda text: f"read {text}", once=True)
-    backend = ScriptedBackend(lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm")
+    backend = ScriptedBackend(
+        lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm"
+    )
     judged = session(backend, store, votes=3)
     outcomes = judged.ask([sane, first])
     assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [

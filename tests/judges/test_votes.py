@@ -8,18 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.votes import VOTES, draw_votes, expected_calls, paper_agreement, session_calls
+from measurements.votes import (
+    VOTES,
+    draw_votes,
+    expected_calls,
+    paper_agreement,
+    session_calls,
+)
 from medical_tasks.judges.case import Decided, decide
 
 
 def mode(votes: list[Any]) -> Any:
     """The rule itself: most votes, ties to the value that was first voted for."""
-    return max(dict.fromkeys(votes), key=lambda value: (votes.count(value), -votes.index(value)))
+    return max(
+        dict.fromkeys(votes),
+        key=lambda value: (votes.count(value), -votes.index(value)),
+    )
 
 
 def completions(votes: list[Any], k: int, values: str) -> list[list[Any]]:
     """Every list of `k` known votes that agrees with the known ones."""
-    unknown = [place for place in range(k) if place >= len(votes) or votes[place] is None]
+    unknown = [
+        place for place in range(k) if place >= len(votes) or votes[place] is None
+    ]
     found = []
     for filling in product(values, repeat=len(unknown)):
         full = [*votes, *[None] * (k - len(votes))]
@@ -39,8 +50,12 @@ def test_decisions_by_hand() -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.integers(1, 9), st.integers(2, 4))
-def test_stopping_early_decides_as_asking_all(data: st.DataObject, k: int, n_values: int) -> None:
-    votes = data.draw(st.lists(st.sampled_from("abcd"[:n_values]), min_size=k, max_size=k))
+def test_stopping_early_decides_as_asking_all(
+    data: st.DataObject, k: int, n_values: int
+) -> None:
+    votes = data.draw(
+        st.lists(st.sampled_from("abcd"[:n_values]), min_size=k, max_size=k)
+    )
     asked: list[Any] = []
     while not isinstance(outcome := decide(asked, k), Decided):
         assert 1 <= outcome <= k - len(asked)
@@ -51,14 +66,18 @@ def test_stopping_early_decides_as_asking_all(data: st.DataObject, k: int, n_val
 
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.integers(1, 5))
-def test_a_decision_holds_for_every_completion_and_only_then(data: st.DataObject, k: int) -> None:
+def test_a_decision_holds_for_every_completion_and_only_then(
+    data: st.DataObject, k: int
+) -> None:
     votes = data.draw(st.lists(st.sampled_from(["a", "b", None]), max_size=k))
     outcome = decide(votes, k)
     modes = {mode(full) for full in completions(votes, k, "abc")}
     if isinstance(outcome, Decided):
         assert modes == {outcome.value}
     else:
-        assert len(modes) > 1  # exact: where it says "not certain", two completions differ
+        assert (
+            len(modes) > 1
+        )  # exact: where it says "not certain", two completions differ
         hopeful = [
             more
             for more in range(1, k - len(votes) + 1)
@@ -77,7 +96,8 @@ def early(votes: Votes) -> tuple[bool | None, int]:
     """What stopping early decides, and after how many votes."""
     asked: Votes = []
     while not isinstance(
-        outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES), Decided
+        outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES),
+        Decided,
     ):
         if not outcome:
             return None, len(asked)
@@ -102,5 +122,6 @@ def test_the_expectation_by_hand(level: float) -> None:
         chance = math.prod(level if vote else 1 - level for vote in votes)
         total += chance * early(list(votes))[1]
     assert expected_calls(level) == pytest.approx(total, abs=1e-12)
-    # 30 % and more is saved from 0.8437 on, where 3 x + 6 x**2 = 0.5 with x = level (1 - level).
+    # 30 % and more is saved from 0.8437 on, where 3 x + 6 x**2 = 0.5 with x = level (1
+    # - level).
     assert (expected_calls(level) <= 3.5) == (level > 0.8437)

@@ -1,6 +1,7 @@
 """Models of entailment with random weights, made by the tests, and pairs to ask them about.
 
-Random weights give every pair nearly the same label; so the heads are set such that all labels occur and few are near ties.
+Random weights give every pair nearly the same label; so the heads are set such that all
+labels occur and few are near ties.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from tests.judges.scripted import answered, question
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("tiny_nli.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("tiny_nli.json")
+    .read_text(encoding="utf-8")
 )
 
 
@@ -35,15 +39,24 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
     ]
 
 
-def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
+def answers(
+    judge: Any, asked: Sequence[tuple[str, str] | None]
+) -> list[Reply | NoReply]:
     """Asks a backend; returns the outcomes in the order of the pairs. None makes a question that cannot be put so."""
     given = []
     for number, texts in enumerate(asked):
         values = {label: label for label in LABELS}
-        pair = None if texts is None else Pair(premise=texts[0], hypothesis=texts[1], values=values)
+        pair = (
+            None
+            if texts is None
+            else Pair(premise=texts[0], hypothesis=texts[1], values=values)
+        )
         given.append(
             Call(
-                key=f"key {number}", question=question(f"q{number}", pair=pair), messages=(), vote=0
+                key=f"key {number}",
+                question=question(f"q{number}", pair=pair),
+                messages=(),
+                vote=0,
             )
         )
     budget = RunBudget()
@@ -54,7 +67,14 @@ def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply |
 
 def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
     """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token behind each text."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
     from transformers import PreTrainedTokenizerFast
 
     raw = Tokenizer(models.Unigram())
@@ -82,7 +102,14 @@ def make_true(folder: Path) -> Path:
     asked = pairs(60, seed=99)
     tokenizer = train_pieces([text for pair in asked for text in pair])
     return save_true(
-        folder, tokenizer, asked, d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2
+        folder,
+        tokenizer,
+        asked,
+        d_model=32,
+        d_kv=16,
+        d_ff=64,
+        num_layers=2,
+        num_heads=2,
     )
 
 
@@ -117,16 +144,23 @@ def save_true(
     begin, yes, no = answer_tokens(tokenizer, model="tiny")
     assert begin == []
     with torch.no_grad():
-        # The last dimension says what was written before: nothing, or one of the two answers.
+        # The last dimension says what was written before: nothing, or one of the two
+        # answers.
         table = model.shared.weight
         table[:, -1] = 0
         table[[yes, no]] = 0
         table[[yes, no], -1] = 10 * d_model**0.5
         for block in model.decoder.block:
             own, other, dense = block.layer
-            for out in (own.SelfAttention.o, other.EncDecAttention.o, dense.DenseReluDense.wo):
+            for out in (
+                own.SelfAttention.o,
+                other.EncDecAttention.o,
+                dense.DenseReluDense.wo,
+            ):
                 out.weight[-1] = 0
-        states = torch.stack([_first_state(model, tokenizer, pair) for pair in asked[:60]])
+        states = torch.stack(
+            [_first_state(model, tokenizer, pair) for pair in asked[:60]]
+        )
         direction[-1] = 0
         mean = states.mean(dim=0)
         mean[-1] = 0
@@ -136,7 +170,9 @@ def save_true(
         head[yes], head[no] = direction / 2, -direction / 2
         head[config.eos_token_id, -1] = 100
         model.lm_head.weight = torch.nn.Parameter(head)
-    model.config.tie_word_embeddings = False  # transformers 5 sets it whatever it is given
+    model.config.tie_word_embeddings = (
+        False  # transformers 5 sets it whatever it is given
+    )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -145,8 +181,12 @@ def save_true(
 def _first_state(model: Any, tokenizer: Any, pair: tuple[str, str]) -> Any:
     import torch
 
-    ids = torch.tensor([tokenizer(f"premise: {pair[0]} hypothesis: {pair[1]}")["input_ids"]])
-    made = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]]), output_hidden_states=True)
+    ids = torch.tensor(
+        [tokenizer(f"premise: {pair[0]} hypothesis: {pair[1]}")["input_ids"]]
+    )
+    made = model(
+        input_ids=ids, decoder_input_ids=torch.tensor([[0]]), output_hidden_states=True
+    )
     return made.decoder_hidden_states[-1][0, -1]
 
 
@@ -158,11 +198,19 @@ def make_classifier(
     import transformers
 
     asked = pairs(60, seed=99)
-    tokenizer = _train_words([text for pair in asked for text in pair], segments=kind == "bert")
+    tokenizer = _train_words(
+        [text for pair in asked for text in pair], segments=kind == "bert"
+    )
     config_class, model_class = {
         "bert": (transformers.BertConfig, transformers.BertForSequenceClassification),
-        "roberta": (transformers.RobertaConfig, transformers.RobertaForSequenceClassification),
-        "deberta": (transformers.DebertaV2Config, transformers.DebertaV2ForSequenceClassification),
+        "roberta": (
+            transformers.RobertaConfig,
+            transformers.RobertaForSequenceClassification,
+        ),
+        "deberta": (
+            transformers.DebertaV2Config,
+            transformers.DebertaV2ForSequenceClassification,
+        ),
     }[kind]
     config = config_class(
         vocab_size=len(tokenizer),
@@ -219,7 +267,9 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     raw.train_from_iterator(
         texts,
-        trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False),
+        trainers.WordPieceTrainer(
+            vocab_size=400, special_tokens=special, show_progress=False
+        ),
     )
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -233,5 +283,9 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
         cls_token="[CLS]",
         sep_token="[SEP]",
         model_max_length=128,
-        model_input_names=["input_ids", *["token_type_ids"] * segments, "attention_mask"],
+        model_input_names=[
+            "input_ids",
+            *["token_type_ids"] * segments,
+            "attention_mask",
+        ],
     )

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli.entry import main
-from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
+from tests.benchmarks.medcalc_bench.official_csv import (
+    official_row,
+    v12_rows,
+    write_csv,
+)
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import SHARED, needs_shared
 
@@ -40,7 +44,13 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         for row in rows
     ] == [
         ("7", "Anion Gap", "16", "16", "agrees"),
-        ("9", "Glasgow Coma Score (GCS)", "15", "11", "wrong"),  # 2 + 4 + 5, with verbal twice 15
+        (
+            "9",
+            "Glasgow Coma Score (GCS)",
+            "15",
+            "11",
+            "wrong",
+        ),  # 2 + 4 + 5, with verbal twice 15
     ]
     assert rows[1]["reason"].startswith(
         "Label: verbal score counted twice. Published rule: 2 (Best eye response 2 of 4)"
@@ -75,14 +85,19 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[-1] == "2 rows in out.csv".split()
     # Later releases are read too.
     write_csv(Path("in.csv"), v12_rows())
-    assert [row["Category"] for row in v12_rows()][:2] == ["lab test", "dosage conversion"]
+    assert [row["Category"] for row in v12_rows()][:2] == [
+        "lab test",
+        "dosage conversion",
+    ]
     assert main(["audit", "medcalc_bench", *AUDIT[2:]]) == 0
     assert len(audited()) == len(v12_rows()) == 4
     assert audited()[2]["verdict"] == "agrees"  # a gestational age
 
 
 @wrong_use("audit")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_csv(Path("in.csv"), [official_row(1)])
     Path("few.csv").write_text("Row Number,Answer\n1,2\n")
     Path("cut.csv").write_text(Path("in.csv").read_text() + "2,39,Anion\n")
@@ -96,7 +111,9 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
 @needs_shared
 def test_the_labels_of_v1(capsys: pytest.CaptureFixture[str]) -> None:
     source = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-    assert main(["audit", "medcalc", "--source", str(source), "--out", "audit.csv"]) == 0
+    assert (
+        main(["audit", "medcalc", "--source", str(source), "--out", "audit.csv"]) == 0
+    )
     assert len(audited("audit.csv")) == 1047
     assert capsys.readouterr().out.splitlines()[-3].split() == [
         "all",

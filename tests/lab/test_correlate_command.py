@@ -42,15 +42,16 @@ def pairs(
     return {(pair["score"], pair["against"]): pair for pair in found["pairs"]}
 
 
-def test_a_table_and_its_json_with_the_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_and_its_json_with_the_recipe(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = ["correlate", write("a.csv", SCORES), "--against", "clinician"]
     assert main(words) == 0
     said = capsys.readouterr().out
     lines = [line.split() for line in said.splitlines()]
     assert lines[0][:4] == ["score", "against", "rows", "rho"]
-    # By hand: clinician and exam differ in ranks by squares of 18.5 in all, one tie of two in
-    # clinician; of 45 pairs 39 in
-    # order, 5 not, 1 tied.
+    # By hand: clinician and exam differ in ranks by squares of 18.5 in all, one tie of
+    # two in clinician; of 45 pairs 39 in order, 5 not, 1 tied.
     assert lines[2][:4] == ["exam", "clinician", "10", "0.888"]
     assert f"{(39 - 5) / (44 * 45) ** 0.5:.3f}" in lines[2]
     assert lines[3][:6] == ["recall", "clinician", "9", "of", "10", "0.661"]
@@ -68,21 +69,34 @@ def test_a_table_and_its_json_with_the_recipe(capsys: pytest.CaptureFixture[str]
     recall = found["pairs"][1]
     assert (recall["n"], recall["missing"], recall["undefined"]) == (9, 1, None)
     for name in ("spearman", "kendall"):
-        assert -1 <= recall[name]["ci_low"] < recall[name]["value"] < recall[name]["ci_high"] <= 1
+        assert (
+            -1
+            <= recall[name]["ci_low"]
+            < recall[name]["value"]
+            < recall[name]["ci_high"]
+            <= 1
+        )
 
 
-def test_the_same_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_gives_the_same_numbers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = [write("a.csv", SCORES), "--against", "clinician"]
     assert pairs(capsys, *words) == pairs(capsys, *words)
     other = pairs(capsys, *words, "--seed", "9")[("exam", "clinician")]["spearman"]
-    assert other["value"] == pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
+    assert (
+        other["value"]
+        == pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
+    )
     assert other != pairs(capsys, *words)[("exam", "clinician")]["spearman"]
     rows = SCORES.splitlines()
     shuffled = write("b.csv", "\r\n".join([rows[0], *reversed(rows[1:])]))
     assert pairs(capsys, shuffled, "--against", "clinician") == pairs(capsys, *words)
 
 
-def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_pairs_with_all_their_digits_in_a_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     path = write("a.csv", SCORES)
     both = pairs(capsys, path, "--against", "clinician,exam", "--out", "made/out.csv")
     assert list(both) == [
@@ -98,18 +112,21 @@ def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixtu
         assert float(row["kendall"]) == pair["kendall"]["value"]
         assert float(row["spearman_low"]) == pair["spearman"]["ci_low"]
         assert (int(row["n"]), int(row["missing"])) == (pair["n"], pair["missing"])
-    assert both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
-    assert list(pairs(capsys, path, "--against", "clinician", "--columns", "recall")) == [
-        ("recall", "clinician")
-    ]
-    assert list(pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")) == [
-        ("recall", "exam")
-    ]
+    assert (
+        both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
+    )
+    assert list(
+        pairs(capsys, path, "--against", "clinician", "--columns", "recall")
+    ) == [("recall", "clinician")]
+    assert list(
+        pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")
+    ) == [("recall", "exam")]
 
 
 def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
-        "names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n'
+        "names.csv",
+        'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n',
     )
     assert main(["correlate", path, "--against", "x"]) == 2
     assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
@@ -119,9 +136,13 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     assert said.count("\nx") == 1
     # Numbers can name rows too.
     numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
-    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
+    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [
+        ("y", "x")
+    ]
     a = write("a.csv", "model,clinician\na,1\nb,2\nc,3\nd,4\ne,5\n")
-    b = write("b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n")
+    b = write(
+        "b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n"
+    )
     assert main(["correlate", a, b, "--against", "clinician"]) == 5
     told = capsys.readouterr()
     assert "note: 2 of 6 rows are not in all files: 'e', 'x'." in told.out
@@ -131,8 +152,8 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     )
     found = pairs(capsys, a, b, "--against", "clinician", code=5)
     exam = found["exam", "clinician"]
-    # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of ranks 0 4 1
-    # 1.
+    # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of
+    # ranks 0 4 1 1.
     assert (exam["n"], exam["missing"]) == (4, 2)
     assert exam["kendall"]["value"] == pytest.approx(2 / 6)
     assert exam["spearman"]["value"] == pytest.approx(1 - 6 * 6 / 60)
@@ -145,7 +166,9 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     ) == (2, 4, None, None)
 
 
-def test_a_column_without_variation_has_no_coefficient(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_without_variation_has_no_coefficient(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     path = write("a.csv", "model,x,y,z\na,1,5,3\nb,2,5,1\nc,3,5,2\n")
     assert main(["correlate", path, "--against", "x", "--out", "out.csv"]) == 5
     told = capsys.readouterr()
@@ -153,12 +176,18 @@ def test_a_column_without_variation_has_no_coefficient(capsys: pytest.CaptureFix
     assert "n/a" in told.out
     with Path("out.csv").open(newline="") as stream:
         rows = {row["score"]: row for row in csv.DictReader(stream)}
-    assert (rows["y"]["spearman"], rows["y"]["kendall_low"], rows["y"]["n"]) == ("", "", "3")
+    assert (rows["y"]["spearman"], rows["y"]["kendall_low"], rows["y"]["n"]) == (
+        "",
+        "",
+        "3",
+    )
     assert float(rows["z"]["spearman"]) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize(("text", "line", "message"), CASES["correlate"])
-def test_wrong_use(text: str, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    text: str, line: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = SCORES if text == "SCORES" else text
     write("a.csv", text)
     refuse(line, 2, message, capsys)
@@ -205,9 +234,9 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(
 def test_all_correlations_of_the_paper_that_its_scores_give(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and ClinicalBERT
-    # cannot be computed: the paper
-    # does not print the models' scores by these three.
+    # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and
+    # ClinicalBERT cannot be computed: the paper does not print the models' scores by
+    # these three.
     files = [str(TABLES / f"ehrnoteqa_table{number}.csv") for number in (13, 14, 15)]
     found = pairs(capsys, *files, "--against", "clinician_a,clinician_b,clinician_c")
     with (TABLES / "ehrnoteqa_table5.csv").open(newline="") as stream:
@@ -223,7 +252,10 @@ def test_all_correlations_of_the_paper_that_its_scores_give(
                 without.add(row["score"])
                 continue
             assert (pair["n"], pair["missing"]) == (19, 0)
-            computed[row["score"], column] = (f"{pair[coefficient]['value']:.3f}", value)
+            computed[row["score"], column] = (
+                f"{pair[coefficient]['value']:.3f}",
+                value,
+            )
     assert len(computed) == 138
     assert {place: both for place, both in computed.items() if both[0] != both[1]} == {}
     assert without == {

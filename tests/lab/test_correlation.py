@@ -38,35 +38,35 @@ def same(one: float, other: float) -> bool:
 
 
 def test_published_examples_and_ties_by_hand() -> None:
-    # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots, Hunter L
-    # value and panel score. As
-    # quoted in the help of R's cor.test: T = 26 of 36 pairs in order, tau = 0.4444.
+    # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots,
+    # Hunter L value and panel score. As quoted in the help of R's cor.test: T = 26 of
+    # 36 pairs in order, tau = 0.4444.
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
     panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
     assert kendall_tau(lightness, panel) == (26 - 10) / 36
     assert spearman_rho(lightness, panel) == pytest.approx(
         0.6
     )  # squared differences of ranks: 48; 1 - 6*48/720
-    # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared
-    # differences of ranks 194,
-    # 1 - 6*194/990 = -29/165.
+    # Worked example of the article "Spearman's rank correlation coefficient" in
+    # Wikipedia: squared differences of ranks 194, 1 - 6*194/990 = -29/165.
     quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
     hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
     assert spearman_rho(quotient, hours) == pytest.approx(-29 / 165, abs=1e-15)
     assert kendall_tau(quotient, hours) == pytest.approx(
         -5 / 45, abs=1e-15
     )  # 20 pairs in order, 25 not
-    # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) /
-    # sqrt((10 - 2) (10 - 1)).
+    # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2
+    # - 6) / sqrt((10 - 2) (10 - 1)).
     assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(
         -4 / math.sqrt(72), abs=1e-15
     )
-    # Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4; away from 2.5: products 4.5, squares 4.5 and 5.
+    # Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4; away from 2.5: products 4.5, squares 4.5 and
+    # 5.
     assert spearman_rho([1, 2, 2, 3], [10, 30, 20, 40]) == pytest.approx(
         4.5 / math.sqrt(4.5 * 5), abs=1e-15
     )
-    # Right and wrong against right and wrong, where both are the phi coefficient: (ad - bc) / root
-    # of the margins.
+    # Right and wrong against right and wrong, where both are the phi coefficient: (ad -
+    # bc) / root of the margins.
     x, y = [1] * 30 + [0] * 30, [1] * 20 + [0] * 10 + [1] * 12 + [0] * 18
     phi = (20 * 18 - 10 * 12) / math.sqrt(30 * 30 * 32 * 28)
     assert spearman_rho(x, y) == pytest.approx(phi, abs=1e-15)
@@ -94,9 +94,10 @@ def test_not_defined_is_nan(
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
     found = rank_correlation(np.array(x, dtype=float), y)
     for estimate in (found.spearman, found.kendall):
-        assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [
-            True
-        ] * 3
+        assert [
+            math.isnan(end)
+            for end in (estimate.value, estimate.ci_low, estimate.ci_high)
+        ] == [True] * 3
 
 
 @settings(deadline=None, max_examples=300)
@@ -107,8 +108,12 @@ def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> Non
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
     a, b = np.array(whole, dtype=float).reshape(-1, 2).T
     defined = len(set(a)) > 1 and len(set(b)) > 1
-    assert same(kendall_tau(x, y), float(outside.kendalltau(a, b)[0]) if defined else NAN)
-    assert same(spearman_rho(x, y), float(outside.spearmanr(a, b)[0]) if defined else NAN)
+    assert same(
+        kendall_tau(x, y), float(outside.kendalltau(a, b)[0]) if defined else NAN
+    )
+    assert same(
+        spearman_rho(x, y), float(outside.spearmanr(a, b)[0]) if defined else NAN
+    )
 
 
 @settings(deadline=None, max_examples=40)
@@ -141,37 +146,59 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
     found = rank_correlation(x, y, resamples=20_000)
     # The expanded percentile level of `bootstrap` for 19 rows.
     level = normal_cdf(-math.sqrt(19 / 18) * student_quantile(0.975, 18))
-    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
-        values = sorted(plain([x[i] for i in rows], [y[i] for i in rows]) for rows in drawn)
+    for estimate, plain in (
+        (found.spearman, spearman_rho),
+        (found.kendall, kendall_tau),
+    ):
+        values = sorted(
+            plain([x[i] for i in rows], [y[i] for i in rows]) for rows in drawn
+        )
         assert estimate.value == pytest.approx(plain(x, y), abs=1e-12)
         assert estimate.ci_low == pytest.approx(np.quantile(values, level), abs=0.05)
-        assert estimate.ci_high == pytest.approx(np.quantile(values, 1 - level), abs=0.03)
+        assert estimate.ci_high == pytest.approx(
+            np.quantile(values, 1 - level), abs=0.03
+        )
     generator = random.Random(11)
     clusters = [k // 4 for k in range(80)]
     shift = [generator.gauss(0, 1) for _ in range(20)]
     x = [round(shift[c] + generator.gauss(0, 1), 1) for c in clusters]  # with ties
-    y = [value + shift[c] + generator.gauss(0, 1) for value, c in zip(x, clusters, strict=True)]
+    y = [
+        value + shift[c] + generator.gauss(0, 1)
+        for value, c in zip(x, clusters, strict=True)
+    ]
     drawn = [generator.choices(range(20), k=20) for _ in range(400)]
-    members = [[k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)]
+    members = [
+        [k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)
+    ]
     found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
     level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
-    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
+    for estimate, plain in (
+        (found.spearman, spearman_rho),
+        (found.kendall, kendall_tau),
+    ):
         draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
         those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
         assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
-        assert estimate.ci_high == pytest.approx(np.quantile(those, 1 - level), abs=0.05)
+        assert estimate.ci_high == pytest.approx(
+            np.quantile(those, 1 - level), abs=0.05
+        )
 
 
 def test_intervals_where_the_draws_do_not_vary() -> None:
     perfect = rank_correlation(range(19), range(19))
-    # All draws give 1; the share of other rows that 19 would not show, at -1 (`bootstrap`).
+    # All draws give 1; the share of other rows that 19 would not show, at -1
+    # (`bootstrap`).
     unseen = 1 - 0.025 ** (1 / 19)
     for estimate in (perfect.spearman, perfect.kendall):
         assert (estimate.value, estimate.ci_high) == (1.0, 1.0)
         assert estimate.ci_low == pytest.approx(1 - 2 * unseen)
     # Three rows say nothing: some draws hold one row alone. Two have no coefficient.
     few = rank_correlation(range(3), range(3))
-    assert (few.kendall.value, few.kendall.ci_low, few.kendall.ci_high) == (1.0, -1.0, 1.0)
+    assert (few.kendall.value, few.kendall.ci_low, few.kendall.ci_high) == (
+        1.0,
+        -1.0,
+        1.0,
+    )
     assert all(
         math.isnan(estimate.value)
         for estimate in (
@@ -184,7 +211,9 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
     generator = np.random.default_rng(1)
     x = generator.standard_normal(30)
     y = x + generator.standard_normal(30)
-    wide, narrow = (rank_correlation(x, y, confidence=level).spearman for level in (0.95, 0.5))
+    wide, narrow = (
+        rank_correlation(x, y, confidence=level).spearman for level in (0.95, 0.5)
+    )
     assert wide.ci_low < narrow.ci_low < narrow.value < narrow.ci_high < wide.ci_high
 
 
@@ -197,7 +226,9 @@ def test_bad_input_is_named() -> None:
         kendall_tau(["a", "b"], [1, 2])
     with pytest.raises(ValueError, match="seed must be a whole number of at least 0"):
         rank_correlation([1, 2], [1, 2], seed=-1)
-    with pytest.raises(ValueError, match="resamples must be a whole number of at least 100"):
+    with pytest.raises(
+        ValueError, match="resamples must be a whole number of at least 100"
+    ):
         rank_correlation([1, 2], [1, 2], resamples=10)
     with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
         rank_correlation([1, 2, 3], [1, 2, 4], confidence=1.0)
@@ -229,13 +260,16 @@ def test_laws_of_clustered_correlation(
         if not math.isnan(estimate.value):
             assert -1.0 <= estimate.ci_low <= estimate.value + 1e-12
             assert estimate.value - 1e-12 <= estimate.ci_high <= 1.0
-    # Neither a constant more, nor the rows' order, nor the clusters' names change anything.
-    assert repr(clustered_correlation(x + 0.1, y, clusters=clusters, resamples=100)) == repr(found)
+    # Neither a constant more, nor the rows' order, nor the clusters' names change
+    # anything.
+    assert repr(
+        clustered_correlation(x + 0.1, y, clusters=clusters, resamples=100)
+    ) == repr(found)
     mixed = shuffle.sample(range(len(table)), len(table))
     names = [clusters[k] + "'" for k in mixed]
-    assert repr(clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)) == repr(
-        found
-    )
+    assert repr(
+        clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)
+    ) == repr(found)
     away = clustered_correlation(-x, y, clusters=clusters, resamples=100)
     assert same(away.kendall.value, -found.kendall.value)
 
@@ -243,16 +277,22 @@ def test_laws_of_clustered_correlation(
 def test_annotators_by_hand() -> None:
     ann, ben, cy = [10.0, 20, 30, 40], [10.0, 30, 20, 40], [40.0, 20, 30, 10]
     found = among_annotators([ann, ben, cy], clusters="abcd")
-    # Means of the other two: 25 25 25 25 (ann: not defined), 25 20 30 25 (ben), 10 25 25 40 (cy).
-    ben_rho, cy_rho = spearman_rho(ben, [25, 20, 30, 25]), spearman_rho(cy, [10, 25, 25, 40])
+    # Means of the other two: 25 25 25 25 (ann: not defined), 25 20 30 25 (ben), 10 25
+    # 25 40 (cy).
+    ben_rho, cy_rho = (
+        spearman_rho(ben, [25, 20, 30, 25]),
+        spearman_rho(cy, [10, 25, 25, 40]),
+    )
     assert found.spearman.value == pytest.approx((ben_rho + cy_rho) / 2)
-    # ben: of six pairs 2 in order, 3 not, 1 tied in the mean; cy: 0 in order, 5 not, 1 tied.
+    # ben: of six pairs 2 in order, 3 not, 1 tied in the mean; cy: 0 in order, 5 not, 1
+    # tied.
     taus = (2 - 3) / math.sqrt(6 * 5), (0 - 5) / math.sqrt(6 * 5)
     assert found.kendall.value == pytest.approx(sum(taus) / 2)
     assert found.kendall.n == 4
     # The second output was scored by one alone, the last by nobody.
     found = among_annotators(
-        [[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]], clusters="abcde"
+        [[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]],
+        clusters="abcde",
     )
     assert (found.spearman.value, found.spearman.n, found.missing) == (1.0, 3, 2)
     for scores in ([], [[1.0, 2, 3]], [[1.0, 2, NAN], [NAN, NAN, 3.0]]):
@@ -263,12 +303,19 @@ def test_annotators_by_hand() -> None:
             math.isnan(none.kendall.ci_low),
         ) == (0, True, True)
     assert among_annotators([[], []], clusters=[]).spearman.n == 0
-    assert among_annotators([[1, 2, 3], [10, 20, 30]], clusters="abc").spearman.value == 1.0
+    assert (
+        among_annotators([[1, 2, 3], [10, 20, 30]], clusters="abc").spearman.value
+        == 1.0
+    )
     scores = [[0.1, 0.2, 0.3], [0.2, 0.3, 0.1], [0.3, 0.1, 0.2], [1.0, 2.0, 3.0]]
-    # The fourth's reference is the same mean three times: only the other three have a coefficient.
+    # The fourth's reference is the same mean three times: only the other three have a
+    # coefficient.
     found = among_annotators(scores, clusters="abc")
     others = [
-        kendall_tau(own, np.mean([other for other in scores if other is not own], axis=0).round(12))
+        kendall_tau(
+            own,
+            np.mean([other for other in scores if other is not own], axis=0).round(12),
+        )
         for own in scores[:3]
     ]
     assert found.kendall.value == pytest.approx(np.mean(others))
@@ -276,24 +323,37 @@ def test_annotators_by_hand() -> None:
     for n in (2, 3, 19, 400):
         x = sorted(generator.random() for _ in range(n))
         assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
-        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
+        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (
+            -1.0,
+            -1.0,
+        )
     x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
     found = rank_correlation(x, y)
     assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
-    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
+    assert (
+        found.spearman.value
+        == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5])
+        == pytest.approx(0.6)
+    )
     assert found == rank_correlation(
-        *zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True)
+        *zip(
+            *[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True
+        )
     )
 
 
 @settings(deadline=None, max_examples=50)
 @given(table=rows)
-def test_tau_within_is_the_mean_of_each_items(table: list[tuple[str, float, float]]) -> None:
+def test_tau_within_is_the_mean_of_each_items(
+    table: list[tuple[str, float, float]],
+) -> None:
     table = [row for row in table if not math.isnan(row[1] + row[2])]
     items = [row[0] for row in table]
     pairs = output_pairs(items)
     signs = [
-        preference_signs(np.array([row[k] for row in table], dtype=float), pairs, epsilon=0.0)
+        preference_signs(
+            np.array([row[k] for row in table], dtype=float), pairs, epsilon=0.0
+        )
         for k in (1, 2)
     ]
     of = [items[row] for row in pairs.first]
@@ -308,7 +368,8 @@ def test_tau_within_is_the_mean_of_each_items(table: list[tuple[str, float, floa
 
 
 def test_more_rows_than_fit_one_block() -> None:
-    # 1,100 rows squared are more than a block of pairs; 2,000 draws more than a block of draws.
+    # 1,100 rows squared are more than a block of pairs; 2,000 draws more than a block
+    # of draws.
     generator = np.random.default_rng(1)
     x = generator.integers(0, 50, 1100).astype(float)
     y = x + generator.normal(0, 20, 1100)

@@ -32,7 +32,9 @@ from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.judges.scripted import ScriptedBackend
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 GOOD = '{"error_type": "B", "reason": "Took the wrong sodium."}'
 
@@ -62,7 +64,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_verdicts_have_a_type_and_its_reason_and_are_kept(store: Store) -> None:
     found = judge_errors(PAIRS, session(lambda call: GOOD, store))
     assert found == {
-        str(number): ErrorVerdict("B", "Took the wrong sodium.") for number in range(1, 5)
+        str(number): ErrorVerdict("B", "Took the wrong sodium.")
+        for number in range(1, 5)
     }
     again = session(lambda call: '{"error_type": "A", "reason": "x"}', store)
     assert judge_errors(PAIRS, again) == found
@@ -76,10 +79,15 @@ def test_verdicts_that_cannot_be_read_fail_or_differ(store: Store) -> None:
         for kind, why in zip("ABA", "123", strict=True)
     )
     judge = JudgeSession(
-        ScriptedBackend(lambda call: next(said)), JudgeOptions(votes=3), store, quiet=True
+        ScriptedBackend(lambda call: next(said)),
+        JudgeOptions(votes=3),
+        store,
+        quiet=True,
     )
     assert judge_errors([(item(9), "reply")], judge) == {"9": ErrorVerdict("A", "1")}
-    judge = session(lambda call: GOOD if len(call.messages) > 1 else "Type B, I think.", store)
+    judge = session(
+        lambda call: GOOD if len(call.messages) > 1 else "Type B, I think.", store
+    )
     assert {each.error_type for each in judge_errors(PAIRS, judge).values()} == {"B"}
     assert judge.stats.calls == 8
     # What stays unreadable and what fails is no type, and what failed is asked again.
@@ -87,7 +95,9 @@ def test_verdicts_that_cannot_be_read_fail_or_differ(store: Store) -> None:
     found = judge_errors(others[:1], session(lambda call: "still B", store))
     assert found == {"5": ErrorVerdict(None, "judge: unreadable reply")}
     failing = session(lambda call: NoReply(key=call.key, reason="timeout"), store)
-    assert set(judge_errors(others[1:], failing).values()) == {ErrorVerdict(None, "judge: timeout")}
+    assert set(judge_errors(others[1:], failing).values()) == {
+        ErrorVerdict(None, "judge: timeout")
+    }
     assert {
         each.error_type
         for each in judge_errors(others[1:], session(lambda call: GOOD, store)).values()
@@ -100,7 +110,8 @@ def test_unreadable_verdicts(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [GOOD, f" {GOOD}\n", f"```json\n{GOOD}\n```", f"<think>type A {{}}</think>{GOOD}"]
+    "text",
+    [GOOD, f" {GOOD}\n", f"```json\n{GOOD}\n```", f"<think>type A {{}}</think>{GOOD}"],
 )
 def test_readable_verdicts(text: str) -> None:
     assert read_type(text) == "B"
@@ -125,7 +136,10 @@ def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> Non
     assert json.loads(quoted) == reply
     assert not {"\n", "<"} & set(quoted)
     assert (
-        judge_errors([(item(1), reply)], session(lambda call: GOOD, store))["1"].error_type == "B"
+        judge_errors([(item(1), reply)], session(lambda call: GOOD, store))[
+            "1"
+        ].error_type
+        == "B"
     )
     # A judge that repeats the reply is not taken at its word.
     echo = session(lambda call: str(call.messages[0]["content"]), store)
@@ -181,7 +195,8 @@ def test_numbers_of_attributes_are_those_of_the_paper() -> None:
         assert number is not None
         for name in (each["category"], kind_of(each), "all"):
             counts.setdefault(name, []).append(number)
-    # Khandekar et al. 2024, table 1: instances, fewest, most and mean number of attributes.
+    # Khandekar et al. 2024, table 1: instances, fewest, most and mean number of
+    # attributes.
     assert {
         name: [len(found), min(found), max(found), round(sum(found) / len(found), 1)]
         for name, found in counts.items()
@@ -204,7 +219,9 @@ def test_plots_say_what_they_show() -> None:
     assert found.get("role") == "img"
     first, second = found.findall(f".//{SVG}circle")
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
-    assert float(first.get("cy", "")) < float(second.get("cy", ""))  # higher is further up
+    assert float(first.get("cy", "")) < float(
+        second.get("cy", "")
+    )  # higher is further up
     assert {each.text for each in found.findall(f"{SVG}text")} >= {
         "0%",
         "100%",
@@ -220,7 +237,10 @@ def test_plots_say_what_they_show() -> None:
 
 def test_files(tmp_path: Path) -> None:
     paths, data = write_attributes(
-        tmp_path, "medcalc", "m", [(row("risk", 9), True, "a"), (row("lab", 2), False, "b")]
+        tmp_path,
+        "medcalc",
+        "m",
+        [(row("risk", 9), True, "a"), (row("lab", 2), False, "b")],
     )
     assert [path.name for path in paths] == [
         "attributes_medcalc.csv",

@@ -26,10 +26,14 @@ from medical_tasks.lab.working import read_working
 from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
-def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
+def row(
+    calculator_id: int, entities: Mapping[str, Any], **cells: Any
+) -> dict[str, Any]:
     answer = answer_text(find(calculator_id).calculate(entities).answer)
     limits = dict.fromkeys(("lower_limit", "upper_limit"), answer)
     if answer_kind(calculator_id) == "decimal" and calculator_id not in (8, 23):
@@ -61,11 +65,10 @@ ROWS = {
     for name, (calculator_id, entities) in PLANTED["rows"].items()
 }
 LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
-# A: a constant that is missing, another formula, other points, a criterion that is not known. B:
-# another value for an entity,
-# the other sex, a finding that is there and said not to be. C: a calculation with another result
-# than stated (paper, table 3),
-# a sum, the calendar. Undetermined: no working, right steps with another answer, working that
+# A: a constant that is missing, another formula, other points, a criterion that is not
+# known. B: another value for an entity, the other sex, a finding that is there and said
+# not to be. C: a calculation with another result than stated (paper, table 3), a sum,
+# the calendar. Undetermined: no working, right steps with another answer, working that
 # cannot be read.
 CASES = [
     (each["type"], ROWS[each["row"]], each["reasoning"], each["answer"])
@@ -79,7 +82,9 @@ def test_constructed_replies(
     wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str
 ) -> None:
     reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
-    found = sort(case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}")
+    found = sort(
+        case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}"
+    )
     assert found.error_type == wanted, found.reason
     assert found.reason
     assert "\n" not in found.reason
@@ -102,13 +107,22 @@ def test_no_answer_is_another_error(reply: str, reason: str) -> None:
 def test_rows_without_a_type() -> None:
     assert sort_error(LDL, '{"answer": "128"}') is None
     assert (
-        sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
+        sort_error(
+            LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}'
+        )
+        is None
     )
     assert sort_error(DUE, '{"answer": "12/15/2023"}') is None
     assert sort_error(HAS_BLED, '{"answer": "3"}') is None
     assert (
         sort_error(
-            {**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142"
+            {
+                **LDL,
+                "ground_truth_answer": "90",
+                "lower_limit": "85",
+                "upper_limit": "95",
+            },
+            "142",
         )
         is None
     )
@@ -121,7 +135,9 @@ def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None
     assert found == wrong
 
 
-WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8"))
+WRITTEN = json.loads(
+    (Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8")
+)
 
 
 def test_written_scores_and_doses() -> None:
@@ -141,7 +157,9 @@ def test_written_scores_and_doses() -> None:
             "OxyCODONE Dose Per Day": [3, "per day"],
         },
     )
-    found = sort(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
+    found = sort(
+        patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155"
+    )
     assert found.error_type == "undetermined"
 
 
@@ -149,14 +167,18 @@ def test_planted_errors_are_found_in_every_layout() -> None:
     """At least 80 of 100 planted errors of scores get their type, no more than 2 another."""
     counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
     assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
-    for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
+    for truth, layout in itertools.product(
+        medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS
+    ):
         own = {
             given: n
             for (planted, place, given), n in counts.items()
             if (planted, place) == (truth, layout)
         }
         total = sum(own.values())
-        right = sum(n for kind, n in own.items() if medcalc_errors.is_right(truth, kind))
+        right = sum(
+            n for kind, n in own.items() if medcalc_errors.is_right(truth, kind)
+        )
         unsaid = 0 if truth == "none" else own.get("undetermined", 0)
         assert total >= 30
         assert right >= 0.8 * total, (truth, layout, own)
@@ -168,7 +190,9 @@ def test_planted_errors_are_found_in_every_layout() -> None:
     heart_rate=st.integers(91, 180),
     threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]),
 )
-def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
+def test_a_threshold_is_never_the_patients_value(
+    heart_rate: int, threshold: str
+) -> None:
     """The rule's number stands in the label.
 
     The patient's stands elsewhere in the line, or not at all.
@@ -183,7 +207,10 @@ def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str
     rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
     seen = rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points")
     assert sort(case, seen).error_type == "A"
-    assert sort(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type == "undetermined"
+    assert (
+        sort(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type
+        == "undetermined"
+    )
 
 
 def test_hostile_texts_end() -> None:
@@ -219,7 +246,9 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
             else:
                 continue
             try:
-                other = find(own["calculator_id"]).calculate({**entities, name: changed})
+                other = find(own["calculator_id"]).calculate(
+                    {**entities, name: changed}
+                )
             except CalculatorInputError:
                 continue
             steps = other.explanation.rpartition("\n")[0]

@@ -75,7 +75,8 @@ def test_a_run_of_a_model(
     assert sum(point["n"] for point in entry["attributes"]["points"]) == entry["items"]
     out = capsys.readouterr().out
     assert (
-        f"rules: {coverage['undetermined']} of {coverage['asked']} answers are undetermined" in out
+        f"rules: {coverage['undetermined']} of {coverage['asked']} answers are undetermined"
+        in out
     )
     for name in (
         "attributes_medcalc.csv",
@@ -90,7 +91,14 @@ def test_with_a_judge(
     demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
-    words = ["errors", str(folder), "--data", str(demos), "--judge", "openai-api/test-host/judge"]
+    words = [
+        "errors",
+        str(folder),
+        "--data",
+        str(demos),
+        "--judge",
+        "openai-api/test-host/judge",
+    ]
     assert main(words) == 5
     assert "no verdict on every error (medcalc: " in capsys.readouterr().err
     judged = errors(folder)["medcalc"]["judge"]
@@ -98,7 +106,9 @@ def test_with_a_judge(
     assert missing >= 1
     assert list(judged["coverage"]["unscored"]) == ["judge: unreadable reply"]
     assert judged["types"]["C"]["count"] == judged["n"]
-    assert judged["types"]["C"]["bound_low"] == pytest.approx(judged["n"] / (judged["n"] + missing))
+    assert judged["types"]["C"]["bound_low"] == pytest.approx(
+        judged["n"] / (judged["n"] + missing)
+    )
     assert "undetermined" not in judged["types"]
     assert judged["model"]["name"] == "openai-api/test-host/judge"
     assert Counter(row["source"] for row in lines(folder)) == {
@@ -116,12 +126,16 @@ def test_without_errors_and_with_empty_answers(
     folder = ran(demos, tmp_path / "run", "medcalc", "baseline/reference")
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((folder / "errors.json").read_text())
+    assert json.loads(capsys.readouterr().out) == json.loads(
+        (folder / "errors.json").read_text()
+    )
     (entry,) = errors(folder).values()
     assert entry["examined"] == 0
     assert {each["value"] for each in entry["rules"]["types"].values()} == {None}
     assert lines(folder) == []
-    folder = ran(demos, tmp_path / "empty", "medcalc", "baseline/empty", ("--max-samples", "6"))
+    folder = ran(
+        demos, tmp_path / "empty", "medcalc", "baseline/empty", ("--max-samples", "6")
+    )
     assert main(["errors", str(folder), "--data", str(demos)]) == 0
     (entry,) = errors(folder).values()
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
@@ -133,7 +147,8 @@ def test_a_run_of_score_takes_its_file(
     items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     file, folder = tmp_path / "answers.jsonl", tmp_path / "scored"
     texts = [
-        json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in items
+        json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"})
+        for item in items
     ]
     file.write_text("\n".join(texts))
     data = ["--data", str(demos)]
@@ -157,7 +172,9 @@ def test_a_run_of_score_takes_its_file(
         in told
     )
     assert main([*words, "--responses", str(file)]) == 0
-    assert len(lines(folder)) == sum(row["accuracy_agreed"] == 0.0 for row in read_items(folder))
+    assert len(lines(folder)) == sum(
+        row["accuracy_agreed"] == 0.0 for row in read_items(folder)
+    )
     file.write_text(file.read_text().replace("Done", "Made"))
     assert main([*words, "--responses", str(file)]) == 2
     assert "not the file that was scored" in capsys.readouterr().err
@@ -168,7 +185,11 @@ def test_what_cannot_be(
 ) -> None:
     assert main(["errors", str(tmp_path)]) == 3
     folder = ran(
-        demos, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3")
+        demos,
+        tmp_path / "run",
+        "medcalc",
+        "openai-api/test-host/m",
+        ("--max-samples", "3"),
     )
     words = ["errors", str(folder), "--data", str(demos)]
     assert main([*words, "--responses", "x.jsonl"]) == 2
@@ -176,12 +197,18 @@ def test_what_cannot_be(
     recipe = results["tasks"]["medcalc"]["recipe"]
     capsys.readouterr()
     for change, code, said in (
-        ({"prompts": {"set": "own", "sha256": "0" * 64}}, 2, "asked with other prompts"),
+        (
+            {"prompts": {"set": "own", "sha256": "0" * 64}},
+            2,
+            "asked with other prompts",
+        ),
         ({"data": {**recipe["data"], "rows_sha256": "0" * 64}}, 2, "ran on other rows"),
         ({"model": {**recipe["model"], "model": "other"}}, 2, "are not in its store"),
     ):
         entry = {**results["tasks"]["medcalc"], "recipe": {**recipe, **change}}
-        (folder / "results.json").write_text(json.dumps({**results, "tasks": {"medcalc": entry}}))
+        (folder / "results.json").write_text(
+            json.dumps({**results, "tasks": {"medcalc": entry}})
+        )
         assert main(words) == code
         assert said in capsys.readouterr().err
     (folder / "results.json").write_text(json.dumps(results))

@@ -37,10 +37,14 @@ def test_no_reason_states_a_false_calculation() -> None:
 
     142 * (1.9/0.7) - 0.329 is no part of the reply.
     """
-    powers = [case for case in INVENTED if "**" in case["reply"] or "^" in case["reply"]]
+    powers = [
+        case for case in INVENTED if "**" in case["reply"] or "^" in case["reply"]
+    ]
     assert powers
     for case in powers:
-        reason = sort(row(case["calculator_id"], case["entities"]), case["reply"]).reason
+        reason = sort(
+            row(case["calculator_id"], case["entities"]), case["reply"]
+        ).reason
         assert ")-" not in reason
 
 
@@ -79,7 +83,8 @@ def test_real_replies() -> None:
     for half in medcalc_real_errors.HALVES:
         own = [each for each in found if each.label.half == half]
         counts = Counter(
-            "acceptable" if each.is_acceptable else each.given == "undetermined" for each in own
+            "acceptable" if each.is_acceptable else each.given == "undetermined"
+            for each in own
         )
         assert counts["acceptable"] >= 0.7 * len(own)
         assert counts[False] <= 0.03 * len(own)

@@ -35,10 +35,14 @@ from medical_tasks.lab.label_audit import (
 from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.support import ROOT, needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
-def row(calculator_id: int, entities: dict[str, Any], label: str, **fields: Any) -> dict[str, Any]:
+def row(
+    calculator_id: int, entities: dict[str, Any], label: str, **fields: Any
+) -> dict[str, Any]:
     """A built row; the limits are 5 % around a decimal label, else the label."""
     made = synthetic_row(1, "1", find(calculator_id), ("", "", entities), label, "")
     return {**made, "relevant_entities": json.dumps(entities), **fields}
@@ -61,18 +65,35 @@ def test_verdicts_and_their_reasons(
     said: list[str],
 ) -> None:
     made = audit_row(row(calculator_id, entities, label))
-    assert (made.verdict, made.label, made.recomputed) == (verdict, label, recomputed), why
+    assert (made.verdict, made.label, made.recomputed) == (
+        verdict,
+        label,
+        recomputed,
+    ), why
     assert [text for text in said if text not in made.reason] == []
     assert said or "Whatever was meant" not in made.reason
 
 
 @pytest.mark.parametrize("calculator_id", [1, 70, 999])
 def test_a_calculator_that_is_none_of_the_55(calculator_id: int) -> None:
-    unknown = {**row(21, COMA, "12"), "calculator_id": calculator_id, "calculator_name": "Apgar"}
+    unknown = {
+        **row(21, COMA, "12"),
+        "calculator_id": calculator_id,
+        "calculator_name": "Apgar",
+    }
     made = audit_row(unknown)
     assert (made.verdict, made.recomputed) == ("not computable", "")
     assert f"no calculator {calculator_id}" in made.reason
-    assert summary([made])[1] == (str(calculator_id), "Apgar", "unknown", "1", "0", "0", "0", "1")
+    assert summary([made])[1] == (
+        str(calculator_id),
+        "Apgar",
+        "unknown",
+        "1",
+        "0",
+        "0",
+        "0",
+        "1",
+    )
 
 
 def test_what_cannot_be_audited() -> None:
@@ -84,7 +105,10 @@ def test_what_cannot_be_audited() -> None:
         audit_row(row(21, COMA, "12", ground_truth_answer="twelve"))
     assert recompute_or_none(row(49, PATCH, "240")) is None
     assert recompute_or_none({"calculator_id": 21}) is None
-    assert recompute(row(49, PATCH, "240"), frozenset({"fentanyl-patch-by-dose"})).answer == 240
+    assert (
+        recompute(row(49, PATCH, "240"), frozenset({"fentanyl-patch-by-dose"})).answer
+        == 240
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +160,8 @@ def test_a_score_of_nothing_has_a_derivation() -> None:
     result = calculate(4, {"age": [30, "years"], "sex": "Male"})
     assert derivation(result) == "no item gives a point = 0"
     assert derivation(result, named=frozenset({"age"})) == "0 (Age 30 is under 65) = 0"
-    # Grade of kidney disease as text: both count it. Diabetes: the label counts 1 for 2.
+    # Grade of kidney disease as text: both count it. Diabetes: the label counts 1 for
+    # 2.
     entities = TABLES["quirks_without_effect_are_left_out"]
     entry = row(32, entities, "5")
     assert recompute(entry).answer == 6  # 1 + 2 + 2 + 1
@@ -154,8 +179,15 @@ def test_written_rows_are_read_back(tmp_path: Path) -> None:
         header, *rows = csv.reader(stream)
     assert tuple(header) == COLUMNS
     first = ("row", "calculator", "label", "recomputed", "verdict", "reason")
-    assert (*first, "corrected", "label_by_corrected", "recomputed_by_corrected") == COLUMNS
-    assert rows == [[str(getattr(entry, column)) for column in COLUMNS] for entry in made]
+    assert (
+        *first,
+        "corrected",
+        "label_by_corrected",
+        "recomputed_by_corrected",
+    ) == COLUMNS
+    assert rows == [
+        [str(getattr(entry, column)) for column in COLUMNS] for entry in made
+    ]
     assert not any("\n" in cell for cells in rows for cell in cells)
 
     def broken() -> Any:
@@ -189,13 +221,28 @@ def test_the_audit_of_v1() -> None:
         **{"agrees": 839, "wrong": 179, "convention": 19, "not computable": 10}
     }
     unknown = [entry for entry in rows if entry.verdict == "not computable"]
-    assert [entry.row for entry in unknown] == [284, 595, 753, 772, 780, 785, 790, 794, 820, 824]
+    assert [entry.row for entry in unknown] == [
+        284,
+        595,
+        753,
+        772,
+        780,
+        785,
+        790,
+        794,
+        820,
+        824,
+    ]
     assert all(entry.reason.endswith("Check the unit") for entry in unknown)
-    assert Counter(entry.calculator_id for entry in rows if entry.verdict == "convention") == {
+    assert Counter(
+        entry.calculator_id for entry in rows if entry.verdict == "convention"
+    ) == {
         33: 13,
         49: 6,
     }
-    assert Counter(entry.calculator_id for entry in rows if entry.verdict == "wrong") == {
+    assert Counter(
+        entry.calculator_id for entry in rows if entry.verdict == "wrong"
+    ) == {
         **{
             3: 2,
             7: 2,
@@ -222,11 +269,14 @@ def test_the_audit_of_v1() -> None:
         assert entry.reason.endswith(find(entry.calculator_id).source)
         assert f"not {entry.label}. " in entry.reason
         assert len(entry.reason) < 1200
-    # Without an answer: four comas with a part that could not be tested, two counts of white cells
-    # per L. The others show how
-    # the right answer comes about.
-    assert Counter(entry.calculator_id for entry in wrong if not entry.recomputed) == {21: 4, 51: 2}
-    # What the entities leave open: 13 contradict themselves, 6 have a tumor of unknown stage.
+    # Without an answer: four comas with a part that could not be tested, two counts of
+    # white cells per L. The others show how the right answer comes about.
+    assert Counter(entry.calculator_id for entry in wrong if not entry.recomputed) == {
+        21: 4,
+        51: 2,
+    }
+    # What the entities leave open: 13 contradict themselves, 6 have a tumor of unknown
+    # stage.
     noted = Counter(entry.calculator_id for entry in wrong if "Note: " in entry.reason)
     assert noted == {17: 13, 32: 6}
     counted = 0
@@ -239,7 +289,10 @@ def test_the_audit_of_v1() -> None:
         ):
             continue
         counted += 1
-        assert sum(points for _, points in score_steps(result.explanation)) == result.answer
+        assert (
+            sum(points for _, points in score_steps(result.explanation))
+            == result.answer
+        )
     assert (
         counted == 18 * 20 - 4 - 3
     )  # four comas have no total, three counts of white cells no unit
@@ -256,4 +309,6 @@ def test_the_audit_of_v1() -> None:
     assert len(shown) == 25
     rows_told = {cells for cells in told if len(cells) >= 6 and cells[0] != "--"}
     assert rows_told <= set(shown)
-    assert len(rows_told) == 11  # the header, the nine calculators that it shows, and the totals
+    assert (
+        len(rows_told) == 11
+    )  # the header, the nine calculators that it shows, and the totals

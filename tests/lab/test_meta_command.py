@@ -13,8 +13,8 @@ from tests.support import write_run
 
 pytestmark = pytest.mark.usefixtures("here")
 
-# Three items, three systems. `claims` and `words` by hand below; two annotators score, three
-# choose.
+# Three items, three systems. `claims` and `words` by hand below; two annotators score,
+# three choose.
 OUTPUTS = """item,system,section,claims,words,human_ann,human_ben
 v1,x,exam,0.9,0.2,90,80
 v1,y,exam,0.5,0.6,60,50
@@ -64,7 +64,9 @@ def meta(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = meta(capsys, "outputs.csv", "--preferences", "preferences.csv")
-    assert [found[key] for key in ("items", "systems", "outputs", "pairs", "clusters")] == [
+    assert [
+        found[key] for key in ("items", "systems", "outputs", "pairs", "clusters")
+    ] == [
         3,
         3,
         9,
@@ -73,10 +75,15 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     (compared,) = found["comparisons"]
     assert (compared["one"], compared["other"]) == ("claims", "words")
-    # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite. v3: x-y tied
-    # in words, two missing.
+    # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite.
+    # v3: x-y tied in words, two missing.
     pairs = compared["pairs"]
-    assert [pairs[key] for key in ("same", "opposite", "tied", "missing")] == [2, 3, 2, 2]
+    assert [pairs[key] for key in ("same", "opposite", "tied", "missing")] == [
+        2,
+        3,
+        2,
+        2,
+    ]
     assert (pairs["share_opposite"]["value"], pairs["share_opposite"]["n"]) == (
         pytest.approx(3 / 7),
         7,
@@ -85,25 +92,39 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.approx(2 / 5),
         5,
     )
-    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x, x, y; words
-    # y, z, z.
+    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x,
+    # x, y; words y, z, z.
     one, other = compared["preferences"]["one"], compared["preferences"]["other"]
-    assert (one["same"], one["opposite"], one["share"]["value"]) == (2, 1, pytest.approx(2 / 3))
+    assert (one["same"], one["opposite"], one["share"]["value"]) == (
+        2,
+        1,
+        pytest.approx(2 / 3),
+    )
     assert (other["same"], other["opposite"], other["share"]["value"]) == (
         1,
         2,
         pytest.approx(1 / 3),
     )
-    # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y people see no
-    # difference.
+    # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y
+    # people see no difference.
     claims, words = (each["preferences"] for each in found["alone"])
-    assert (claims["same"], claims["opposite"], claims["metric_tied"], claims["human_tied"]) == (
+    assert (
+        claims["same"],
+        claims["opposite"],
+        claims["metric_tied"],
+        claims["human_tied"],
+    ) == (
         3,
         1,
         0,
         1,
     )
-    assert (words["same"], words["opposite"], words["metric_tied"], words["not_annotated"]) == (
+    assert (
+        words["same"],
+        words["opposite"],
+        words["metric_tied"],
+        words["not_annotated"],
+    ) == (
         1,
         2,
         1,
@@ -122,25 +143,27 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = meta(capsys, "outputs.csv")
     (compared,) = found["comparisons"]
     assert compared["preferences"] is None
-    # Outputs in opposite pairs: v1 x y, v2 x y z. Means 85 55 75 60 25; claims .9 .5 .7 .7 .2,
-    # words .2 .6 .3 .4 .5.
+    # Outputs in opposite pairs: v1 x y, v2 x y z. Means 85 55 75 60 25; claims .9 .5 .7
+    # .7 .2, words .2 .6 .3 .4 .5.
     scores = compared["scores"]
     # Claims: all pairs are in order but v2 x-y, a tie in claims.
     assert scores["one"]["kendall"]["value"] == pytest.approx(9 / math.sqrt(9 * 10))
-    # Words: ranks 1 5 2 3 4 against 5 2 4 3 1; 1 pair in order (v1 y, v2 z), 9 not; squares 16 + 9
-    # + 4 + 0 + 9.
+    # Words: ranks 1 5 2 3 4 against 5 2 4 3 1; 1 pair in order (v1 y, v2 z), 9 not;
+    # squares 16 + 9 + 4 + 0 + 9.
     assert scores["other"]["kendall"]["value"] == pytest.approx((1 - 9) / 10)
     assert scores["other"]["spearman"]["value"] == pytest.approx(1 - 6 * 38 / 120)
     assert scores["one"]["spearman"]["n"] == 5
-    # Two annotators, each against the other: the same coefficient twice. 90 60 70 60 30 and 80 50
-    # 80 60 20: 8 pairs in order,
-    # one tied in each.
+    # Two annotators, each against the other: the same coefficient twice. 90 60 70 60 30
+    # and 80 50 80 60 20: 8 pairs in order, one tied in each.
     annotators = scores["annotators"]["kendall"]
-    assert (annotators["value"], annotators["n"]) == (pytest.approx(8 / math.sqrt(9 * 9)), 5)
+    assert (annotators["value"], annotators["n"]) == (
+        pytest.approx(8 / math.sqrt(9 * 9)),
+        5,
+    )
     assert found["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
     assert [each["scores"]["kendall"]["n"] for each in found["alone"]] == [8, 8]
-    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in
-    # words.
+    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no
+    # variation in words.
     (pooled,) = found["kendall"]
     (within,) = meta(capsys, "outputs.csv", "--kendall", "item")["kendall"]
     assert (pooled["n"], within["n"]) == (8, 2)
@@ -148,14 +171,26 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert -1 <= pooled["ci_low"] < pooled["value"] < pooled["ci_high"] <= 1
     # A part of the outputs, and other pairs of metrics.
     exam = meta(
-        capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv"
+        capsys,
+        "outputs.csv",
+        "--where",
+        "section=exam",
+        "--preferences",
+        "preferences.csv",
     )
     assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
     three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
     against = meta(capsys, three, "--against", "b")["comparisons"]
-    assert [(each["one"], each["other"]) for each in against] == [("b", "a"), ("b", "c")]
+    assert [(each["one"], each["other"]) for each in against] == [
+        ("b", "a"),
+        ("b", "c"),
+    ]
     every = meta(capsys, three)["comparisons"]
-    assert [(each["one"], each["other"]) for each in every] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(each["one"], each["other"]) for each in every] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
     assert every[1]["pairs"]["same"] == 1
     turned = meta(capsys, three, "--less-is-better", "b")
     assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
@@ -163,10 +198,19 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["meta", "outputs.csv", "--preferences", "preferences.csv", "--out", "made/meta.json"]
+    words = [
+        "meta",
+        "outputs.csv",
+        "--preferences",
+        "preferences.csv",
+        "--out",
+        "made/meta.json",
+    ]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert said.startswith("9 outputs of 3 systems for 3 items: 9 pairs of outputs of one item.\n")
+    assert said.startswith(
+        "9 outputs of 3 systems for 3 items: 9 pairs of outputs of one item.\n"
+    )
     rows = [line.split() for line in said.splitlines()]
     assert ["claims", "not", "words", "66.7"] in [row[:4] for row in rows]
     assert ["words", "not", "claims", "33.3"] in [row[:4] for row in rows]
@@ -175,8 +219,12 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(Path("made/meta.json").read_text()) == meta(capsys, *words[1:4])
 
 
-def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str]) -> None:
-    write("a.csv", "item,system,a,b,human_1\nv,x,1,2,5\nv,y,2,3,6\nw,x,1,1,\nw,y,1,1,\n")
+def test_no_disagreement_is_nan_and_not_zero(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(
+        "a.csv", "item,system,a,b,human_1\nv,x,1,2,5\nv,y,2,3,6\nw,x,1,1,\nw,y,1,1,\n"
+    )
     write("p.csv", "item,system_a,system_b,annotator,preferred\nv,x,y,ann,y\n")
     found = meta(capsys, "a.csv", "--preferences", "p.csv")
     (compared,) = found["comparisons"]
@@ -198,15 +246,29 @@ def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str])
 
 
 def kqa_run(folder: str, values: list[float], **recipe: Any) -> None:
-    made = {"task_version": "1-A", "data": {"name": "kqa", "rows_sha256": "a"}, **recipe}
+    made = {
+        "task_version": "1-A",
+        "data": {"name": "kqa", "rows_sha256": "a"},
+        **recipe,
+    }
     rows = [
-        {"task": "kqa", "id": f"q{n}", "cluster": f"q{n}", "comprehensiveness": value, "words": 5.0}
+        {
+            "task": "kqa",
+            "id": f"q{n}",
+            "cluster": f"q{n}",
+            "comprehensiveness": value,
+            "words": 5.0,
+        }
         for n, value in enumerate(values)
     ]
-    write_run(Path(folder), {"schema_version": 1, "tasks": {"kqa": {"recipe": made}}}, rows)
+    write_run(
+        Path(folder), {"schema_version": 1, "tasks": {"kqa": {"recipe": made}}}, rows
+    )
 
 
-def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_by_two_judges_and_a_file_of_human_scores(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for system, judge, values in (
         ("a", "big", [0.9, 0.2, 0.5]),
         ("a", "small", [0.1, 0.1, 0.5]),
@@ -215,7 +277,11 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFix
     ):
         kqa_run(f"{system}-{judge}", values)
     write("human.csv", "item,system,human_ann\nq0,a,90\nq0,b,40\nq9,a,1\n")
-    runs = [f"{system}@{judge}={system}-{judge}" for system in "ab" for judge in ("big", "small")]
+    runs = [
+        f"{system}@{judge}={system}-{judge}"
+        for system in "ab"
+        for judge in ("big", "small")
+    ]
     columns = "comprehensiveness@big,comprehensiveness@small"
     found = meta(capsys, *runs, "human.csv", "--metrics", columns)
     assert (found["outputs"], found["pairs"], found["human"]) == (
@@ -244,7 +310,9 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFix
 
 
 @wrong_use("meta")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
 
 
@@ -252,13 +320,15 @@ def test_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", write("one.csv", "item,system,a\nv,x,1\nv,y,2\n")]) == 2
     assert "one metric and no human scores or preferences" in capsys.readouterr().err
     many = write(
-        "many.csv", f"item,system,{','.join(f'm{n}' for n in range(13))}\nv,x{',1' * 13}\n"
+        "many.csv",
+        f"item,system,{','.join(f'm{n}' for n in range(13))}\nv,x{',1' * 13}\n",
     )
     assert main(["meta", many]) == 2
     assert "13 columns of numbers" in capsys.readouterr().err
     large = write(
         "large.csv",
-        "item,system,a,b,part\n" + "".join(f"v{n},x,1,2,{n % 2}p\n" for n in range(2001)),
+        "item,system,a,b,part\n"
+        + "".join(f"v{n},x,1,2,{n % 2}p\n" for n in range(2001)),
     )
     assert main(["meta", large]) == 2
     assert (

@@ -27,9 +27,7 @@ from medical_tasks.spec import MetricSpec
 from tests.case_tables import tabled
 from tests.support import toy_task, write_run
 
-GOOD = (
-    "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
-)
+GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
 STATED = "item,system_a,system_b,annotator,preferred\n"
 
 
@@ -55,13 +53,18 @@ def test_a_table(tmp_path: Path) -> None:
     assert [math.isnan(value) for value in table.column("b")] == [False, True, True]
     assert table.rows[2].labels == {"section": "plan"}
     assert table.sources == {
-        "0.csv": hashlib.sha256(("\ufeff" + GOOD.replace("\n", "\r\n")).encode()).hexdigest()
+        "0.csv": hashlib.sha256(
+            ("\ufeff" + GOOD.replace("\n", "\r\n")).encode()
+        ).hexdigest()
     }
 
 
 def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
     table = read(
-        tmp_path, GOOD, "system,item,human\ny,v1,50\nx,v3,40\n", "item,system,a\nv1,x,1.0\n"
+        tmp_path,
+        GOOD,
+        "system,item,human\ny,v1,50\nx,v3,40\n",
+        "item,system,a\nv1,x,1.0\n",
     )
     assert [(row.item, row.system) for row in table.rows] == [
         ("v1", "x"),
@@ -77,7 +80,8 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
         "v3",
     ]  # without one, an item stands alone
     with pytest.raises(
-        UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2"
+        UsageError,
+        match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2",
     ):
         read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
@@ -91,7 +95,10 @@ def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
 
 def test_messages_quote_no_sentence_and_name_what_is_no_text(tmp_path: Path) -> None:
     note = "The patient in bed four is a singer."
-    for text in (f"item,system,a\nv,x,1\nw,x,{note}\n", f"item,system,{note},{note}\nv,x,1,1\n"):
+    for text in (
+        f"item,system,a\nv,x,1\nw,x,{note}\n",
+        f"item,system,{note},{note}\nv,x,1,1\n",
+    ):
         with pytest.raises(UsageError) as raised:
             read(tmp_path, text)
         assert "bed four" not in str(raised.value)
@@ -108,7 +115,9 @@ def stated(folder: Path, text: str) -> Path:
 
 def test_votes_of_pairs(tmp_path: Path) -> None:
     table = read(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
-    said = "v,x,y,ann,x\nv,y,x,ben,x\nv,x,y,cy,tie\nv,z,x,ann,\nv,z,y,ann,z\nw,x,y,ann,x\n"
+    said = (
+        "v,x,y,ann,x\nv,y,x,ben,x\nv,x,y,cy,tie\nv,z,x,ann,\nv,z,y,ann,z\nw,x,y,ann,x\n"
+    )
     preferences = read_preferences(stated(tmp_path, said))
     assert (preferences.annotators, len(preferences.stated), preferences.blank) == (
         ("ann", "ben", "cy"),
@@ -116,12 +125,13 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
         1,
     )
     votes, elsewhere = votes_of(preferences, table, output_pairs(["v"] * 3))
-    # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of preferences names
-    # first.
+    # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of
+    # preferences names first.
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
     others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
     with pytest.raises(
-        UsageError, match="none of its pairs is among the outputs compared; it begins with item 'V'"
+        UsageError,
+        match="none of its pairs is among the outputs compared; it begins with item 'V'",
     ):
         votes_of(others, table, output_pairs(["v"] * 3))
 
@@ -191,19 +201,29 @@ def output_runs_read(*names: RunName, task: str | None = None) -> RunOutputs:
 
 
 def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
-    found = output_runs_read(*(RunName(folder=run(tmp_path / name), system=name) for name in "ab"))
-    table = join_outputs(found.rows, digests=found.digests, less_is_better=found.less_is_better)
+    found = output_runs_read(
+        *(RunName(folder=run(tmp_path / name), system=name) for name in "ab")
+    )
+    table = join_outputs(
+        found.rows, digests=found.digests, less_is_better=found.less_is_better
+    )
     assert table.columns == ("recall", "overlap", "words")  # no denominators
     named = [f"{row.item} {row.system} {row.cluster}" for row in table.rows]
     assert named[:4] == ["v1/exam a v1", "v1/plan a v1", "v2/exam a v2", "v1/exam b v1"]
     assert table.rows[1].labels == {"section": "plan"}
     # Neither a share without a denominator nor a verdict nobody reached is 0.
-    assert [math.isnan(value) for value in table.column("recall")] == [False, True, True] * 2
+    assert [math.isnan(value) for value in table.column("recall")] == [
+        False,
+        True,
+        True,
+    ] * 2
     assert table.column("words")[:3] == [-9.0, -7.0, -5.0]
     assert found.tasks == {"a": "toy", "b": "toy"}
     assert set(found.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
     # Runs may be of different tasks on the same rows.
-    shot = RunName(folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b")
+    shot = RunName(
+        folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b"
+    )
     assert output_runs_read(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {
         "a": "toy",
         "b": "toy_one_shot",
@@ -220,11 +240,18 @@ def test_one_system_by_two_judges(tmp_path: Path) -> None:
     table = join_outputs(found.rows, digests={})
     assert table.columns == ("recall@big", "overlap", "words", "recall@small")
     assert len(table.rows) == 3
-    assert (table.column("recall@big")[0], table.column("recall@small")[0]) == (0.5, 1.0)
+    assert (table.column("recall@big")[0], table.column("recall@small")[0]) == (
+        0.5,
+        1.0,
+    )
     # What no judge decides differs: these are not the same outputs.
-    run(tmp_path / "small", {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()})
+    run(
+        tmp_path / "small",
+        {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()},
+    )
     with pytest.raises(
-        UsageError, match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in"
+        UsageError,
+        match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in",
     ):
         join_outputs(output_runs_read(*names).rows, digests={})
 
@@ -236,8 +263,12 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     other = run(tmp_path / "b", data={"name": "d", "rows_sha256": "b"})
     with pytest.raises(UsageError, match="its data are .*'rows_sha256': 'b'"):
         output_runs_read(a, RunName(folder=other, system="b"))
-    with pytest.raises(UsageError, match="its version of toy is 2-A, another run's 1-A"):
-        output_runs_read(a, RunName(folder=run(tmp_path / "c", task_version="2-A"), system="c"))
+    with pytest.raises(
+        UsageError, match="its version of toy is 2-A, another run's 1-A"
+    ):
+        output_runs_read(
+            a, RunName(folder=run(tmp_path / "c", task_version="2-A"), system="c")
+        )
     with pytest.raises(UsageError, match="has no task 'toy_one_shot'; it has toy"):
         output_runs_read(a, task="toy_one_shot")
     with pytest.raises(UsageError, match="its task 'new' is not known to this version"):
@@ -253,7 +284,9 @@ def test_how_a_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     folder.mkdir(parents=True)
     assert run_name("runs/m=1") == RunName(folder=folder, system="m=1")
     assert run_name("a=runs/m=1") == RunName(folder=folder, system="a")
-    assert run_name("a@b@c=runs") == RunName(folder=Path("runs"), system="a", label="b@c")
+    assert run_name("a@b@c=runs") == RunName(
+        folder=Path("runs"), system="a", label="b@c"
+    )
     assert run_name("scores.csv") is None
     Path("a=b.csv").write_text("")
     assert run_name("a=b.csv") is None

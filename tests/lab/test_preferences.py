@@ -28,11 +28,14 @@ votes = st.lists(st.sampled_from(WORDS), max_size=3)
 tables = st.lists(st.tuples(st.sampled_from("abc"), values, values), max_size=12)
 
 
-def signs_of(table: list[tuple[str, float, float]]) -> tuple[OutputPairs, Any, Any, list[str]]:
+def signs_of(
+    table: list[tuple[str, float, float]],
+) -> tuple[OutputPairs, Any, Any, list[str]]:
     items = [row[0] for row in table]
     pairs = output_pairs(items)
     one, other = (
-        preference_signs(np.array([row[k] for row in table], dtype=float), pairs) for k in (1, 2)
+        preference_signs(np.array([row[k] for row in table], dtype=float), pairs)
+        for k in (1, 2)
     )
     return pairs, one, other, [items[row] for row in pairs.first]
 
@@ -49,7 +52,8 @@ def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x"] * 4)
     signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)
     assert np.array_equal(signs, [-1, -1, NAN, 0, NAN, NAN], equal_nan=True)
-    # What is no further apart than epsilon is a tie; rounding alone makes no preference.
+    # What is no further apart than epsilon is a tie; rounding alone makes no
+    # preference.
     two = output_pairs(["x", "x"])
     assert preference_signs([0.1 + 0.2, 0.3], two).tolist() == [0.0]
     assert preference_signs([0.1 + 0.2, 0.3], two, epsilon=0.0).tolist() == [1.0]
@@ -68,13 +72,21 @@ def test_people_by_hand_and_nothing_to_count() -> None:
         ["first", "second"],  # no majority
         [],  # nobody was asked
     ]
-    found = human_agreement(np.array([1, 1, NAN, 0, 1, 1, 1, 1.0]), said, clusters=list("abcdefgh"))
+    found = human_agreement(
+        np.array([1, 1, NAN, 0, 1, 1, 1, 1.0]), said, clusters=list("abcdefgh")
+    )
     assert (found.same, found.opposite, found.metric_tied) == (1, 1, 2)
     assert (found.human_tied, found.no_majority, found.not_annotated) == (1, 2, 1)
     assert (found.share.value, found.share.n) == (0.5, 2)
     assert (found.share.ci_low, found.share.ci_high) == wilson_interval(1, 2)
-    agreed = compare_preferences(np.array([1.0, -1.0]), np.array([1.0, -1.0]), clusters="ab")
-    assert (agreed.opposite, agreed.share_opposite.value, agreed.share_opposite.n) == (0, 0.0, 2)
+    agreed = compare_preferences(
+        np.array([1.0, -1.0]), np.array([1.0, -1.0]), clusters="ab"
+    )
+    assert (agreed.opposite, agreed.share_opposite.value, agreed.share_opposite.n) == (
+        0,
+        0.0,
+        2,
+    )
     tied = compare_preferences(np.zeros(2), np.zeros(2), clusters="ab")
     assert (tied.tied, tied.share_same.value, tied.share_decided.n) == (2, 0.0, 0)
     assert math.isnan(tied.share_decided.value)
@@ -87,7 +99,8 @@ def test_people_by_hand_and_nothing_to_count() -> None:
         found = human_agreement(signs, chosen, clusters="a" * len(chosen))  # type: ignore[arg-type]
         assert found.share.n == 0
         assert [
-            math.isnan(end) for end in (found.share.value, found.share.ci_low, found.share.ci_high)
+            math.isnan(end)
+            for end in (found.share.value, found.share.ci_low, found.share.ci_high)
         ] == [True] * 3
     nothing = compare_preferences(np.empty(0), np.empty(0), clusters=[])
     assert (nothing.share_same.n, math.isnan(nothing.share_same.value)) == (0, True)
@@ -95,7 +108,9 @@ def test_people_by_hand_and_nothing_to_count() -> None:
 
 def test_wrong_input_by_its_message() -> None:
     for epsilon in (-0.1, math.inf, NAN):
-        with pytest.raises(ValueError, match="epsilon must be 0 or more and finite; got"):
+        with pytest.raises(
+            ValueError, match="epsilon must be 0 or more and finite; got"
+        ):
             preference_signs([1.0], output_pairs(["x"]), epsilon=epsilon)
     with pytest.raises(ValueError, match="votes must be first, second, tie; got 'a'"):
         human_agreement(np.ones(1), [["a"]], clusters="x")  # type: ignore[list-item]
@@ -114,7 +129,9 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
     assert both.same + both.opposite + both.tied + both.missing == len(pairs)
     assert repr(compare_preferences(other, one, clusters=clusters)) == repr(both)
     # A constant more changes nothing.
-    more = preference_signs(np.array([row[1] + 0.1 for row in table], dtype=float), pairs)
+    more = preference_signs(
+        np.array([row[1] + 0.1 for row in table], dtype=float), pairs
+    )
     assert np.array_equal(more, one, equal_nan=True)
     # The pairs' outputs the other way round, and people's choices with them.
     swapped: dict[Vote, Vote] = {"first": "second", "second": "first", "tie": "tie"}
@@ -123,7 +140,10 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
     people = human_agreement(one, said, clusters=clusters)
     assert repr(human_agreement(-one, turned, clusters=clusters)) == repr(people)
     counted = people.same + people.opposite + people.metric_tied
-    assert counted + people.human_tied + people.no_majority + people.not_annotated == len(pairs)
+    assert (
+        counted + people.human_tied + people.no_majority + people.not_annotated
+        == len(pairs)
+    )
     # The opposite metric is right where this one is wrong.
     against = human_agreement(-one, said, clusters=clusters)
     assert (against.same, against.opposite) == (people.opposite, people.same)
@@ -131,7 +151,9 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
     differ = np.flatnonzero(disagreeing(one, other))
     sides = [
         human_agreement(
-            signs[differ], [said[k] for k in differ], clusters=[clusters[k] for k in differ]
+            signs[differ],
+            [said[k] for k in differ],
+            clusters=[clusters[k] for k in differ],
         )
         for signs in (one, other)
     ]
@@ -152,4 +174,6 @@ def test_the_order_of_outputs_does_not_matter(
     _, one, other, clusters = signs_of(table)
     _, one_too, other_too, clusters_too = signs_of(shuffle.sample(table, len(table)))
     found = compare_preferences(one, other, clusters=clusters)
-    assert repr(compare_preferences(one_too, other_too, clusters=clusters_too)) == repr(found)
+    assert repr(compare_preferences(one_too, other_too, clusters=clusters_too)) == repr(
+        found
+    )

@@ -4,10 +4,12 @@
         HubStorage("org/board", TOKEN, endpoint=hub.endpoint)
     hub.commits                   # every commit, the oldest first
 
-A commit must follow the head that it names, as on the Hub; `before_commit` lets another writer come first. Zip files are LFS
-objects: asked for by `batch`, sent with PUT to a server of their own (`FakeObjects`), told by `verify`, and named in the commit.
-`faults` holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`, `commit`, `tree`, `resolve`), what its
-next requests get instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
+A commit must follow the head that it names, as on the Hub; `before_commit` lets another
+writer come first. Zip files are LFS objects: asked for by `batch`, sent with PUT to a
+server of their own (`FakeObjects`), told by `verify`, and named in the commit. `faults`
+holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`,
+`commit`, `tree`, `resolve`), what its next requests get instead of an answer: a status,
+or `hang`, or `lost` (done, and no reply is sent).
 """
 
 from __future__ import annotations
@@ -26,9 +28,7 @@ from huggingface_hub import constants
 
 REPO = "org/board"
 TOKEN = "hf_" + "secretsecretsecret"
-_ATTRIBUTES = (
-    b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
-)
+_ATTRIBUTES = b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
 _SIGNED = "?signature=yes"
 _PAGE = 3  # entries of a page of a listing
 
@@ -96,7 +96,8 @@ class FakeHub(_Server):
         return self.commits[-1]
 
     def __enter__(self) -> Self:
-        # What HF_HUB_OFFLINE said when huggingface_hub was imported; this Hub is on this machine.
+        # What HF_HUB_OFFLINE said when huggingface_hub was imported; this Hub is on
+        # this machine.
         self._offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, False
         self.objects.__enter__()
         return super().__enter__()
@@ -117,7 +118,9 @@ class FakeHub(_Server):
             oid = hashlib.sha1(
                 f"{len(self.commits)} {title}".encode(), usedforsecurity=False
             ).hexdigest()
-            made = Commit(oid, title, {**self.head.files, name: content}, dict(self.head.by))
+            made = Commit(
+                oid, title, {**self.head.files, name: content}, dict(self.head.by)
+            )
             made.by[name] = made
             self.commits.append(made)
             return made
@@ -134,9 +137,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(
+        self, status: int, content: bytes, headers: dict[str, str] | None = None
+    ) -> None:
         self.send_response(status)
-        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+        for name, value in {
+            **(headers or {}),
+            "Content-Length": str(len(content)),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
@@ -180,7 +188,9 @@ class _HubHandler(_Handler):
         self.hub: FakeHub = self.server.owner  # type: ignore[attr-defined]
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urlsplit(self.path)
-        kind, self.rest = self._kind([unquote(part) for part in parts.path.strip("/").split("/")])
+        kind, self.rest = self._kind(
+            [unquote(part) for part in parts.path.strip("/").split("/")]
+        )
         self.hub.asked.append(kind)
         planned = self.hub.faults.get(kind, [])
         fault = planned.pop(0) if planned else None
@@ -216,7 +226,11 @@ class _HubHandler(_Handler):
         return "/".join(path), []
 
     def _refs(self) -> None:
-        branch = {"name": "main", "ref": "refs/heads/main", "targetCommit": self.hub.head.oid}
+        branch = {
+            "name": "main",
+            "ref": "refs/heads/main",
+            "targetCommit": self.hub.head.oid,
+        }
         self._reply(200, {"branches": [branch], "converts": [], "tags": []})
 
     def _revision(self) -> None:
@@ -229,29 +243,48 @@ class _HubHandler(_Handler):
             self._reply(404, {"error": "no such revision"}, code="RevisionNotFound")
             return
         names = parse_qs(self.body.decode())["paths"]
-        self._reply(200, [self._file(commit, name) for name in names if name in commit.files])
+        self._reply(
+            200, [self._file(commit, name) for name in names if name in commit.files]
+        )
 
     def _preupload(self) -> None:
         said = []
         for file in json.loads(self.body)["files"]:
-            stored, large = self.hub.head.files.get(file["path"]), _is_large(file["path"])
-            oid = {} if stored is None else {"oid": _digest(stored) if large else _blob(stored)}
+            stored, large = (
+                self.hub.head.files.get(file["path"]),
+                _is_large(file["path"]),
+            )
+            oid = (
+                {}
+                if stored is None
+                else {"oid": _digest(stored) if large else _blob(stored)}
+            )
             mode = "lfs" if large else "regular"
-            said.append({"path": file["path"], "uploadMode": mode, "shouldIgnore": False, **oid})
+            said.append(
+                {"path": file["path"], "uploadMode": mode, "shouldIgnore": False, **oid}
+            )
         self._reply(200, {"files": said})
 
     def _batch(self) -> None:
         said = []
         for wanted in json.loads(self.body)["objects"]:
             actions = {
-                "upload": {"href": f"{self.hub.objects.endpoint}/{wanted['oid']}{_SIGNED}"},
-                "verify": {"href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"},
+                "upload": {
+                    "href": f"{self.hub.objects.endpoint}/{wanted['oid']}{_SIGNED}"
+                },
+                "verify": {
+                    "href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"
+                },
             }
             # What is there already is not asked for again.
             said.append(
                 {
                     **wanted,
-                    **({} if wanted["oid"] in self.hub.objects.files else {"actions": actions}),
+                    **(
+                        {}
+                        if wanted["oid"] in self.hub.objects.files
+                        else {"actions": actions}
+                    ),
                 }
             )
         self._reply(200, {"transfer": "basic", "objects": said})
@@ -259,7 +292,9 @@ class _HubHandler(_Handler):
     def _verify(self) -> None:
         told = json.loads(self.body)
         stored = self.hub.objects.files.get(told["oid"])
-        self._reply(200 if stored is not None and len(stored) == told["size"] else 404, {})
+        self._reply(
+            200 if stored is not None and len(stored) == told["size"] else 404, {}
+        )
 
     def _commit(self) -> None:
         before, self.hub.before_commit = self.hub.before_commit, None
@@ -270,9 +305,15 @@ class _HubHandler(_Handler):
         (line,) = [line for line in lines if line["key"] != "header"]
         file = line["value"]
         if _is_large(file["path"]):
-            content = self.hub.objects.files.get(file["oid"]) if line["key"] == "lfsFile" else None
+            content = (
+                self.hub.objects.files.get(file["oid"])
+                if line["key"] == "lfsFile"
+                else None
+            )
         else:
-            content = base64.b64decode(file["content"]) if line["key"] == "file" else None
+            content = (
+                base64.b64decode(file["content"]) if line["key"] == "file" else None
+            )
         if content is None:
             self._reply(400, {"error": "the file is not sent as it was asked for"})
             return
@@ -281,7 +322,8 @@ class _HubHandler(_Handler):
         )
         if made is None:
             self._reply(
-                412, {"error": "A commit has happened since. Please refresh and try again."}
+                412,
+                {"error": "A commit has happened since. Please refresh and try again."},
             )
         elif self.lost:
             self.close_connection = True
@@ -292,13 +334,18 @@ class _HubHandler(_Handler):
     def _tree(self) -> None:
         commit = self.hub.at(self.rest[0])
         inside = "".join(f"{part}/" for part in self.rest[1:])
-        names = sorted(name for name in commit.files if name.startswith(inside)) if commit else []
+        names = (
+            sorted(name for name in commit.files if name.startswith(inside))
+            if commit
+            else []
+        )
         if commit is None or not names:
             self._reply(404, {"error": "no such folder"}, code="EntryNotFound")
             return
         folders = sorted({name.rpartition("/")[0] for name in names if "/" in name})
         entries = [
-            {"type": "directory", "path": name, "oid": "1" * 40, "size": 0} for name in folders
+            {"type": "directory", "path": name, "oid": "1" * 40, "size": 0}
+            for name in folders
         ]
         entries += [self._file(commit, name) for name in names]
         start = int(self.query.get("cursor", ["0"])[0])
@@ -316,7 +363,9 @@ class _HubHandler(_Handler):
             self._send(
                 302,
                 b"",
-                {"Location": f"{self.hub.objects.endpoint}/{_digest(commit.files[name])}{_SIGNED}"},
+                {
+                    "Location": f"{self.hub.objects.endpoint}/{_digest(commit.files[name])}{_SIGNED}"
+                },
             )
         else:
             self._send(200, commit.files[name])
@@ -333,7 +382,12 @@ class _HubHandler(_Handler):
         }
 
     def _reply(
-        self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None
+        self,
+        status: int,
+        value: Any,
+        *,
+        code: str = "",
+        headers: dict[str, str] | None = None,
     ) -> None:
         told = {
             "Content-Type": "application/json",
@@ -353,4 +407,6 @@ def _digest(content: bytes) -> str:
 
 def _blob(content: bytes) -> str:
     """Hash of a file as git has it."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        b"blob %d\0" % len(content) + content, usedforsecurity=False
+    ).hexdigest()

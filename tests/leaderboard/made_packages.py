@@ -12,7 +12,10 @@ from typing import Any
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.leaderboard.board import event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
-from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
+from medical_tasks.leaderboard.submission_package.contents import (
+    Submitter,
+    answer_sha256,
+)
 from medical_tasks.leaderboard.submission_package.package_file import make_manifest
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import read_package
@@ -68,7 +71,11 @@ def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
         "packages": {"numpy": "2.4.6"},
     }
     for name, value in changes.items():
-        made |= {name[:-1]: {**made[name[:-1]], **value}} if name.endswith("+") else {name: value}
+        made |= (
+            {name[:-1]: {**made[name[:-1]], **value}}
+            if name.endswith("+")
+            else {name: value}
+        )
     return made
 
 
@@ -104,14 +111,18 @@ def package(
     scores = {
         item.id: ItemScore(
             id=item.id,
-            values=dict.fromkeys((metric.name for metric in spec.metrics), float(n < right)),
+            values=dict.fromkeys(
+                (metric.name for metric in spec.metrics), float(n < right)
+            ),
             parsed="1",
         )
         for n, item in enumerate(items)
         if item.id in answers
     }
     missing = {item.id: "timeout" for item in items if item.id not in answers}
-    entry = summarise(spec, items, scores, missing, recipe=recipe_of(spec, **(recipe or {})))
+    entry = summarise(
+        spec, items, scores, missing, recipe=recipe_of(spec, **(recipe or {}))
+    )
     entry["cut_at_length"] = 0
     results = {"schema_version": SCHEMA_VERSION, "tasks": {task: entry}}
     public = texts_allowed(spec)
@@ -125,26 +136,35 @@ def package(
             else {**row, **hashes, "parsed": "", "why": "", "response_sha256": digest}
         )
     lines = [
-        {"task": task, "id": item, "response": text} for item, text in answers.items() if public
+        {"task": task, "id": item, "response": text}
+        for item, text in answers.items()
+        if public
     ]
     files = {
         "results.json": json.dumps(results).encode(),
         "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),
     }
     if held:
-        files["answers.jsonl"] = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        files["answers.jsonl"] = "".join(
+            json.dumps(line) + "\n" for line in lines
+        ).encode()
     submitter = Submitter(model=model, organisation=organisation)
     manifest = make_manifest(submitter, [task], partial_facts(results), files)
     return zip_bytes({"package.json": json.dumps(manifest).encode(), **files})
 
 
-def fill(store: Path, count: int, draw: random.Random, *, first: int = 0, of: int = 40) -> None:
+def fill(
+    store: Path, count: int, draw: random.Random, *, first: int = 0, of: int = 40
+) -> None:
     """Puts so many accepted models into a store's folder, as a board would and without its care for the disk."""
     for number in range(first, first + count):
         organisation = f"Organisation {number % 97}"
         right = draw.randrange(of + 1)
         content = package(
-            f"{organisation} Model {number}", organisation=organisation, right=right, of=of
+            f"{organisation} Model {number}",
+            organisation=organisation,
+            right=right,
+            of=of,
         )
         manifest = read_package(content).manifest
         digest = hashlib.sha256(content).hexdigest()

@@ -37,7 +37,11 @@ class Served:
 def served(store: Path, *, folder: Path) -> Iterator[Served]:
     """Serves a store, and fails if the server asked anybody for anything meanwhile; `folder` is an empty one."""
     (folder / "temporary").mkdir()
-    environment = {**os.environ, "TMPDIR": str(folder / "temporary"), "SPACE_ID": "me/board"}
+    environment = {
+        **os.environ,
+        "TMPDIR": str(folder / "temporary"),
+        "SPACE_ID": "me/board",
+    }
     with (folder / "log").open("wb") as errors:
         process = subprocess.Popen(
             [
@@ -56,7 +60,9 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("leaderboard: http://127.0.0.1:"), (folder / "log").read_text()
+        assert line.startswith("leaderboard: http://127.0.0.1:"), (
+            folder / "log"
+        ).read_text()
         yield Served(int(line.split()[1].strip("/").rsplit(":", 1)[1]), folder)
         assert (folder / "asked").read_text() == ""
         assert process.poll() is None, (folder / "log").read_text()

@@ -15,7 +15,12 @@ import pytest
 
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
-from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks, name_notes
+from medical_tasks.leaderboard.admission import (
+    AdmissionError,
+    check_admission,
+    marks,
+    name_notes,
+)
 from medical_tasks.leaderboard.board import Board, entries_of, event_name
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.records import Event, event_bytes
@@ -23,7 +28,10 @@ from medical_tasks.leaderboard.site import write_site
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
+from medical_tasks.leaderboard.submission_package.submitters import (
+    name_key,
+    name_problem,
+)
 from tests.leaderboard.made_packages import cases, package, recipe_of
 
 CASES = cases("admission")
@@ -47,11 +55,15 @@ def changed(
 
 
 @pytest.mark.parametrize(("task", "recipe", "entry"), CASES["what_is_taken"])
-def test_what_is_taken(task: str, recipe: dict[str, Any], entry: dict[str, Any]) -> None:
+def test_what_is_taken(
+    task: str, recipe: dict[str, Any], entry: dict[str, Any]
+) -> None:
     check_admission(changed(recipe, task=task, **entry))
 
 
-@pytest.mark.parametrize(("task", "recipe", "entry", "message"), CASES["what_is_not_taken"])
+@pytest.mark.parametrize(
+    ("task", "recipe", "entry", "message"), CASES["what_is_not_taken"]
+)
 def test_what_is_not_taken(
     task: str, recipe: dict[str, Any], entry: dict[str, Any], message: str
 ) -> None:
@@ -73,7 +85,9 @@ PUBLISHED: dict[str, dict[str, object] | None] = {
 
 
 def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> None:
-    found = read_package(package(of=150, unanswered=40, right=20, recipe=PUBLISHED, held=False))
+    found = read_package(
+        package(of=150, unanswered=40, right=20, recipe=PUBLISHED, held=False)
+    )
     assert found.answers == {}
     check_admission(found)
     assert marks(found.results["tasks"]["medcalc"]) == [
@@ -81,12 +95,18 @@ def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> N
         "They are to 110 of 150 items, which need not be like the others.",
     ]
     few = read_package(package(of=150, unanswered=60, recipe=PUBLISHED, held=False))
-    with pytest.raises(AdmissionError, match="90 of 150 items .* at least 100 items or 90 % are"):
+    with pytest.raises(
+        AdmissionError, match="90 of 150 items .* at least 100 items or 90 % are"
+    ):
         check_admission(few)
 
 
 def test_what_is_said_of_published_answers_has_its_form() -> None:
-    for name, odd in (("unknown", 7), ("licence", ["MIT"]), ("files", {"a.csv": "no hash"})):
+    for name, odd in (
+        ("unknown", 7),
+        ("licence", ["MIT"]),
+        ("files", {"a.csv": "no hash"}),
+    ):
         imported = {**(PUBLISHED["imported"] or {}), name: odd}
         with pytest.raises(PackageError, match=f"recipe, imported, {name}"):
             read_package(package(recipe={**PUBLISHED, "imported": imported}))
@@ -95,14 +115,18 @@ def test_what_is_said_of_published_answers_has_its_form() -> None:
 @pytest.mark.parametrize("address", ["", "http://example.org/a", "https://localhost/a"])
 def test_answers_that_nobody_can_find_are_held(address: str) -> None:
     imported = {**(PUBLISHED["imported"] or {}), "address": address}
-    with pytest.raises(PackageError, match=r"answers\.jsonl: lacks the answer|https:// address"):
+    with pytest.raises(
+        PackageError, match=r"answers\.jsonl: lacks the answer|https:// address"
+    ):
         read_package(package(recipe={**PUBLISHED, "imported": imported}, held=False))
 
 
 def test_all_reasons_are_told_at_once() -> None:
     with pytest.raises(AdmissionError) as told:
         check_admission(
-            changed({"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}})
+            changed(
+                {"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}}
+            )
         )
     assert [line.split(":")[0] for line in str(told.value).splitlines()] == [
         "not taken",
@@ -133,7 +157,8 @@ MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
 CHARACTERS = tuple(
     chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "")
 )
-# Those that show nothing, by what their names say; none of them is in one category alone.
+# Those that show nothing, by what their names say; none of them is in one category
+# alone.
 BLANK = re.compile(
     r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
 )
@@ -165,7 +190,8 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     "compatible forms": lambda text: replaced(
         text,
         lambda one, was: (
-            unicodedata.normalize("NFKC", one).casefold() == was.casefold() and not one.isascii()
+            unicodedata.normalize("NFKC", one).casefold() == was.casefold()
+            and not one.isascii()
         ),
     ),
     "nothing to be seen": lambda text: inserted(
@@ -174,9 +200,12 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     "format and direction": lambda text: inserted(
         text, lambda one: unicodedata.category(one) == "Cf"
     ),
-    "marks": lambda text: inserted(text, lambda one: unicodedata.category(one) in ("Mn", "Me")),
+    "marks": lambda text: inserted(
+        text, lambda one: unicodedata.category(one) in ("Mn", "Me")
+    ),
     "piles of marks": lambda text: iter(
-        text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:] for n in range(40)
+        text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:]
+        for n in range(40)
     ),
     "spaces": lambda text: replaced(
         text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"
@@ -193,7 +222,15 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
             one.isalpha()
             and was in "oeaiscpxyh"
             and unicodedata.name(one).startswith(
-                ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET")
+                (
+                    "CYRILLIC",
+                    "GREEK",
+                    "ARMENIAN",
+                    "CHEROKEE",
+                    "COPTIC",
+                    "LISU",
+                    "DESERET",
+                )
             )
         ),
     ),
@@ -236,13 +273,17 @@ def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
         assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
 
 
-@pytest.mark.parametrize("name", CASES["names_of_one_script_or_of_latin_with_one_of_east_asia"])
+@pytest.mark.parametrize(
+    "name", CASES["names_of_one_script_or_of_latin_with_one_of_east_asia"]
+)
 def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
     assert name_problem(name) == ""
     assert name_key(name)
 
 
-@pytest.mark.parametrize(("one", "other"), CASES["names_that_differ_to_the_eye_are_two"])
+@pytest.mark.parametrize(
+    ("one", "other"), CASES["names_that_differ_to_the_eye_are_two"]
+)
 def test_names_that_differ_to_the_eye_are_two(one: str, other: str) -> None:
     assert name_key(one) != name_key(other)
 
@@ -267,13 +308,24 @@ def test_from_a_taken_name_to_its_replacement(
     board = Board(LocalStorage(Path("board")))
     first = board.submit(package("Honest Model", organisation="Org A", right=4)).id
     board.decide(
-        first, "accepted", by="Ann", verified={"package": first, "matches": True, "checks": []}
+        first,
+        "accepted",
+        by="Ann",
+        verified={"package": first, "matches": True, "checks": []},
     )
     second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
-    beside = board.submit(package("Honest-Model", organisation="Somebody else", right=2)).id
-    taken = f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
+    beside = board.submit(
+        package("Honest-Model", organisation="Somebody else", right=2)
+    ).id
+    taken = (
+        f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
+    )
     Path("third.zip").write_bytes(package("Honest_Model", organisation="Org A"))
-    for words in (("list", "--state", "pending"), ("show", second), ("submit", "third.zip")):
+    for words in (
+        ("list", "--state", "pending"),
+        ("show", second),
+        ("submit", "third.zip"),
+    ):
         assert taken in run(*words)[1]
     write_site(board, tmp_path / "site")
     queue = {
@@ -284,14 +336,24 @@ def test_from_a_taken_name_to_its_replacement(
     assert {one["alike"] for one in queue.values()} == {queue[first]["alike"]}
     code, said = run("accept", second, "--by", "Ann", "--unverified")
     assert (code, taken in said, f"--replace {first}" in said) == (2, True, True)
-    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", first)
+    code, said = run(
+        "accept", second, "--by", "Ann", "--unverified", "--replace", first
+    )
     assert code == 2
     assert (
-        f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not" in said
+        f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not"
+        in said
     )
-    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", beside)
-    assert (code, f"got '{beside}'. There is {first} (Honest Model, Org A)." in said) == (2, True)
-    code, said = run("accept", beside, "--by", "Ann", "--unverified", "--replace", first)
+    code, said = run(
+        "accept", second, "--by", "Ann", "--unverified", "--replace", beside
+    )
+    assert (
+        code,
+        f"got '{beside}'. There is {first} (Honest Model, Org A)." in said,
+    ) == (2, True)
+    code, said = run(
+        "accept", beside, "--by", "Ann", "--unverified", "--replace", first
+    )
     assert (code, "There is none; leave it out." in said) == (2, True)
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
     code, said = run("accept", beside, "--by", "Ann", "--unverified")
@@ -302,8 +364,12 @@ def test_from_a_taken_name_to_its_replacement(
     )
     report = {"package": second, "matches": True, "checks": []}
     board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
-    assert f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
-    assert {entry.submission: entry.state for entry in entries_of(board, published=False)} == {
+    assert (
+        f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
+    )
+    assert {
+        entry.submission: entry.state for entry in entries_of(board, published=False)
+    } == {
         second: "verified",
         beside: "unverified",
     }
@@ -320,16 +386,23 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
     board.storage.create(event_name(second, 2), event_bytes(late))
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
     (note,) = name_notes(board.submission(second), board.submissions("accepted"))
-    assert note == f"it is not shown: its name was taken before by {first} (Model, An organisation)"
+    assert (
+        note
+        == f"it is not shown: its name was taken before by {first} (Model, An organisation)"
+    )
     # An unverified one does not lower a verified one, whatever the events say.
     board.decide(first, "rejected", by="Ann", reason="x")
     report = {"package": first, "matches": True, "checks": []}
-    board.decide(first, "accepted", by="Ann", reason="x", verified=report, replaces=second)
-    board.storage.create(
-        event_name(second, 3), event_bytes(Event(state="rejected", at=late.at, by="B", reason="x"))
+    board.decide(
+        first, "accepted", by="Ann", reason="x", verified=report, replaces=second
     )
     board.storage.create(
-        event_name(second, 4), event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first))
+        event_name(second, 3),
+        event_bytes(Event(state="rejected", at=late.at, by="B", reason="x")),
+    )
+    board.storage.create(
+        event_name(second, 4),
+        event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first)),
     )
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
 

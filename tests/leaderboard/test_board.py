@@ -16,7 +16,11 @@ import pytest
 
 from medical_tasks.catalog import task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
+from medical_tasks.leaderboard.admission import (
+    AlreadySubmittedError,
+    QueueFullError,
+    QueueLimits,
+)
 from medical_tasks.leaderboard.board import (
     Board,
     entries_of,
@@ -57,12 +61,19 @@ def states(submission: Submission) -> list[str]:
 
 def test_a_package_is_taken(board: Board) -> None:
     made = board.submit(PACKAGE)
-    assert (made.state, made.tasks, made.submitter.model) == ("pending", ("medcalc",), "A model")
+    assert (made.state, made.tasks, made.submitter.model) == (
+        "pending",
+        ("medcalc",),
+        "A model",
+    )
     assert made.history[0].at == "2026-01-31T12:00:00Z"
     assert board.storage.names() == [event_name(made.id, 1), package_name(made.id)]
     other = Board(board.storage)
     assert (
-        other.submissions() == other.submissions("pending") == [other.submission(made.id)] == [made]
+        other.submissions()
+        == other.submissions("pending")
+        == [other.submission(made.id)]
+        == [made]
     )
     assert other.submissions("accepted") == []
     assert other.package(made.id).manifest.id == made.id
@@ -86,7 +97,9 @@ def test_the_same_package_is_told_with_its_state(board: Board) -> None:
     assert len(board.submissions()) == 1
 
 
-@pytest.mark.parametrize(("before", "state", "named", "message"), CASES["what_cannot_be_decided"])
+@pytest.mark.parametrize(
+    ("before", "state", "named", "message"), CASES["what_cannot_be_decided"]
+)
 def test_what_cannot_be_decided(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str
 ) -> None:
@@ -111,7 +124,9 @@ def test_a_verification_is_kept_in_the_event(board: Board) -> None:
     for wrong in ({**report, "matches": False}, {**report, "matches": 1}):
         other = board.submit(package(f"model {wrong['matches']}")).id
         with pytest.raises(UsageError, match="is of this package and matches"):
-            board.decide(other, "accepted", by="A", verified={**wrong, "package": other})
+            board.decide(
+                other, "accepted", by="A", verified={**wrong, "package": other}
+            )
 
 
 def test_a_decision_that_comes_second_is_told(
@@ -125,7 +140,8 @@ def test_a_decision_that_comes_second_is_told(
     real = late.submission
     monkeypatch.setattr(late, "submission", lambda each: next(seen, None) or real(each))
     with pytest.raises(
-        UsageError, match=r"it is accepted since .* \(by Ann\). Nothing of yours was kept"
+        UsageError,
+        match=r"it is accepted since .* \(by Ann\). Nothing of yours was kept",
     ):
         late.decide(name, "rejected", by="Ben", reason="late")
     assert states(board.submission(name)) == ["pending", "accepted"]
@@ -207,7 +223,9 @@ def test_what_waits_has_a_limit(board: Board, queue: QueueLimits, message: str) 
             one.submit(package("c", organisation="An ORGANISATION"))
         with pytest.raises(AlreadySubmittedError):
             one.submit(package("a"))
-        assert [name for name in board.storage.names() if name != event_name(first, 1)] == before
+        assert [
+            name for name in board.storage.names() if name != event_name(first, 1)
+        ] == before
     few.decide(second, "rejected", by="A", reason="room")
     assert few.submit(package("c", organisation="An ORGANISATION")).state == "pending"
     assert Board(board.storage).submit(package("d")).state == "pending"
@@ -233,7 +251,9 @@ def changed(content: bytes, change: Any) -> bytes:
     )
 
 
-@pytest.mark.parametrize(("file", "change", "message"), CASES["what_was_changed_in_the_store"])
+@pytest.mark.parametrize(
+    ("file", "change", "message"), CASES["what_was_changed_in_the_store"]
+)
 def test_what_was_changed_in_the_store_is_told_and_left_out(
     board: Board, file: str, change: Any, message: str
 ) -> None:
@@ -323,22 +343,37 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
     )
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
-    assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}, "unclear": {}}
+    assert entry.coverage == {
+        "asked": 5,
+        "answered": 5,
+        "scored": 5,
+        "unscored": {},
+        "unclear": {},
+    }
     assert entry.recipe["task_version"] == "3-A"
 
 
-def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(tmp_path: Path) -> None:
+def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(
         PackageError, match=r"has 1,0\d\d bytes, and at most 1,000 are taken"
     ):  # it is not even read
-        Board(LocalStorage(tmp_path), limits=ReadLimits(package_bytes=1000)).submit(b"x" * 1001)
-    long = package(recipe={"model": {"name": "hf/org/model", "files": ["a" * 2_000] * 1_000}})
+        Board(LocalStorage(tmp_path), limits=ReadLimits(package_bytes=1000)).submit(
+            b"x" * 1001
+        )
+    long = package(
+        recipe={"model": {"name": "hf/org/model", "files": ["a" * 2_000] * 1_000}}
+    )
     wide = Board(LocalStorage(tmp_path), limits=ReadLimits(ratio=1_000))
     name = accepted(wide, long)
     with pytest.raises(PackageError, match="at most 200 to 1 are taken"):
         read_package(long)
     later = Board(LocalStorage(tmp_path))
-    assert ([entry.submission for entry in submitted(later)], later.damaged) == ([name], {})
+    assert ([entry.submission for entry in submitted(later)], later.damaged) == (
+        [name],
+        {},
+    )
 
 
 def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
@@ -356,7 +391,9 @@ def test_a_submission_takes_the_place_that_it_was_given(daily: Board) -> None:
     first = accepted(daily, package(right=1))
     other = accepted(daily, package(right=2, organisation="Somebody else"))
     setting = accepted(
-        daily, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}), first
+        daily,
+        package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}),
+        first,
     )
     newest = accepted(daily, package("a MODEL", right=4), setting)
     assert [entry.submission for entry in submitted(daily)] == [newest, setting, other]
@@ -373,14 +410,17 @@ def test_a_marked_one_is_shown_without_a_rank(daily: Board) -> None:
         ("partly", 1),
         ("whole", 0),
     ]
-    assert [str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])] == [
+    assert [
+        str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])
+    ] == [
         "None",
         "1",
     ]
 
 
 @pytest.mark.parametrize(
-    "results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}']
+    "results",
+    [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}'],
 )
 def test_a_package_forged_together_with_its_event_is_left_out(
     daily: Board, results: str | None
@@ -393,7 +433,9 @@ def test_a_package_forged_together_with_its_event_is_left_out(
     was = hashlib.sha256((folder / package_name(name)).read_bytes()).hexdigest()
     (folder / package_name(name)).write_bytes(made.getvalue())
     event = folder / event_name(name, 1)
-    event.write_text(event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest()))
+    event.write_text(
+        event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest())
+    )
     fresh = Board(daily.storage)
     assert submitted(fresh) == []
     assert (
@@ -410,7 +452,9 @@ def test_published_results_are_reported_and_have_no_interval(daily: Board) -> No
         order.index(entry.task) for entry in entries
     )
     reported = [entry for entry in entries if entry.state == "reported"]
-    assert reported == sorted(published_entries(), key=lambda entry: order.index(entry.task))
+    assert reported == sorted(
+        published_entries(), key=lambda entry: order.index(entry.task)
+    )
     assert len(reported) == len(all_published())
     assert len(reported) > 10
     for entry in reported:

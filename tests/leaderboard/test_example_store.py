@@ -31,18 +31,24 @@ LONGEST_QUOTE = 8
 
 @functools.cache
 def packages() -> list[Package]:
-    return [read_package(path) for path in sorted(STORE.glob("submissions/*/package.zip"))]
+    return [
+        read_package(path) for path in sorted(STORE.glob("submissions/*/package.zip"))
+    ]
 
 
 def is_published(package: Package) -> bool:
-    return any("imported" in entry["recipe"] for entry in package.results["tasks"].values())
+    return any(
+        "imported" in entry["recipe"] for entry in package.results["tasks"].values()
+    )
 
 
 def test_the_store_is_whole_and_says_whose_answers_are_whose(tmp_path: Path) -> None:
     board = Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store")))
     assert not check_store(board).problems
     # A judge that was not asked again leaves an entry unverified.
-    shown = Counter((entry.task, entry.state) for entry in entries_of(board, published=False))
+    shown = Counter(
+        (entry.task, entry.state) for entry in entries_of(board, published=False)
+    )
     assert shown == {
         ("aci_bench", "unverified"): 1,
         ("aci_bench", "imported"): 16,
@@ -72,13 +78,20 @@ def test_published_answers_are_named_with_their_source_and_not_held() -> None:
         assert imported["licence"].startswith(("CC-BY", "MIT"))
         assert imported["unknown"]
         assert entry["recipe"]["judge"] is None
-        assert all(row["answer_sha256"] for row in package.items if row["unscored"] is None)
+        assert all(
+            row["answer_sha256"] for row in package.items if row["unscored"] is None
+        )
     assert found == told
 
 
 def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) -> None:
-    write_site(Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store"))), tmp_path / "site")
-    board = json.loads((tmp_path / "site" / "data" / "board.json").read_text(encoding="utf-8"))
+    write_site(
+        Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store"))),
+        tmp_path / "site",
+    )
+    board = json.loads(
+        (tmp_path / "site" / "data" / "board.json").read_text(encoding="utf-8")
+    )
     rows = [dict(zip(board["columns"], row, strict=True)) for row in board["rows"]]
     marked = [row for row in rows if row["state"] == "imported"]
     assert len(marked) == 21
@@ -86,13 +99,21 @@ def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) 
     for row in marked:
         assert row["source"].startswith("https://github.com/")
         assert row["first"] is None
-        assert board["sentences"][row["notes"][0]].startswith("Answers that others published")
+        assert board["sentences"][row["notes"][0]].startswith(
+            "Answers that others published"
+        )
         group, task = board["groups"][row["group"]], board["tasks"][row["task"]]["name"]
-        own = [each for each in board["groups"] if each["task"] == task and not each["imported"]]
+        own = [
+            each
+            for each in board["groups"]
+            if each["task"] == task and not each["imported"]
+        ]
         # By this they stand beside what was run on the same questions.
         assert group["imported"]
         assert all(each["data"] == group["data"] for each in own)
-        assert board["groups"].index(group) > max(map(board["groups"].index, own), default=-1)
+        assert board["groups"].index(group) > max(
+            map(board["groups"].index, own), default=-1
+        )
     table = (tmp_path / "site" / "leaderboard.csv").read_text(encoding="utf-8")
     lines = csv.DictReader(io.StringIO(table))
     direct = {
@@ -114,12 +135,18 @@ def test_the_tables_of_the_documents_are_the_stores() -> None:
 
 def test_the_short_table_of_the_documents_agrees_with_the_full_one() -> None:
     def cells(text: str) -> list[list[str]]:
-        return [row.strip("| ").split(" | ") for row in text.splitlines() if "| medcalc_" in row]
+        return [
+            row.strip("| ").split(" | ")
+            for row in text.splitlines()
+            if "| medcalc_" in row
+        ]
 
     shown = cells((ROOT / "docs" / "real_models.md").read_text(encoding="utf-8"))
     full = cells(example_store.tables(STORE)["medcalc"])
     assert len(shown) == 6
-    assert [row for row in shown if row not in [[*each[:3], each[5]] for each in full]] == []
+    assert [
+        row for row in shown if row not in [[*each[:3], each[5]] for each in full]
+    ] == []
 
 
 @needs_shared
@@ -129,7 +156,9 @@ def test_the_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
         ("kqa", "answered", "kqa"),
         ("meqsum", "full", "meqsum"),
     ):
-        build_dataset(name, source=SHARED / "data" / files, config=config, out=tmp_path / name)
+        build_dataset(
+            name, source=SHARED / "data" / files, config=config, out=tmp_path / name
+        )
     # ACI-BENCH's claims are not here.
     known = [each for each in packages() if "aci_bench" not in each.manifest.tasks]
     assert len(known) == 9
@@ -161,7 +190,8 @@ def test_nothing_of_a_source_is_quoted() -> None:
     for package in filter(is_published, packages()):
         words = json.dumps([package.results, list(package.items)], default=str).split()
         held = {
-            tuple(words[at : at + LONGEST_QUOTE]) for at in range(len(words) - LONGEST_QUOTE + 1)
+            tuple(words[at : at + LONGEST_QUOTE])
+            for at in range(len(words) - LONGEST_QUOTE + 1)
         }
         assert not held & runs
 

@@ -32,7 +32,8 @@ HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http:
 
 def read_every_eval_ever(folder: Path) -> Values:
     of_record, of_item = (
-        json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text()) for each in ("", "_item")
+        json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text())
+        for each in ("", "_item")
     )
     told: Values = {}
     for path in folder.glob("data/*/acme/llm-7b/*.json"):
@@ -40,7 +41,9 @@ def read_every_eval_ever(folder: Path) -> Values:
         jsonschema.validate(record, of_record)
         rows = [
             json.loads(line)
-            for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()
+            for line in path.with_name(f"{path.stem}_samples.jsonl")
+            .read_text()
+            .splitlines()
         ]
         assert len(rows) == record["detailed_evaluation_results"]["total_rows"]
         assert (
@@ -71,14 +74,15 @@ def read_card(folder: Path) -> Values:
     parser = etree.XMLParser(no_network=True)
     parser.resolvers.add(_Signatures())
     card = etree.fromstring((folder / "chai_card.xml").read_bytes())
-    etree.XMLSchema(etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)).assertValid(
-        card
-    )
+    etree.XMLSchema(
+        etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)
+    ).assertValid(card)
     told: Values = {}
     for result in card.iter("{*}MetricResult"):
         value = json.loads(result.findtext("{*}ValueJson"))
         if named := re.match(
-            r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$", result.findtext("{*}Label")
+            r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$",
+            result.findtext("{*}Label"),
         ):
             told[named[1], named[2]] = value.get("estimate", value.get("value")) / (
                 100 if value["unit"] == "%" else 1
@@ -94,10 +98,14 @@ def read_tripod(folder: Path) -> Values:
     ]
     assert [int(cells[0].removeprefix("| ")) for cells in items] == list(range(1, 20))
     assert sum(cells[2].startswith("left open") for cells in items) == 9
-    number = re.compile(r"(\w+)(?: \([a-z ]+\))?(?: \[not comparable\])? ([\d.]+)( %)? \(95 %")
+    number = re.compile(
+        r"(\w+)(?: \([a-z ]+\))?(?: \[not comparable\])? ([\d.]+)( %)? \(95 %"
+    )
     return {
         (task, name): float(value) / (100 if percent else 1)
-        for task, told in re.findall(r"(\S+): (.*?)\. (?=\S+: |\|| )", items[16][2] + " |")
+        for task, told in re.findall(
+            r"(\S+): (.*?)\. (?=\S+: |\|| )", items[16][2] + " |"
+        )
         for name, value, percent in number.findall(told)
     }
 
@@ -121,7 +129,11 @@ def read_lm_eval(folder: Path) -> Values:
         for file in path.parent.glob("samples_*.jsonl")
         for line in file.read_text().splitlines()
     ]
-    assert len(samples) == sum(each["effective"] for each in results["n-samples"].values()) == 44
+    assert (
+        len(samples)
+        == sum(each["effective"] for each in results["n-samples"].values())
+        == 44
+    )
     named = {
         task: [name for name in entry if name.endswith(",none")]
         for task, entry in results["results"].items()
@@ -136,7 +148,8 @@ def read_lm_eval(folder: Path) -> Values:
 
 def read_csv(folder: Path) -> Values:
     tables = {
-        path.name: list(csv.DictReader(io.StringIO(path.read_text()))) for path in folder.iterdir()
+        path.name: list(csv.DictReader(io.StringIO(path.read_text())))
+        for path in folder.iterdir()
     }
     assert len(tables["items.csv"]) == 44
     return {
@@ -149,7 +162,14 @@ def read_csv(folder: Path) -> Values:
 READERS = dict(
     zip(
         export_formats(),
-        (read_every_eval_ever, read_card, read_tripod, read_inspect, read_lm_eval, read_csv),
+        (
+            read_every_eval_ever,
+            read_card,
+            read_tripod,
+            read_inspect,
+            read_lm_eval,
+            read_csv,
+        ),
         strict=True,
     )
 )
@@ -165,7 +185,13 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
-        yield ran(home, place / "run", "medcalc,kqa", "baseline/random", ("--judge", "lexical"))
+        yield ran(
+            home,
+            place / "run",
+            "medcalc,kqa",
+            "baseline/random",
+            ("--judge", "lexical"),
+        )
 
 
 @pytest.mark.parametrize("form", export_formats())
@@ -176,7 +202,11 @@ def test_each_form_validates_and_has_the_runs_values(
     tasks = json.loads((run / "results.json").read_text())["tasks"]
     # Where a form has a name alone, it says that a judge by words stands for itself.
     mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
-    told = [(task, name, each) for task in tasks for name, each in tasks[task]["metrics"].items()]
+    told = [
+        (task, name, each)
+        for task in tasks
+        for name, each in tasks[task]["metrics"].items()
+    ]
     values = {
         (task, name + mark * (not each.get("comparable", True))): each["value"]
         for task, name, each in told
@@ -187,17 +217,24 @@ def test_each_form_validates_and_has_the_runs_values(
     assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
 
 
-def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path) -> None:
+def test_a_reply_that_is_not_there_is_no_empty_reply(
+    home: Path, tmp_path: Path
+) -> None:
     """An empty one would be scored again as a wrong answer."""
     inspect_log = pytest.importorskip("inspect_ai.log")
     ids = [
         item["id"]
-        for item in read_items(ran(home, tmp_path / "ids", "medcalc", "baseline/reference"))
+        for item in read_items(
+            ran(home, tmp_path / "ids", "medcalc", "baseline/reference")
+        )
     ]
     replies = {ids[0]: "The answer is 1.", ids[1]: ""}
     answers, scored = tmp_path / "answers.jsonl", tmp_path / "scored"
     answers.write_text(
-        "".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in replies.items())
+        "".join(
+            json.dumps({"id": name, "response": text}) + "\n"
+            for name, text in replies.items()
+        )
     )
     words = [
         "score",
@@ -220,25 +257,40 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path)
         )
         log = inspect_log.read_eval_log(str(made.files[0]))
         assert [sample.id for sample in log.samples if sample.output.choices] == known
-        assert (log.results.total_samples, log.results.completed_samples) == (len(ids), 2)
+        assert (log.results.total_samples, log.results.completed_samples) == (
+            len(ids),
+            2,
+        )
         assert log.eval.metadata["coverage"]["scored"] == 2
-        assert ("medcalc: the answers, which are not here" in made.left_open) == (not known)
-    made = mt.export(scored, to="lm-eval-json", out=tmp_path / "lm", data=home, responses=[answers])
+        assert ("medcalc: the answers, which are not here" in made.left_open) == (
+            not known
+        )
+    made = mt.export(
+        scored, to="lm-eval-json", out=tmp_path / "lm", data=home, responses=[answers]
+    )
     lines = [json.loads(line) for line in made.files[1].read_text().splitlines()]
     assert [(line["doc_id"], line["resps"]) for line in lines] == [
         (0, [["The answer is 1."]]),
         (1, [[""]]),
     ]
-    assert json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
+    assert (
+        json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
+    )
     mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
         row = next(csv.DictReader(file))
-    assert (row["asked"], row["scored"], row["task_version"]) == (str(len(ids)), "2", "3-A")
+    assert (row["asked"], row["scored"], row["task_version"]) == (
+        str(len(ids)),
+        "2",
+        "3-A",
+    )
     assert row["data"].startswith("medcalc_bench, version ")
 
 
 @pytest.mark.parametrize("form", export_formats())
-def test_nothing_of_a_hostile_run_acts(form: Any, run: Path, home: Path, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_run_acts(
+    form: Any, run: Path, home: Path, tmp_path: Path
+) -> None:
     """Texts of a model, and names in a results.json that somebody sent."""
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     entry = results["tasks"].pop("medcalc")
@@ -257,24 +309,30 @@ def test_nothing_of_a_hostile_run_acts(form: Any, run: Path, home: Path, tmp_pat
     }
     results["tasks"] = {"medcalc": entry, "../../../kqa": results["tasks"]["kqa"]}
     rows = [
-        row | dict.fromkeys(("parsed", "why", "group_category"), HOSTILE) for row in read_items(run)
+        row | dict.fromkeys(("parsed", "why", "group_category"), HOSTILE)
+        for row in read_items(run)
     ]
     rows = [row | {"task": row["task"].replace("kqa", "../../../kqa")} for row in rows]
     write_run(tmp_path / "hostile", results, rows)
     out = tmp_path / "out" / "deep"
-    made = mt.export(tmp_path / "hostile", to=form, out=out, data=home, model_name="acme/llm-7b")
+    made = mt.export(
+        tmp_path / "hostile", to=form, out=out, data=home, model_name="acme/llm-7b"
+    )
     assert all(path.resolve().is_relative_to(out) for path in made.files)
     assert "../../../kqa" in {task for task, _ in READERS[form](out)}
     for text in (path.read_text(encoding="utf-8") for path in made.files):
         assert not any(
-            word in text for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00")
+            word in text
+            for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00")
         )
         if form in ("chai-card", "tripod-llm"):
             assert not any(word in text for word in ("![b](", "<!--", "[a]("))
         if form == "csv":
             cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
             assert any("HYPERLINK" in cell for cell in cells)
-            assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
+            assert not any(
+                cell.startswith(("=", "+", "@", "\t", "\r")) for cell in cells
+            )
 
 
 def test_what_is_left_open_and_what_is_missing_is_told(
@@ -284,14 +342,25 @@ def test_what_is_left_open_and_what_is_missing_is_told(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = ["export", str(run), "--data", str(home), "--out", str(tmp_path / "out"), "--to"]
+    words = [
+        "export",
+        str(run),
+        "--data",
+        str(home),
+        "--out",
+        str(tmp_path / "out"),
+        "--to",
+    ]
     assert main([*words, "every-eval-ever", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert "model_info.developer" in said["left_open"]
     assert len(said["files"]) == 4
     Path(said["files"][0]).write_text("mine")
     assert main([*words, "every-eval-ever"]) == 2
-    assert "there already, with other content. Nothing was written." in capsys.readouterr().err
+    assert (
+        "there already, with other content. Nothing was written."
+        in capsys.readouterr().err
+    )
     monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)
     assert main([*words, "inspect-log"]) == 3
     assert "which is not installed: pip install 'inspect-ai" in capsys.readouterr().err

@@ -19,7 +19,9 @@ from medical_tasks.runs.numbers import number
 from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.scoring.paired import paired_bootstrap
 
-quickjs = pytest.importorskip("quickjs", reason="quickjs is not installed (pip install .[dev])")
+quickjs = pytest.importorskip(
+    "quickjs", reason="quickjs is not installed (pip install .[dev])"
+)
 
 Share = tuple[float, float, float]
 
@@ -45,7 +47,9 @@ numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(
 
 @settings(derandomize=True, max_examples=300)
 @given(value=numbers, unit=st.sampled_from(["", "number", "per answer", "cosine"]))
-def test_a_number_is_written_as_everywhere(figures: Any, value: float, unit: str) -> None:
+def test_a_number_is_written_as_everywhere(
+    figures: Any, value: float, unit: str
+) -> None:
     ours, theirs = figures("number", value, unit), number(value, unit)
     assert ours == theirs or (float(ours), float(theirs)) == (0.0, 0.0)
 
@@ -57,14 +61,17 @@ limits = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(
 
 @settings(derandomize=True)
 @given(st.lists(limits, max_size=9))
-def test_ranks_are_those_of_the_board(figures: Any, intervals: list[tuple[float, float]]) -> None:
+def test_ranks_are_those_of_the_board(
+    figures: Any, intervals: list[tuple[float, float]]
+) -> None:
     assert figures("ranges", intervals) == [
         [place.first, place.last] for place in ranges(intervals)
     ]
 
 
 def test_mover_by_hand(figures: Any) -> None:
-    # Two: 0.5 (0.4 to 0.7) and 0.9 (0.6 to 0.94). Below: sqrt(0.1^2 + 0.3^2)/2, above: sqrt(0.2^2 + 0.04^2)/2.
+    # Two: 0.5 (0.4 to 0.7) and 0.9 (0.6 to 0.94). Below: sqrt(0.1^2 + 0.3^2)/2, above:
+    # sqrt(0.2^2 + 0.04^2)/2.
     assert figures("mean", [[0.5, 0.4, 0.7], [0.9, 0.6, 0.94]]) == pytest.approx(
         [0.7, 0.7 - 0.158113883, 0.7 + 0.101980390]
     )
@@ -74,11 +81,15 @@ def test_mover_by_hand(figures: Any) -> None:
 def test_the_interval_of_a_mean_covers_it(figures: Any) -> None:
     """Five benchmarks of 100 to 1,047 items; at nominal 95 % within 93.5 to 96.5 (2,000 draws: standard error 0.5 points)."""
     draw = np.random.default_rng(11)
-    truth, counts = np.array([0.2, 0.9, 0.55, 0.7, 0.4]), np.array([1047, 201, 529, 120, 100])
+    truth, counts = (
+        np.array([0.2, 0.9, 0.55, 0.7, 0.4]),
+        np.array([1047, 201, 529, 120, 100]),
+    )
     covered = 0
     for right in draw.binomial(counts, truth, size=(2000, 5)):
         points = [
-            (k / n, *wilson_interval(int(k), int(n))) for k, n in zip(right, counts, strict=True)
+            (k / n, *wilson_interval(int(k), int(n)))
+            for k, n in zip(right, counts, strict=True)
         ]
         _, low, high = figures("mean", points)
         covered += low <= truth.mean() <= high
@@ -106,10 +117,16 @@ def test_a_paired_difference_is_that_of_compare(figures: Any, share: int) -> Non
 
 
 def test_a_paired_difference_by_hand(figures: Any) -> None:
-    # Gaps 1, 0, 0, -1 and twice more of each: mean 0; 12 clusters of one: half = 1.96 sqrt(6 * 12/11) / 12.
+    # Gaps 1, 0, 0, -1 and twice more of each: mean 0; 12 clusters of one: half = 1.96
+    # sqrt(6 * 12/11) / 12.
     a, b = [0, 1, 0, 1] * 3, [1, 1, 0, 0] * 3
     found = figures("paired", a, b, list(range(12)))
-    assert (found["better"], found["worse"], found["same"], found["difference"]) == (3, 3, 6, 0)
+    assert (found["better"], found["worse"], found["same"], found["difference"]) == (
+        3,
+        3,
+        6,
+        0,
+    )
     assert found["high"] == pytest.approx(1.959964 * (6 * 12 / 11) ** 0.5 / 12)
     # What either lacks is in no pair; fewer than ten sources have no interval.
     found = figures("paired", [*a, None], [*b, 1], [1] * 13)
@@ -118,13 +135,18 @@ def test_a_paired_difference_by_hand(figures: Any) -> None:
 
 
 @settings(derandomize=True)
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.booleans())
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12),
+    st.booleans(),
+)
 def test_the_line_joins_what_none_beats(
     figures: Any, points: list[tuple[int, int]], higher: bool
 ) -> None:
     kept = {
         points[place]
-        for place in figures("pareto", [(x, y if higher else -y) for x, y in points], higher)
+        for place in figures(
+            "pareto", [(x, y if higher else -y) for x, y in points], higher
+        )
     }
     best = {
         (x, y)
@@ -137,14 +159,17 @@ def test_the_line_joins_what_none_beats(
 @settings(derandomize=True, max_examples=300)
 @given(st.text(st.sampled_from("=+-@＝＋\t\r\n .1e\u00a0x,\"'"), max_size=6))
 def test_a_cell_is_inert_as_everywhere(figures: Any, text: str) -> None:
-    # The reader of CSV takes a lone line end for the end of a row: quoted, it comes back.
-    assert list(csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))) == [
-        [table_cell(text), "end"]
-    ]
+    # The reader of CSV takes a lone line end for the end of a row: quoted, it comes
+    # back.
+    assert list(
+        csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))
+    ) == [[table_cell(text), "end"]]
 
 
 def test_a_difference_of_counts_may_be_large(figures: Any) -> None:
     a, b = [0.0] * 20, [float(place % 7) for place in range(20)]
-    (bounded, free) = (figures("paired", a, b, list(range(20)), *most) for most in ((), (1e9,)))
+    (bounded, free) = (
+        figures("paired", a, b, list(range(20)), *most) for most in ((), (1e9,))
+    )
     assert (bounded["high"], free["difference"]) == (1, pytest.approx(sum(b) / 20))
     assert free["low"] < free["difference"] < free["high"]

@@ -24,7 +24,9 @@ def hub() -> Iterator[FakeHub]:
 def store(
     hub: FakeHub, *, token: str = TOKEN, deadline_s: float = 60.0, repo: str = REPO
 ) -> HubStorage:
-    return HubStorage(repo, token, endpoint=hub.endpoint, deadline_s=deadline_s, first_wait_s=0.001)
+    return HubStorage(
+        repo, token, endpoint=hub.endpoint, deadline_s=deadline_s, first_wait_s=0.001
+    )
 
 
 def test_files_go_there_and_back(hub: FakeHub) -> None:
@@ -34,10 +36,18 @@ def test_files_go_there_and_back(hub: FakeHub) -> None:
     one.create("submissions/ab/package.zip", bytes(range(256)))
     assert other.read("submissions/ab/package.zip") == bytes(range(256))
     assert other.read("events/ab/0001.json") == b"{}"
-    # Neither the README nor .gitattributes is one of ours; the listing has several pages.
+    # Neither the README nor .gitattributes is one of ours; the listing has several
+    # pages.
     assert other.names() == ["events/ab/0001.json", "submissions/ab/package.zip"]
-    assert other.names("events/") == other.names("events/ab/00") == ["events/ab/0001.json"]
-    assert other.names("nothing/") == other.names("events/zz/") == other.names("../x") == []
+    assert (
+        other.names("events/") == other.names("events/ab/00") == ["events/ab/0001.json"]
+    )
+    assert (
+        other.names("nothing/")
+        == other.names("events/zz/")
+        == other.names("../x")
+        == []
+    )
     assert [commit.title.split()[:2] for commit in hub.commits[1:]] == [
         ["Add", "events/ab/0001.json"],
         ["Add", "submissions/ab/package.zip"],
@@ -55,7 +65,9 @@ def test_a_name_is_taken_once(hub: FakeHub) -> None:
     assert len(hub.commits) == 2
 
 
-def test_another_commit_that_comes_first_is_waited_for_and_wins_a_name(hub: FakeHub) -> None:
+def test_another_commit_that_comes_first_is_waited_for_and_wins_a_name(
+    hub: FakeHub,
+) -> None:
     hub.before_commit = partial(hub.add, "Another", "b", b"other")
     store(hub).create("a", b"mine")
     assert (hub.head.files["a"], hub.head.files["b"]) == (b"mine", b"other")
@@ -71,7 +83,8 @@ def test_another_commit_that_comes_first_is_waited_for_and_wins_a_name(hub: Fake
 def test_the_same_bytes_of_another_between_the_looks_are_not_taken_for_ones_own(
     hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where the head has the same bytes already, huggingface_hub sends no commit and reports success.
+    # Where the head has the same bytes already, huggingface_hub sends no commit and
+    # reports success.
     one = store(hub)
     head = one._head
 
@@ -128,20 +141,24 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
     with monkeypatch.context() as patched:
         patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         with pytest.raises(
-            MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"
+            MissingError,
+            match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it",
         ):
             store(hub).names()
     assert (clock.now, hub.asked) == (0.0, [])
     hub.faults["tree"] = [503] * 10_000
     with pytest.raises(
-        MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"
+        MissingError,
+        match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)",
     ):
         store(hub, deadline_s=60.0).names()
     assert 50.0 - storage._LONGEST_WAIT_S < clock.now < 60.0
     assert 10 < hub.asked.count("tree") < 60
 
 
-def test_a_package_is_an_lfs_object(hub: FakeHub, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_package_is_an_lfs_object(
+    hub: FakeHub, caplog: pytest.LogCaptureFixture
+) -> None:
     one = store(hub)
     one.create("submissions/ab/package.zip", b"PK\x03\x04" * 1000)
     assert [word for word in hub.asked if word in ("batch", "verify", "commit")] == [
@@ -160,7 +177,9 @@ def test_a_package_is_an_lfs_object(hub: FakeHub, caplog: pytest.LogCaptureFixtu
 
 def test_an_upload_that_is_refused_is_told_at_once(hub: FakeHub) -> None:
     hub.objects.faults = [403]
-    with pytest.raises(MissingError, match=r"store a.zip: refused \(403\)\. Set HF_TOKEN"):
+    with pytest.raises(
+        MissingError, match=r"store a.zip: refused \(403\)\. Set HF_TOKEN"
+    ):
         store(hub).create("a.zip", b"package")
     assert hub.objects.asked == ["PUT"]
     hub.faults["batch"] = [413]
@@ -179,11 +198,17 @@ def test_a_hub_that_never_answers_is_not_waited_for(hub: FakeHub) -> None:
     assert len(hub.commits) == 1
 
 
-@pytest.mark.parametrize(("status", "token"), [(401, "hf_" + "wrongwrongwrong"), (403, TOKEN)])
-def test_a_refused_token_is_told_and_not_shown(hub: FakeHub, status: int, token: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "token"), [(401, "hf_" + "wrongwrongwrong"), (403, TOKEN)]
+)
+def test_a_refused_token_is_told_and_not_shown(
+    hub: FakeHub, status: int, token: str
+) -> None:
     one = store(hub, token=token)
     hub.faults["commit"] = [403]
-    said = rf"refused \({status}\)\. Set HF_TOKEN to a token that may write to org/board"
+    said = (
+        rf"refused \({status}\)\. Set HF_TOKEN to a token that may write to org/board"
+    )
     with pytest.raises(MissingError, match=said) as told:
         one.create("a", b"x")
     assert token not in repr(one) + str(told.value)
@@ -199,13 +224,16 @@ def test_what_is_not_there(hub: FakeHub) -> None:
     with pytest.raises(MissingError, match=r"read a: not found \(404\)"):
         store(hub).read("a")
     with pytest.raises(
-        UsageError, match="'nowhere': is not the name of a repository of the Hub, OWNER/NAME"
+        UsageError,
+        match="'nowhere': is not the name of a repository of the Hub, OWNER/NAME",
     ):
         HubStorage("nowhere")
     with FakeHub() as closed:
         endpoint = closed.endpoint
     with pytest.raises(MissingError, match="the Hub is not reached"):
-        HubStorage(REPO, TOKEN, endpoint=endpoint, deadline_s=0.2, first_wait_s=0.01).names()
+        HubStorage(
+            REPO, TOKEN, endpoint=endpoint, deadline_s=0.2, first_wait_s=0.01
+        ).names()
 
 
 def test_many_writers_lose_nothing(hub: FakeHub) -> None:

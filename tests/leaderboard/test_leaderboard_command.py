@@ -43,7 +43,14 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     name = capsys.readouterr().out.partition(":")[0]
     assert run("list", "--state", "pending") == 0
     header, _, row = capsys.readouterr().out.splitlines()
-    assert header.split() == ["id", "state", "model", "organisation", "submitted", "tasks"]
+    assert header.split() == [
+        "id",
+        "state",
+        "model",
+        "organisation",
+        "submitted",
+        "tasks",
+    ]
     assert row.split()[:4] == [name, "pending", "A", "model"]
     assert run("accept", name, "--by", "Ann", "--unverified") == 0
     assert capsys.readouterr().out.startswith(f"{name}: accepted, unverified, since ")
@@ -55,12 +62,15 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         == "medcalc A model An organisation unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
     )
     assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
-    # Papers count as the authors' script does: that figure stands under the headline, under its own name.
+    # Papers count as the authors' script does: that figure stands under the headline,
+    # under its own name.
     papers = {tuple(row[row.index("reported") + 1 :][:2]) for row in rows[1:]}
     assert len(rows) > 5
     assert {name for name, _ in papers} == {"accuracy_official"}
     assert any(10 < float(value) < 90 for _, value in papers)  # percent
-    assert lines[-2].startswith("note: reported: of papers, not verified, without a rank")
+    assert lines[-2].startswith(
+        "note: reported: of papers, not verified, without a rank"
+    )
     assert (
         lines[-1]
         == "note: accuracy_official: what a paper reports beside accuracy; the two do not count alike"
@@ -84,8 +94,16 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     name = submitted()
-    for words in (["list"], ["history"], ["history", name], ["show", name], ["entries"]):
-        run("accept", name, "--by", "A", "--unverified") if words == ["entries"] else None
+    for words in (
+        ["list"],
+        ["history"],
+        ["history", name],
+        ["show", name],
+        ["entries"],
+    ):
+        run("accept", name, "--by", "A", "--unverified") if words == [
+            "entries"
+        ] else None
         capsys.readouterr()
         assert run(*words, "--json") == 0
         found = json.loads(capsys.readouterr().out)
@@ -134,7 +152,9 @@ def test_check_says_what_is_not_whole(capsys: pytest.CaptureFixture[str]) -> Non
     told = capsys.readouterr()
     assert sound in told.out
     assert lost in told.out
-    assert f"note: {name} is left out: events/{name}/0001.json: not an event" in told.err
+    assert (
+        f"note: {name} is left out: events/{name}/0001.json: not an event" in told.err
+    )
 
 
 @pytest.fixture
@@ -146,7 +166,9 @@ def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         told["options"] = options
         # The answers in a package always have their hashes.
         answers = Check(name="medcalc: answers", outcome="match", detail="5 answers")
-        scores = Check(name="medcalc: scores", outcome=told["outcome"], detail="5 items")
+        scores = Check(
+            name="medcalc: scores", outcome=told["outcome"], detail="5 items"
+        )
         return Verification(package=content.manifest.id, checks=[answers, scores])
 
     monkeypatch.setattr(verifying, "verify_package", verify)
@@ -197,7 +219,10 @@ def test_accepting_what_matches_makes_it_verified(
 
 @tabled("found", "message")
 def test_what_does_not_match_is_not_accepted(
-    capsys: pytest.CaptureFixture[str], outcome: dict[str, Any], found: str, message: str
+    capsys: pytest.CaptureFixture[str],
+    outcome: dict[str, Any],
+    found: str,
+    message: str,
 ) -> None:
     outcome["outcome"] = found
     name = submitted()

@@ -46,15 +46,24 @@ def shown(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
 
 def test_ranks_by_hand() -> None:
     # 70-80 is above all; 50-60 and 55-65 overlap; 20-30 is below all.
-    assert shown([entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]) == [
+    assert shown(
+        [entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]
+    ) == [
         "2-3",
         "1",
         "4",
         "2-3",
     ]
     # A chain: the first and the last do not overlap, both overlap the middle one.
-    assert shown([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == ["2-3", "1-3", "1-2"]
-    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]  # those that touch overlap
+    assert shown([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == [
+        "2-3",
+        "1-3",
+        "1-2",
+    ]
+    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == [
+        "1-2",
+        "1-2",
+    ]  # those that touch overlap
     assert shown([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
     assert shown([entry(0.5, 0.6)]) == ["1"]
     assert shown([]) == []
@@ -68,7 +77,11 @@ def test_ranks_by_hand() -> None:
 
 
 def test_groups_tasks_and_measures_are_ranked_apart() -> None:
-    apart = [entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]
+    apart = [
+        entry(0.5, 0.6),
+        entry(0.7, 0.8, group="h"),
+        entry(0.7, 0.8, task="medcalc_direct"),
+    ]
     assert shown(apart) == ["1", "1", "1"]
     bert = next(
         metric
@@ -86,16 +99,23 @@ def test_groups_tasks_and_measures_are_ranked_apart() -> None:
         "1-2",
     ]  # by another checkpoint it is another measure
     score = next(
-        metric for metric in task_spec("archehr_together").metrics if metric.name == "overall_score"
+        metric
+        for metric in task_spec("archehr_together").metrics
+        if metric.name == "overall_score"
     )
     whole = entry(0.5, 0.6, score)
     part = replace(
-        whole, metrics={score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}}
+        whole,
+        metrics={
+            score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}
+        },
     )
     assert shown([whole, part], score) == ["1", "1"]
 
 
-@pytest.mark.parametrize(("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"])
+@pytest.mark.parametrize(
+    ("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"]
+)
 def test_what_has_no_rank_takes_no_place(
     low: float | None, high: float | None, odd: dict[str, Any]
 ) -> None:
@@ -123,13 +143,16 @@ def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
         ranking.ranges(intervals, higher_is_better=False),
     )
     truth = [data.draw(st.floats(low, high)) for low, high in intervals]
-    for index, (value, place, worst) in enumerate(zip(truth, places, turned, strict=True)):
+    for index, (value, place, worst) in enumerate(
+        zip(truth, places, turned, strict=True)
+    ):
         best_rank, worst_rank = (
             1 + sum(other > value for other in truth),
             sum(other >= value for other in truth),
         )
         assert place.first <= best_rank <= worst_rank <= place.last
-        # Both ends can be reached: at its own upper end with all others at their lower ends, and the other way round.
+        # Both ends can be reached: at its own upper end with all others at their lower
+        # ends, and the other way round.
         others = [each for number, each in enumerate(intervals) if number != index]
         low, high = intervals[index]
         assert place.first == 1 + sum(other > high for other, _ in others)
@@ -141,7 +164,9 @@ def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
 
 
-@pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
+@pytest.mark.parametrize(
+    "changes", CASES["what_belongs_to_the_model_does_not_separate"]
+)
 def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
     assert ranking.group_of(task, recipe_of(MEDCALC)) == ranking.group_of(
@@ -161,7 +186,9 @@ def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
         MEDCALC, recipe_of(MEDCALC)
     )
     # Nothing that `compare` refuses or warns of for such a reason is ranked together.
-    found = recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes))
+    found = recipe_differences(
+        "medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)
+    )
     assert found.refused or found.warned or "baseline" in changes
 
 
@@ -169,9 +196,14 @@ def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
     def group(**scoring: Any) -> str:
         return ranking.group_of(KQA, recipe_of(KQA, scoring=scoring))
 
-    assert group(claims={"file": "a", "sha256": "b"}) == group(claims={"file": "c", "sha256": "b"})
-    assert group(claims={"file": "a", "sha256": "b"}) != group(claims={"file": "a", "sha256": "c"})
-    # Each model's answers have claims of their own; how they were made is another thing.
+    assert group(claims={"file": "a", "sha256": "b"}) == group(
+        claims={"file": "c", "sha256": "b"}
+    )
+    assert group(claims={"file": "a", "sha256": "b"}) != group(
+        claims={"file": "a", "sha256": "c"}
+    )
+    # Each model's answers have claims of their own; how they were made is another
+    # thing.
     assert (
         group(output_claims={"sha256": "b"})
         == group(output_claims={"sha256": "c"})
@@ -180,7 +212,10 @@ def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
     recipe = recipe_of(KQA, judge=CASES["judge"])
     said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
     assert ranking.group_label(recipe) == ranking.setting_of(KQA, recipe) == said
-    more = {"task_args": {"tries": "3"}, "truncation": {"words_left_out": {"a": 1, "b": 2}}}
+    more = {
+        "task_args": {"tries": "3"},
+        "truncation": {"words_left_out": {"a": 1, "b": 2}},
+    }
     more["generation"] = {"max_new_tokens": 99}
     longer = f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
     assert ranking.setting_of(KQA, {**recipe, **more}) == longer
@@ -193,6 +228,6 @@ def test_groups_are_named_in_words() -> None:
     assert ranking.group_words(recipe_of(task, judge=judge)) == (
         "answered test, own prompts, judged by openai-api/host/m (5 votes)"
     )
-    assert ranking.group_words(recipe_of(task, prompts=None, judge={**judge, "votes": 1})) == (
-        "answered test, no prompts, judged by openai-api/host/m"
-    )
+    assert ranking.group_words(
+        recipe_of(task, prompts=None, judge={**judge, "votes": 1})
+    ) == ("answered test, no prompts, judged by openai-api/host/m")

@@ -43,8 +43,12 @@ class Space:
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     board = Board(LocalStorage(tmp_path_factory.mktemp("store")))
-    board.decide(board.submit(package("First", right=20, of=40)).id, "accepted", by="keeper")
-    with served(Path(board.storage.folder), folder=tmp_path_factory.mktemp("space")) as running:  # type: ignore[attr-defined]
+    board.decide(
+        board.submit(package("First", right=20, of=40)).id, "accepted", by="keeper"
+    )
+    with served(
+        Path(board.storage.folder), folder=tmp_path_factory.mktemp("space")
+    ) as running:  # type: ignore[attr-defined]
         yield Space(running, board)
 
 
@@ -53,7 +57,8 @@ def raw(space: Space, head: str, body: bytes = b"") -> int:
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     with socket.create_connection(("127.0.0.1", space.served.port)) as line:
         line.sendall(
-            f"{head} HTTP/1.1\r\nHost: space\r\nConnection: close\r\n{length}\r\n".encode() + body
+            f"{head} HTTP/1.1\r\nHost: space\r\nConnection: close\r\n{length}\r\n".encode()
+            + body
         )
         return int(b"".join(iter(lambda: line.recv(1 << 16), b"")).split()[1])
 
@@ -65,18 +70,26 @@ def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
         ("/data/board.json", "application/json"),
     ):
         answer = httpx.get(space.address + path)
-        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (
+            200,
+            kind,
+        )
         assert answer.headers["content-encoding"] == "gzip"
-        assert {name.decode(): value.decode() for name, value in HEADERS}.items() <= dict(
-            answer.headers
-        ).items()
+        assert {
+            name.decode(): value.decode() for name, value in HEADERS
+        }.items() <= dict(answer.headers).items()
         plain = httpx.get(space.address + path, headers={"accept-encoding": "identity"})
         assert plain.content == answer.content
-        again = httpx.get(space.address + path, headers={"if-none-match": answer.headers["etag"]})
+        again = httpx.get(
+            space.address + path, headers={"if-none-match": answer.headers["etag"]}
+        )
         assert (again.status_code, again.content) == (304, b"")
     (one,) = space.board.submissions("accepted")
     stored = Path(space.board.storage.folder, "submissions", one.id, "package.zip")  # type: ignore[attr-defined]
-    assert httpx.get(f"{space.address}/packages/{one.id}.zip").content == stored.read_bytes()
+    assert (
+        httpx.get(f"{space.address}/packages/{one.id}.zip").content
+        == stored.read_bytes()
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +108,11 @@ def app(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("here") / "site"
     made = serving.server_of(str(space.board.storage.folder), folder).config.app  # type: ignore[attr-defined]
     folder.with_name("beside.html").write_text("beside")
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    names = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     return made, {name for name in names if not name.startswith(".")}
 
 
@@ -107,7 +124,8 @@ PARTS = (
 
 @given(
     parts=st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=6),
-    query=st.binary(max_size=30) | st.integers(LONGEST_HEAD, LONGEST_HEAD + 9).map(bytes),
+    query=st.binary(max_size=30)
+    | st.integers(LONGEST_HEAD, LONGEST_HEAD + 9).map(bytes),
     method=st.sampled_from(["GET", "HEAD"]),
 )
 @settings(deadline=None, max_examples=300)
@@ -150,7 +168,13 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     told = space.send(content).json()
     assert told["state"] == "sound"
     assert told["shown"]["facts"][0] == ["Model", "Fresh"]
-    assert told["shown"]["rows"][0] == ["medcalc", "accuracy", "75.0 %", "59.8 to 85.8", "40/40"]
+    assert told["shown"]["rows"][0] == [
+        "medcalc",
+        "accuracy",
+        "75.0 %",
+        "59.8 to 85.8",
+        "40/40",
+    ]
     assert space.board.submissions("pending") == []
     told = space.send(content, "?confirm=yes").json()
     (waiting,) = space.board.submissions("pending")
@@ -160,15 +184,17 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
             f"Its id is {waiting.id}. It is number 1 of 1 in the queue. A maintainer decides."
         ],
     }
-    assert {space.send(content, query).json()["state"] for query in ("", "?confirm=yes")} == {
-        "known"
-    }
+    assert {
+        space.send(content, query).json()["state"] for query in ("", "?confirm=yes")
+    } == {"known"}
     # What was submitted is in the queue's page at once, or when the server looks next.
     for _ in range(200):
         if waiting.id in httpx.get(f"{space.address}/data/queue.json").text:
             break
     else:
-        pages = serving.Pages(str(space.board.storage.folder), Path(space.served.folder, "again"))  # type: ignore[attr-defined]
+        pages = serving.Pages(
+            str(space.board.storage.folder), Path(space.served.folder, "again")
+        )  # type: ignore[attr-defined]
         pages.update()
         assert waiting.id in (pages.folder / "data" / "queue.json").read_text()
     space.board.decide(waiting.id, "rejected", by="keeper", reason="A test.")
@@ -184,7 +210,9 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     ],
     ids=["empty", "text", "cut", "not taken here"],
 )
-def test_a_bad_package_is_refused_and_nothing_is_kept(space: Space, data: bytes, said: str) -> None:
+def test_a_bad_package_is_refused_and_nothing_is_kept(
+    space: Space, data: bytes, said: str
+) -> None:
     before = len(space.board.submissions())
     for query in ("", "?confirm=yes"):
         told = space.send(data, query).json()
@@ -205,17 +233,26 @@ def test_another_site_cannot_submit_for_a_visitor(space: Space) -> None:
         "multipart/form-data; boundary=x",
         "application/x-www-form-urlencoded",
     ):
-        assert space.send(content, "?confirm=yes", **{"content-type": kind}).status_code == 415
-    assert not [one for one in space.board.submissions() if one.submitter.model == "Forged"]
+        assert (
+            space.send(content, "?confirm=yes", **{"content-type": kind}).status_code
+            == 415
+        )
+    assert not [
+        one for one in space.board.submissions() if one.submitter.model == "Forged"
+    ]
 
 
-def test_a_request_is_bounded_and_a_taken_port_is_told(space: Space, tmp_path: Path) -> None:
+def test_a_request_is_bounded_and_a_taken_port_is_told(
+    space: Space, tmp_path: Path
+) -> None:
     half = "a" * (LONGEST_HEAD // 2)
     assert raw(space, f"GET /?{half}{half[:-200]}") == 200
     assert raw(space, f"GET /?{half}{half}") == 431
     assert raw(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:") == 431
     too_long = DEFAULT_LIMITS.package_bytes + 1
-    assert raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
+    assert (
+        raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
+    )
     assert httpx.get(space.address).status_code == 200
     with pytest.raises(
         UsageError, match=f"port {space.served.port} of 127.0.0.1 cannot be listened on"
@@ -224,7 +261,9 @@ def test_a_request_is_bounded_and_a_taken_port_is_told(space: Space, tmp_path: P
 
 
 @pytest.mark.parametrize("address", ["own", "same"])
-def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(space: Space, address: str) -> None:
+def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(
+    space: Space, address: str
+) -> None:
     """Each has sent its headers and a byte, and goes on byte by byte; nobody waits for a deadline."""
     slow: list[socket.socket] = []
     try:
@@ -233,14 +272,20 @@ def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(space: Space, address:
             slow.append(line)
             whose = f"X-Forwarded-For: 8.8.8.{number if address == 'own' else 0}\r\n"
             kind = "Content-Type: application/zip\r\nContent-Length: 90000\r\n"
-            line.sendall(f"POST /submit HTTP/1.1\r\nHost: space\r\n{whose}{kind}\r\n-".encode())
+            line.sendall(
+                f"POST /submit HTTP/1.1\r\nHost: space\r\n{whose}{kind}\r\n-".encode()
+            )
         answered = pages = 0
         for _ in range(20):
             for line in slow:
                 with contextlib.suppress(OSError):  # ended by the server
                     line.sendall(b"-")
-            forwarded = {"x-forwarded-for": "8.8.4.4" if address == "own" else "8.8.8.0"}
-            answered += space.send(b"PK\3\4".ljust(100_000), **forwarded).status_code == 200
+            forwarded = {
+                "x-forwarded-for": "8.8.4.4" if address == "own" else "8.8.8.0"
+            }
+            answered += (
+                space.send(b"PK\3\4".ljust(100_000), **forwarded).status_code == 200
+            )
             pages += httpx.get(space.address).status_code == 200
         assert (answered, pages) == (20, 20)
     finally:
@@ -292,7 +337,9 @@ def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
     store.rename(tmp_path / "elsewhere")
     with pytest.raises(MissingError, match="show submissions, and the store has none"):
         pages.update()
-    assert '"Two"' in gzip.decompress(queue.with_suffix(".json.gz").read_bytes()).decode()
+    assert (
+        '"Two"' in gzip.decompress(queue.with_suffix(".json.gz").read_bytes()).decode()
+    )
 
 
 def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
@@ -305,7 +352,9 @@ def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
 
     with monkeypatch.context() as broken:
         broken.setattr(LocalStorage, "names", out_of_reach)
-        app: Any = serving.server_of(str(tmp_path / "store"), tmp_path / "site").config.app
+        app: Any = serving.server_of(
+            str(tmp_path / "store"), tmp_path / "site"
+        ).config.app
         answer = TestClient(app).get("/")
         assert (answer.status_code, str(tmp_path) in answer.text) == (503, False)
         assert f"{tmp_path}: cannot be listed" in caplog.text
@@ -314,10 +363,21 @@ def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
 
 
 def test_settings_are_of_this_machine_alone() -> None:
-    assert serving.settings_of({"MEDICAL_TASKS_LEADERBOARD_STORE": "x"}) == ("x", "127.0.0.1", 7860)
-    given = {"MEDICAL_TASKS_LEADERBOARD_STORE": "x", "MEDICAL_TASKS_LEADERBOARD_PORT": "81"}
+    assert serving.settings_of({"MEDICAL_TASKS_LEADERBOARD_STORE": "x"}) == (
+        "x",
+        "127.0.0.1",
+        7860,
+    )
+    given = {
+        "MEDICAL_TASKS_LEADERBOARD_STORE": "x",
+        "MEDICAL_TASKS_LEADERBOARD_PORT": "81",
+    }
     assert serving.settings_of(given) == ("x", "127.0.0.1", 81)
-    assert serving.settings_of({**given, "SPACE_ID": "me/board"}) == ("x", "0.0.0.0", 7860)
+    assert serving.settings_of({**given, "SPACE_ID": "me/board"}) == (
+        "x",
+        "0.0.0.0",
+        7860,
+    )
     with pytest.raises(UsageError, match="MEDICAL_TASKS_LEADERBOARD_STORE is not set"):
         serving.settings_of({})
     for port in ("0", "65536", "x", "٣", "-1"):

@@ -52,7 +52,9 @@ def rows(out: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_results_stand_with_their_ranks_as_on_the_board(board: Board, tmp_path: Path) -> None:
+def test_results_stand_with_their_ranks_as_on_the_board(
+    board: Board, tmp_path: Path
+) -> None:
     for model, right in (("Strong", 36), ("Middle", 24), ("Weak", 6), ("Odd", 20)):
         accepted(board, package(model, right=right, of=40))
     accepted(board, package("Elsewhere", right=40, of=40, recipe=OFFICIAL))
@@ -60,13 +62,21 @@ def test_results_stand_with_their_ranks_as_on_the_board(board: Board, tmp_path: 
     out = tmp_path / "site"
     assert write_site(board, out) == 5
     found = {row["model"]: row for row in rows(out)}
-    # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone; another prompt set is another group.
+    # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone; another
+    # prompt set is another group.
     assert {model: (row["first"], row["last"]) for model, row in found.items()} == {
         "Strong": (1, 1), "Middle": (2, 3), "Odd": (2, 3), "Weak": (4, 4), "Elsewhere": (1, 1),
     }  # fmt: skip
     assert found["Strong"]["group"]["words"] == "v1.0 test, own prompts"
-    assert (found["Strong"]["group"]["count"], found["Elsewhere"]["group"]["count"]) == (4, 1)
-    assert (found["Weak"]["value"], found["Weak"]["scored"], found["Weak"]["asked"]) == (
+    assert (
+        found["Strong"]["group"]["count"],
+        found["Elsewhere"]["group"]["count"],
+    ) == (4, 1)
+    assert (
+        found["Weak"]["value"],
+        found["Weak"]["scored"],
+        found["Weak"]["asked"],
+    ) == (
         0.15,
         40,
         40,
@@ -88,9 +98,14 @@ def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) 
     write_site(board, tmp_path / "site")
     found = {row["model"]: row for row in rows(tmp_path / "site")}
     assert (found["Half"]["first"], found["Model"]["first"]) == (None, 1)
-    sentences = json.loads((tmp_path / "site" / "data" / "board.json").read_text())["sentences"]
+    sentences = json.loads((tmp_path / "site" / "data" / "board.json").read_text())[
+        "sentences"
+    ]
     comparable, marked = (sentences[place] for place in found["Half"]["notes"])
-    assert comparable == "Comparable with the paper: no (own prompts; 95 of 1,047 items answered)."
+    assert (
+        comparable
+        == "Comparable with the paper: no (own prompts; 95 of 1,047 items answered)."
+    )
     assert "95.0 % of the items have a score" in marked
 
 
@@ -129,9 +144,13 @@ def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(
     accepted(board, package("Model", right=20, of=40))
     out = tmp_path / "site"
     write_site(board, out)
-    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    before = {
+        path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()
+    }
     write_site(board, out)
-    changed = {path.name for path, at in before.items() if path.stat().st_mtime_ns != at}
+    changed = {
+        path.name for path, at in before.items() if path.stat().st_mtime_ns != at
+    }
     assert changed <= {CACHE, "board.json", "board.json.gz"}  # the time they were made
     packed = list(out.rglob("*.gz"))
     assert len(packed) > 30
@@ -140,7 +159,9 @@ def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(
 
 
 def test_a_damaged_package_is_left_out_and_told(board: Board, tmp_path: Path) -> None:
-    sound, odd = (accepted(board, package(model, right=20, of=40)) for model in ("Sound", "Odd"))
+    sound, odd = (
+        accepted(board, package(model, right=20, of=40)) for model in ("Sound", "Odd")
+    )
     (tmp_path / "store" / "submissions" / odd / "package.zip").write_bytes(b"PK")
     assert write_site(board, tmp_path / "site") == 1
     assert "not the file that was submitted" in board.damaged[odd]
@@ -162,7 +183,8 @@ def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) 
 
 def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None:
     name = accepted(
-        board, package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40)
+        board,
+        package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40),
     )
     out = tmp_path / "site"
     write_site(board, out)
@@ -176,7 +198,10 @@ def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None
     assert mine[0]["model"] == "=HYPERLINK(1)x"
     with (out / "leaderboard.csv").open(newline="") as file:
         read = [row for row in csv.DictReader(file) if row["submission"] == name]
-    assert (read[0]["model"], read[0]["organisation"]) == ("'=HYPERLINK(1)x", "'+An organisation")
+    assert (read[0]["model"], read[0]["organisation"]) == (
+        "'=HYPERLINK(1)x",
+        "'+An organisation",
+    )
     assert len(read) == len(mine)
 
 
@@ -189,25 +214,40 @@ def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(
     write_site(board, out)
     page = (out / "index.html").read_text()
     assert "onerror" not in page
-    fetched = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page)
+    fetched = re.findall(
+        r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page
+    )
     assert fetched == ["data:,", "leaderboard.css", "data/board.json", "leaderboard.js"]
     assert not re.search(r"<script(?! src)|<[^>]* (?:on[a-z]+|style)=", page)
     assert "script-src 'self'; style-src 'self'" in page
     scripts = (out / "leaderboard.js").read_text()
     # Texts become text nodes: nothing makes markup or code of them.
     assert not re.search(
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function",
+        scripts,
     )
 
 
-def test_of_credentialed_data_only_scores_are_published(board: Board, tmp_path: Path) -> None:
-    name = accepted(board, package("Model", right=20, of=40, task="ehrnoteqa_mc_prob_index_level1"))
+def test_of_credentialed_data_only_scores_are_published(
+    board: Board, tmp_path: Path
+) -> None:
+    name = accepted(
+        board, package("Model", right=20, of=40, task="ehrnoteqa_mc_prob_index_level1")
+    )
     write_site(board, tmp_path / "site")
     with zipfile.ZipFile(tmp_path / "site" / "packages" / f"{name}.zip") as published:
-        lines = [json.loads(line) for line in published.read("items.jsonl").splitlines()]
-        assert set(published.namelist()) == {"results.json", "items.jsonl", "answers.jsonl"}
+        lines = [
+            json.loads(line) for line in published.read("items.jsonl").splitlines()
+        ]
+        assert set(published.namelist()) == {
+            "results.json",
+            "items.jsonl",
+            "answers.jsonl",
+        }
         assert published.read("answers.jsonl") == b""
-    scores = {metric.name for metric in task_spec("ehrnoteqa_mc_prob_index_level1").metrics}
+    scores = {
+        metric.name for metric in task_spec("ehrnoteqa_mc_prob_index_level1").metrics
+    }
     allowed = {"task", "id", "cluster", "unscored", "unclear", *scores} | {
         key for key in lines[0] if key.startswith("group_")
     }
@@ -224,5 +264,7 @@ def test_a_licence_is_shown_and_older_packages_keep_their_id(board: Board) -> No
     for one in listed:
         manifest = store.package(one.id).manifest
         assert manifest.id == one.id
-        assert "licence" not in manifest.submitter.stated() or manifest.submitter.licence
+        assert (
+            "licence" not in manifest.submitter.stated() or manifest.submitter.licence
+        )
         assert replace(manifest.submitter, licence="mit").stated()["licence"] == "mit"

@@ -24,7 +24,9 @@ from tests.support import ROOT
 
 def files(folder: Path) -> list[str]:
     return sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
     )
 
 
@@ -86,7 +88,8 @@ def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
         ):
             store.read(name)
     with pytest.raises(
-        MissingError, match=r"a/b/c: cannot be written .*\(Not a directory\); nothing was changed"
+        MissingError,
+        match=r"a/b/c: cannot be written .*\(Not a directory\); nothing was changed",
     ):
         store.create("a/b/c", b"x")
     with pytest.raises(AlreadyStoredError):
@@ -95,7 +98,9 @@ def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
         LocalStorage(tmp_path / "a" / "b")
     (tmp_path / "board").mkdir()
     (tmp_path / "board" / ".parts").write_text("no folder")
-    with pytest.raises(MissingError, match=r"a: cannot be written .*\(Not a directory\)"):
+    with pytest.raises(
+        MissingError, match=r"a: cannot be written .*\(Not a directory\)"
+    ):
         LocalStorage(tmp_path / "board").create("a", b"x")
 
 
@@ -179,7 +184,9 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=12, derandomize=True)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["a", "b", "c/d", "c/e", "c/f/g"]), st.binary(max_size=9)),
+        st.tuples(
+            st.sampled_from(["a", "b", "c/d", "c/e", "c/f/g"]), st.binary(max_size=9)
+        ),
         max_size=12,
     )
 )
@@ -200,7 +207,9 @@ def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> N
         assert {name: store.read(name) for name in store.names()} == model
         assert files(store.folder) == sorted(model)  # nothing is left beside them
         for prefix in ("", "c", "c/", "c/d", "c/f/", "x", "../", "c/../", "/"):
-            assert store.names(prefix) == sorted(name for name in model if name.startswith(prefix))
+            assert store.names(prefix) == sorted(
+                name for name in model if name.startswith(prefix)
+            )
 
 
 def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
@@ -215,7 +224,9 @@ def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
         return True
 
     with ThreadPoolExecutor(8) as threads:
-        won = [number for number, first in enumerate(threads.map(write, range(8))) if first]
+        won = [
+            number for number, first in enumerate(threads.map(write, range(8))) if first
+        ]
     assert len(won) == 1
     assert store.read("deep/er/name") == b"%d" % won[0]
 
@@ -233,7 +244,9 @@ for number in range(1_000_000):
 
 def test_a_writer_killed_in_the_middle_leaves_whole_files(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as writer:
         assert writer.stdout is not None
         told = [writer.stdout.readline() for _ in range(20)]
         writer.send_signal(signal.SIGKILL)

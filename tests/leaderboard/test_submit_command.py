@@ -26,11 +26,24 @@ from tests.fault_server import Call
 pytestmark = pytest.mark.usefixtures("demo_home")
 TASK = "archehr_together"
 CASES = [each.case.id for each in demo_cases()["test"]]
-SOUND = [{"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES]
+SOUND = [
+    {"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES
+]
 
 
 def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
-    words = ["run", "--tasks", tasks, "--model", model, "--config", "demo", "--out", "run", *more]
+    words = [
+        "run",
+        "--tasks",
+        tasks,
+        "--model",
+        model,
+        "--config",
+        "demo",
+        "--out",
+        "run",
+        *more,
+    ]
     assert main(words) in (0, 5)
 
 
@@ -39,13 +52,24 @@ def submit(*more: str) -> int:
 
 
 def check(*more: str) -> int:
-    return main(["submit", "--check", "s.json", "--to", "archehr", "--config", "demo", *more])
+    return main(
+        ["submit", "--check", "s.json", "--to", "archehr", "--config", "demo", *more]
+    )
 
 
 def scored(records: Sequence[dict[str, str]]) -> None:
     """A run whose answers are these; its file is `answers.json`."""
     Path("answers.json").write_text(json.dumps(records), encoding="utf-8")
-    words = ["score", TASK, "--responses", "answers.json", "--config", "demo", "--out", "run"]
+    words = [
+        "score",
+        TASK,
+        "--responses",
+        "answers.json",
+        "--config",
+        "demo",
+        "--out",
+        "run",
+    ]
     assert main(words) in (0, 5)
 
 
@@ -75,7 +99,9 @@ def test_the_reference_becomes_a_submission(
     assert Path("submission.json").stat().st_mode & 0o777 == 0o600
     for each, record in zip(demo_cases()["test"], found, strict=True):
         essential = {
-            sentence for sentence, label in each.key.relevance.items() if label == "essential"
+            sentence
+            for sentence, label in each.key.relevance.items()
+            if label == "essential"
         }
         assert set(official_answer(record["answer"]).citations) == essential
     assert check_leaks(Path("run"), source_files(str(demos / "archehr_qa"))).found == {}
@@ -86,7 +112,21 @@ def test_the_reference_becomes_a_submission(
         f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, as {TASK} takes "
         "it.\n"
     )
-    assert main(["score", TASK, "--responses", "s.json", "--config", "demo", "--out", "again"]) == 0
+    assert (
+        main(
+            [
+                "score",
+                TASK,
+                "--responses",
+                "s.json",
+                "--config",
+                "demo",
+                "--out",
+                "again",
+            ]
+        )
+        == 0
+    )
     metrics = results("again")["metrics"]
     assert (
         metrics["factuality"]["value"]
@@ -104,7 +144,13 @@ def test_a_models_answers_come_from_the_private_store(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving() as server:
-        ran("--max-samples", "3", "--task-args", "tries=1", model="openai-api/test-host/m")
+        ran(
+            "--max-samples",
+            "3",
+            "--task-args",
+            "tries=1",
+            model="openai-api/test-host/m",
+        )
         asked = len(server.calls)
         assert any(private_home().rglob("*.sqlite"))
         capsys.readouterr()
@@ -133,7 +179,10 @@ def test_problems_refuse_the_submission_and_are_told_by_case(
 ) -> None:
     answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1|2"]
     scored(
-        [{"case_id": case, "answer": text} for case, text in zip(CASES[:5], answers, strict=True)]
+        [
+            {"case_id": case, "answer": text}
+            for case, text in zip(CASES[:5], answers, strict=True)
+        ]
     )
     capsys.readouterr()
     assert submit("--responses", "answers.json") == 5
@@ -179,7 +228,14 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
     assert main(told) == 5
     assert capsys.readouterr().err.count("has no words") == len(demo_cases()["dev"])
     # A task of 2026 has the same refusal, and nothing answered is nothing to submit.
-    ran("--split", "test", "--out", "run2", tasks="archehr_answer", model="baseline/empty")
+    ran(
+        "--split",
+        "test",
+        "--out",
+        "run2",
+        tasks="archehr_answer",
+        model="baseline/empty",
+    )
     capsys.readouterr()
     assert main(["submit", "run2", "--to", "archehr"]) == 5
     assert capsys.readouterr().err.count(
@@ -190,13 +246,38 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
         json.dumps([{"case_id": CASES[0], "answer": None}]), encoding="utf-8"
     )
     assert (
-        main(["score", TASK, "--responses", "none.json", "--config", "demo", "--out", "run3"]) == 5
-    )
-    assert (
-        main(["submit", "run3", "--to", "archehr", "--responses", "none.json", "--allow-problems"])
+        main(
+            [
+                "score",
+                TASK,
+                "--responses",
+                "none.json",
+                "--config",
+                "demo",
+                "--out",
+                "run3",
+            ]
+        )
         == 5
     )
-    assert "run3: no case is answered, so there is nothing to submit." in capsys.readouterr().err
+    assert (
+        main(
+            [
+                "submit",
+                "run3",
+                "--to",
+                "archehr",
+                "--responses",
+                "none.json",
+                "--allow-problems",
+            ]
+        )
+        == 5
+    )
+    assert (
+        "run3: no case is answered, so there is nothing to submit."
+        in capsys.readouterr().err
+    )
 
 
 def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,24 +321,31 @@ def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert submit("--task", "medical|archehr_evidence") == 2
     capsys.readouterr()
-    assert submit("--task", "medical|archehr_answer_first", "--out", "deep/out.json") == 0
+    assert (
+        submit("--task", "medical|archehr_answer_first", "--out", "deep/out.json") == 0
+    )
     assert len(records("deep/out.json")) == len(CASES)
 
 
 @wrong_use("submit")
-def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("s.json").write_text(json.dumps(SOUND))
     refuse(line, code, message, capsys)
 
 
-def test_where_the_file_may_not_lie(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_file_may_not_lie(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scored(SOUND)
     responses = ("--responses", "answers.json")
     assert submit(*responses, "--out", "run/submission.json") == 4
     assert "run/submission.json: lies in the run's folder" in capsys.readouterr().err
     assert submit(*responses, "--out", "answers.json") == 2
     assert (
-        "answers.json: is the file that was scored, which the run needs" in capsys.readouterr().err
+        "answers.json: is the file that was scored, which the run needs"
+        in capsys.readouterr().err
     )
     (here / ".git").mkdir()
     assert submit(*responses) == 4
@@ -283,26 +371,45 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     assert entry["recipe"]["data"]["config"] == "official"
     assert entry["metrics"]["factuality_precision"]["value"] == pytest.approx(2 / 3)
     assert entry["metrics"]["factuality_recall"]["value"] == 1.0
-    # Of the release nothing is left behind, and the run's answers can be submitted with it at hand.
+    # Of the release nothing is left behind, and the run's answers can be submitted with
+    # it at hand.
     assert not list(private_home().rglob("*.parquet"))
     assert submit("--responses", "s.json", "--source", "release") == 0
     assert records() == answers
     assert (
         main(
-            ["score", TASK, "--responses", "s.json", *source, "--config", "demo", "--out", "other"]
+            [
+                "score",
+                TASK,
+                "--responses",
+                "s.json",
+                *source,
+                "--config",
+                "demo",
+                "--out",
+                "other",
+            ]
         )
         == 2
     )
     assert "--source and --config demo" in capsys.readouterr().err
     # A message names the folder that was given, not the one that was built of it.
-    assert main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"]) == 2
+    assert (
+        main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"])
+        == 2
+    )
     assert (
         "error: release: config official: split test is not built; it has dev. Take --split dev,"
         in capsys.readouterr().err
     )
 
 
-SUBTASKS = ["archehr_question", "archehr_evidence", "archehr_answer", "archehr_alignment"]
+SUBTASKS = [
+    "archehr_question",
+    "archehr_evidence",
+    "archehr_answer",
+    "archehr_alignment",
+]
 GOOD: dict[str, Any] = {
     "archehr_question": "Why was he ill?",
     "archehr_evidence": ["1"],
@@ -330,19 +437,27 @@ def test_a_submission_of_2026_is_written_checked_and_scored(
     with zipfile.ZipFile("submission.zip") as archive:
         assert archive.namelist() == ["submission.json"]
         assert archive.read("submission.json") == Path("list.json").read_bytes()
-    assert [list(record) for record in records("list.json")] == [["case_id", "prediction"]] * len(
-        CASES
-    )
+    assert [list(record) for record in records("list.json")] == [
+        ["case_id", "prediction"]
+    ] * len(CASES)
     assert [record["case_id"] for record in records("list.json")] == CASES
     capsys.readouterr()
     for path in ("submission.zip", "list.json"):
-        assert main(["submit", "--check", path, "--to", "archehr", *SPLIT, "--task", task]) == 0
+        assert (
+            main(["submit", "--check", path, "--to", "archehr", *SPLIT, "--task", task])
+            == 0
+        )
         assert (
             f"{path}: no problems; it has an answer to each of the {len(CASES)} cases"
             in capsys.readouterr().out
         )
-        assert main(["score", task, "--responses", path, *SPLIT, "--out", path + "-run"]) == 0
-        assert results(path + "-run", task)["metrics"] == results("run", task)["metrics"]
+        assert (
+            main(["score", task, "--responses", path, *SPLIT, "--out", path + "-run"])
+            == 0
+        )
+        assert (
+            results(path + "-run", task)["metrics"] == results("run", task)["metrics"]
+        )
     # The scored zip file is what the next submission is made of.
     words = [
         "submit",
@@ -380,24 +495,45 @@ def test_a_submission_with_problems_is_refused_whole(
     assert said.out == ""
     assert "SECRET" not in said.err
     lines = said.err.splitlines()
-    assert lines[0] == f"error: {path}: nothing is scored, since the submission has 6 problems"
+    assert (
+        lines[0]
+        == f"error: {path}: nothing is scored, since the submission has 6 problems"
+    )
     at = [line.split(":")[0].strip() for line in lines[1:-1]]
     assert at == [
         *(f"case {CASES[number]}" for number in (0, 1, 2, 3)),
         f"record {len(content)}",
         "case 99",
     ]
-    assert [each for each in here.rglob("*") if each not in before and each.is_file()] == []
-    assert main(["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]) == 5
+    assert [
+        each for each in here.rglob("*") if each not in before and each.is_file()
+    ] == []
+    assert (
+        main(
+            ["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]
+        )
+        == 5
+    )
     assert capsys.readouterr().err.splitlines()[1:-1] == lines[1:-1]
 
 
-def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_left_out_of_a_submission_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     lines = [
-        {"id": case_id, "response": "1, 99" if case_id == CASES[0] else "1"} for case_id in CASES
+        {"id": case_id, "response": "1, 99" if case_id == CASES[0] else "1"}
+        for case_id in CASES
     ]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    words = ["score", "archehr_evidence", "--responses", "answers.jsonl", *SPLIT, "--out", "run"]
+    words = [
+        "score",
+        "archehr_evidence",
+        "--responses",
+        "answers.jsonl",
+        *SPLIT,
+        "--out",
+        "run",
+    ]
     assert main(words) == 0
     capsys.readouterr()
     assert submit("--responses", "answers.jsonl", "--out", "s.json") == 0

@@ -25,7 +25,10 @@ from tests.leaderboard.made_packages import cases
 CASES = cases("submit_eval_results")
 
 VERSION = medcalc_spec.MEDCALC.version
-KQA, MEDCALC = "--dataset-repo=kqa=owner/k-qa", "--dataset-repo=medcalc_bench=owner/medcalc"
+KQA, MEDCALC = (
+    "--dataset-repo=kqa=owner/k-qa",
+    "--dataset-repo=medcalc_bench=owner/medcalc",
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +85,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(results: dict[str, Any], *changes: Callable[[dict[str, Any]], object]) -> None:
+def write(
+    results: dict[str, Any], *changes: Callable[[dict[str, Any]], object]
+) -> None:
     changed = copy.deepcopy(results)
     for change in changes:
         change(changed["tasks"])
@@ -138,9 +143,13 @@ def test_each_task_has_a_file_that_the_hub_reads(
     )
     assert [getattr(medcalc, name) for name in optional] == [None] * 7
     told = capsys.readouterr().out
-    assert ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written" in told
+    assert (
+        ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written" in told
+    )
     assert "Nothing was sent anywhere" in told
-    text = "".join(path.read_text(encoding="utf-8") for path in Path(".eval_results").iterdir())
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in Path(".eval_results").iterdir()
+    )
     assert "/home/me" not in text
     assert "owner/model" not in text
 
@@ -160,15 +169,28 @@ def test_the_file_is_what_the_format_says(scored: dict[str, Any]) -> None:
         "--variant=no-tools",
         "--out=deep/.eval_results",
     ]
-    assert submit("--tasks=medical:medcalc", "--dataset-repo=owner/medcalc", *words, *more) == 0
-    assert [path.name for path in Path("deep/.eval_results").iterdir()] == ["medcalc_no-tools.yaml"]
+    assert (
+        submit("--tasks=medical:medcalc", "--dataset-repo=owner/medcalc", *words, *more)
+        == 0
+    )
+    assert [path.name for path in Path("deep/.eval_results").iterdir()] == [
+        "medcalc_no-tools.yaml"
+    ]
     text = Path("deep/.eval_results/medcalc_no-tools.yaml").read_text(encoding="utf-8")
     assert yaml.safe_load(text) == [
         {
-            "dataset": {"id": "owner/medcalc", "task_id": "medcalc", "revision": revision},
+            "dataset": {
+                "id": "owner/medcalc",
+                "task_id": "medcalc",
+                "revision": revision,
+            },
             "value": 16.51,
             "date": "2026-08-31",
-            "source": {"url": "https://example.org/r", "name": "Report: ours", "org": "owner"},
+            "source": {
+                "url": "https://example.org/r",
+                "name": "Report: ours",
+                "org": "owner",
+            },
             "notes": read("medcalc_no-tools.yaml", "deep/.eval_results").notes,
         }
     ]
@@ -224,7 +246,8 @@ WRONG: list[Any] = [
     (words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]
 ]
 MISLEADING = [
-    (["--tasks=medcalc", MEDCALC], change, message) for change, message in CASES["misleads"]
+    (["--tasks=medcalc", MEDCALC], change, message)
+    for change, message in CASES["misleads"]
 ]
 
 
@@ -273,13 +296,20 @@ def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) 
         "scored 30/31; PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in 16.0 to 19.0; "
         in notes
     )
-    settings = {"task_args": {"documents": "/srv/secret/corpus", "top_k": "7"}, "prompts": None}
+    settings = {
+        "task_args": {"documents": "/srv/secret/corpus", "top_k": "7"},
+        "prompts": None,
+    }
     write(
         scored,
         lambda tasks: tasks["kqa"]["recipe"].update(settings),
-        lambda tasks: tasks["kqa"]["recipe"]["model"].update(name="responses/answers.jsonl"),
+        lambda tasks: tasks["kqa"]["recipe"]["model"].update(
+            name="responses/answers.jsonl"
+        ),
         lambda tasks: tasks["kqa"].update(cut_at_length=3),
-        lambda tasks: tasks["kqa"]["recipe"].update(suite="medical-tasks\nvalue: 9\u202e"),
+        lambda tasks: tasks["kqa"]["recipe"].update(
+            suite="medical-tasks\nvalue: 9\u202e"
+        ),
     )
     assert submit("--tasks=kqa", KQA) == 0
     notes = read("kqa.yaml").notes
@@ -294,7 +324,9 @@ def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) 
 
 
 def test_what_is_missing_is_told(
-    scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scored: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["submit", "--to", "eval-results"]) == 2
     assert (
@@ -308,5 +340,8 @@ def test_what_is_missing_is_told(
     older.__version__ = "0.36.2"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "huggingface_hub", older)
     assert submit(KQA, MEDCALC) == 3
-    assert "need huggingface_hub 1.4 or newer; here it is 0.36.2" in capsys.readouterr().err
+    assert (
+        "need huggingface_hub 1.4 or newer; here it is 0.36.2"
+        in capsys.readouterr().err
+    )
     assert not Path(".eval_results").exists()

@@ -38,7 +38,10 @@ def example(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What the first call in the card of the module's `FOLDER` is given."""
     folder = request.module.FOLDER
     code = ast.parse(
-        (folder / "README.md").read_text(encoding="utf-8").split("```python")[1].split("```")[0]
+        (folder / "README.md")
+        .read_text(encoding="utf-8")
+        .split("```python")[1]
+        .split("```")[0]
     )
     wanted = f"{folder.name}.compute"
     (call,) = [

@@ -16,7 +16,9 @@ from tests.support import ROOT
 FOLDER = ROOT / "metrics" / "alignscore"
 
 
-def test_it_scores_as_the_package_does_and_says_with_what(metric: Any, tmp_path: Path) -> None:
+def test_it_scores_as_the_package_does_and_says_with_what(
+    metric: Any, tmp_path: Path
+) -> None:
     file, backbone = make_alignscore(tmp_path)
     places = {"checkpoint": str(file), "backbone": str(backbone)}
     result = metric.compute(predictions=CLAIMS, references=CONTEXTS, **places)
@@ -32,16 +34,27 @@ def test_it_scores_as_the_package_does_and_says_with_what(metric: Any, tmp_path:
         <= 1
     )
     assert result["truncated"] == scorer.truncated >= 1
-    assert result["recipe"] == {**alignscore_identity(file, backbone=backbone), "mode": "nli_sp"}
+    assert result["recipe"] == {
+        **alignscore_identity(file, backbone=backbone),
+        "mode": "nli_sp",
+    }
     other = metric.compute(
         predictions=CLAIMS, references=CONTEXTS, mode="reg", sentences="punkt", **places
     )
-    assert other["scores"] == pytest.approx(scorer.score(CONTEXTS, CLAIMS, mode="reg"), abs=1e-5)
-    assert (other["recipe"]["mode"], other["recipe"]["sentences"]) == ("reg", "punkt untrained")
+    assert other["scores"] == pytest.approx(
+        scorer.score(CONTEXTS, CLAIMS, mode="reg"), abs=1e-5
+    )
+    assert (other["recipe"]["mode"], other["recipe"]["sentences"]) == (
+        "reg",
+        "punkt untrained",
+    )
     empty = metric.compute(predictions=[], references=[], **places)
     assert math.isnan(empty["alignscore"])
     assert empty["scores"] == []
-    assert metric.compute(predictions=[""], references=["a"], **places)["alignscore"] == 0.0
+    assert (
+        metric.compute(predictions=[""], references=["a"], **places)["alignscore"]
+        == 0.0
+    )
 
 
 def test_a_checkpoint_that_is_not_there_is_said_with_the_steps_of_the_card(
@@ -49,9 +62,15 @@ def test_a_checkpoint_that_is_not_there_is_said_with_the_steps_of_the_card(
 ) -> None:
     with pytest.raises(MissingError, match="Nothing is downloaded here") as told:
         metric.compute(
-            predictions=["a"], references=["b"], checkpoint=str(tmp_path / "AlignScore-base.ckpt")
+            predictions=["a"],
+            references=["b"],
+            checkpoint=str(tmp_path / "AlignScore-base.ckpt"),
         )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    steps = [line.strip() for line in card.splitlines() if line.strip().startswith("hf download")]
+    steps = [
+        line.strip()
+        for line in card.splitlines()
+        if line.strip().startswith("hf download")
+    ]
     assert len(steps) == 2
     assert all(step in str(told.value) for step in steps)

@@ -16,7 +16,9 @@ from tests.support import ROOT, SHARED, needs_shared
 FOLDER = ROOT / "metrics" / "archehr_qa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
 MISSING = [
-    f"{name}{suffix}" for suffix in ("", "_notes") for name in ("bertscore", "medcon", "alignscore")
+    f"{name}{suffix}"
+    for suffix in ("", "_notes")
+    for name in ("bertscore", "medcon", "alignscore")
 ]
 
 
@@ -35,7 +37,10 @@ def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
         (result["factuality"] + result["overall_relevance"]) / 2
     )
     assert not any(name.endswith("_official") for name in result)
-    assert metric.compute(**example, official=True)["factuality_official"] == result["factuality"]
+    assert (
+        metric.compute(**example, official=True)["factuality_official"]
+        == result["factuality"]
+    )
 
 
 @pytest.mark.upstream
@@ -47,7 +52,12 @@ def test_with_a_metric_that_has_no_least_value(example: dict[str, Any]) -> None:
         for answer in ("A clot.", "He had a clot in a lung.")
     ]
     result = score_answers(example["predictions"] * 2, rows, bertscore=str(folder))
-    assert result["bertscore_ci_low"] < result["bertscore"] < result["bertscore_ci_high"] <= 1
+    assert (
+        result["bertscore_ci_low"]
+        < result["bertscore"]
+        < result["bertscore_ci_high"]
+        <= 1
+    )
     assert not {"bertscore", "bertscore_notes"} & {*result["missing_components"]}
     parts = [result[name] for name in ("bleu", "rougeLsum", "sari", "bertscore")]
     assert result["overall_relevance"] == pytest.approx(sum(parts) / 4)
@@ -62,10 +72,16 @@ def test_no_answers() -> None:
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
     texts, (row,) = example["predictions"], example["references"]
-    with pytest.raises(ValueError, match="references must be as many as predictions, 1; got 0"):
+    with pytest.raises(
+        ValueError, match="references must be as many as predictions, 1; got 0"
+    ):
         score_answers(texts, [])
-    with pytest.raises(ValueError, match=r"references\[0\] must have .*; relevance is missing"):
-        score_answers(texts, [{name: value for name, value in row.items() if name != "relevance"}])
+    with pytest.raises(
+        ValueError, match=r"references\[0\] must have .*; relevance is missing"
+    ):
+        score_answers(
+            texts, [{name: value for name, value in row.items() if name != "relevance"}]
+        )
     with pytest.raises(ValueError, match=r"as many as sentence_ids, 4 .*; got 4 and 1"):
         score_answers(texts, [{**row, "relevance": ["essential"]}])
     with pytest.raises(ValueError, match=r"sentence_ids must be different ones"):

@@ -27,7 +27,11 @@ def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
     ) as stream:
         official = list(csv.DictReader(stream))
     built = [
-        {ours: row[theirs] for theirs, ours in OFFICIAL_COLUMNS.items() if theirs in row}
+        {
+            ours: row[theirs]
+            for theirs, ours in OFFICIAL_COLUMNS.items()
+            if theirs in row
+        }
         for row in official
     ]
     names = {
@@ -39,7 +43,8 @@ def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
     own = [{name: row[column] for name, column in names.items()} for row in official]
     replies = [json.dumps({"answer": row["Ground Truth Answer"]}) for row in official]
     metric = load_metric(METRICS / "medcalc")
-    # A model's answer beside the official columns is not the gold; the second half of the replies is wrong.
+    # A model's answer beside the official columns is not the gold; the second half of
+    # the replies is wrong.
     for predictions, share in (
         (replies, 1.0),
         (replies[:500] + ['{"answer": "-1"}'] * 547, 500 / 1047),
@@ -50,7 +55,8 @@ def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
         ]
         found.append(
             metric.compute(
-                predictions=predictions, references=[row | {"answer": "-1"} for row in official]
+                predictions=predictions,
+                references=[row | {"answer": "-1"} for row in official],
             )
         )
         assert found[0]["n"] == 1047
@@ -67,7 +73,9 @@ def test_a_row_as_the_others_release_it(
     assert read_row(wanted | {"note": "of somebody's own"}, columns, "row") == wanted
 
 
-def test_a_missing_column_is_named_with_what_is_taken(load_metric: Callable[[Path], Any]) -> None:
+def test_a_missing_column_is_named_with_what_is_taken(
+    load_metric: Callable[[Path], Any],
+) -> None:
     loaded = [
         load_metric(METRICS / name)
         for name in ("medcalc", "kqa", "doclens", "ehrnoteqa", "archehr_qa")
@@ -76,10 +84,13 @@ def test_a_missing_column_is_named_with_what_is_taken(load_metric: Callable[[Pat
     good = {"calculator_id": 2, "answer": "1", "lower": "1", "upper": "1"}
     with pytest.raises(ValueError, match=told):
         loaded[0].compute(
-            predictions=["1", "1"], references=[good, {"calculator_id": 2, "answer": "1", "no": ""}]
+            predictions=["1", "1"],
+            references=[good, {"calculator_id": 2, "answer": "1", "no": ""}],
         )
     with pytest.raises(ValueError, match="has no nice_to_have.* got Must_have"):
         loaded[1].compute(predictions=["a"], references=[{"Must_have": ["a"]}])
-    with pytest.raises(ValueError, match="choice_A and choice_B and .* or choices; got answer"):
+    with pytest.raises(
+        ValueError, match="choice_A and choice_B and .* or choices; got answer"
+    ):
         loaded[3].compute(predictions=["a"], references=[{"answer": "A"}])
     assert loaded[0].compute(predictions=[], references=[])["n"] == 0

@@ -18,7 +18,10 @@ from medical_tasks.errors import UsageError
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("doclens_metric.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("doclens_metric.json")
+    .read_text(encoding="utf-8")
 )
 
 FOLDER = ROOT / "metrics" / "doclens"
@@ -44,7 +47,9 @@ def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
     holed = copy.deepcopy(example)
     holed["verdicts"][1]["reference_claims"][1] = None
     again = metric.compute(**holed)
-    assert [again[f"claim_recall{end}"] for end in ("", "_bound_low", "_bound_high")] == [
+    assert [
+        again[f"claim_recall{end}"] for end in ("", "_bound_low", "_bound_high")
+    ] == [
         1.0,
         0.75,
         1.0,
@@ -58,7 +63,10 @@ def test_from_texts_words_are_counted_and_the_result_says_so(
     texts = {name: example[name] for name in ("predictions", "references")}
     result = metric.compute(**texts)
     assert result["judge"] == "lexical (not comparable)"
-    assert (result["claim_recall"], result["citation_recall"]) == (0.75, pytest.approx(2 / 3))
+    assert (result["claim_recall"], result["citation_recall"]) == (
+        0.75,
+        pytest.approx(2 / 3),
+    )
     claims = metric.compute(
         **texts,
         reference_claims=[["No fracture.", "Dislocation."], ["No edema."]],
@@ -88,10 +96,16 @@ def test_notes_questions_and_nothing() -> None:
     more = score_texts([note], [reference], form="note", reference_claims=[claims])
     assert more["claim_recall"] == pytest.approx(2 / 3)
     given = score_texts(
-        [note], [reference], form="note", verdicts=[{"subjective": {"reference_claims": [1, 0]}}]
+        [note],
+        [reference],
+        form="note",
+        verdicts=[{"subjective": {"reference_claims": [1, 0]}}],
     )
     assert given["claim_recall_subjective"] == given["claim_recall"] == 0.5
-    reference = {"reference": "Is the flu contagious?", "sentences": ["is it contagious, the flu?"]}
+    reference = {
+        "reference": "Is the flu contagious?",
+        "sentences": ["is it contagious, the flu?"],
+    }
     result = score_texts(["Is the flu contagious? [0]"], [reference], form="question")
     assert [result[name] for name in METRICS] == [1.0] * 4
     result = score_texts([], [])
@@ -108,9 +122,15 @@ def test_what_does_not_fit_is_refused(example: dict[str, Any]) -> None:
     )
     for changed, message in (
         ({"form": "letter"}, "form must be one of text, note, question; got 'letter'"),
-        ({"verdicts": verdicts[:1]}, "verdicts must be as many as predictions, 2; got 1"),
+        (
+            {"verdicts": verdicts[:1]},
+            "verdicts must be as many as predictions, 2; got 1",
+        ),
         ({"references": []}, "references must be as many as predictions, 2; got 0"),
-        ({"output_claims": [["a"]]}, "output_claims must be as many as predictions, 2; got 1"),
+        (
+            {"output_claims": [["a"]]},
+            "output_claims must be as many as predictions, 2; got 1",
+        ),
         (
             {"verdicts": verdicts, "output_claims": [["a"], ["b"]]},
             "claims are judged, and verdicts are given",
@@ -119,13 +139,22 @@ def test_what_does_not_fit_is_refused(example: dict[str, Any]) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             score_texts(texts, **{"references": references, **changed})
-    with pytest.raises(UsageError, match="output_claims: no claims of the output of 0/subjective"):
-        score_texts(texts[:1], references[:1], form="note", output_claims=[{"objective_exam": []}])
+    with pytest.raises(
+        UsageError, match="output_claims: no claims of the output of 0/subjective"
+    ):
+        score_texts(
+            texts[:1],
+            references[:1],
+            form="note",
+            output_claims=[{"objective_exam": []}],
+        )
 
 
 @pytest.mark.parametrize(("given", "said"), CASES["verdicts_that_are_refused"])
 def test_verdicts_that_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         given_verdict(3, given, ("full",))
-    with pytest.raises(ValueError, match="verdict 0: sections are subjective, .*; got 'plan'"):
+    with pytest.raises(
+        ValueError, match="verdict 0: sections are subjective, .*; got 'plan'"
+    ):
         given_verdict(0, {"plan": given}, SECTIONS)

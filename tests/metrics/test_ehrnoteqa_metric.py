@@ -15,22 +15,35 @@ from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("ehrnoteqa_metric.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("ehrnoteqa_metric.json")
+    .read_text(encoding="utf-8")
 )
 
 FOLDER = ROOT / "metrics" / "ehrnoteqa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
-ANSWERS = ["Two stents were placed in the left coronary artery.", "The notes do not say."]
+ANSWERS = [
+    "Two stents were placed in the left coronary artery.",
+    "The notes do not say.",
+]
 RIGHT = ["Two stents were placed.", "Warfarin was stopped."]
 VOTES = [[1, 1, 0, 1, 1], [0, 0, 0, 0, 0]]
 CHOICES = ["Vitamin C", "Vitamin D", "Hepatitis B vaccine", "Folate", "Thiamine"]
-PROBABILITIES = '{"logprobs": [-4.5, -0.25, -6.0, -3.0, -2.5], "tokens": [2, 2, 4, 2, 3]}'
+PROBABILITIES = (
+    '{"logprobs": [-4.5, -0.25, -6.0, -3.0, -2.5], "tokens": [2, 2, 4, 2, 3]}'
+)
 UNTOLD = '{"logprobs": [-0.5, null, null, null, null], "tokens": [1, 1, 1, 1, 1], "below": -9.0}'
 METRICS = {
     "open": {"accuracy", "rouge_l", "bleu", "exact_match"},
     "mc": {"accuracy", "letter_accuracy"},
     "prob_index": {"accuracy", "gold_probability"},
-    "prob_value": {"accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability"},
+    "prob_value": {
+        "accuracy",
+        "accuracy_per_token",
+        "accuracy_per_character",
+        "gold_probability",
+    },
 }
 
 
@@ -50,14 +63,22 @@ def test_the_examples_of_the_card(metric: Any) -> None:
         "coverage",
     ):
         assert f"'{name}': {result[name]!r}" in shown, name
-    assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == wilson_interval(1, 2)
+    assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == wilson_interval(
+        1, 2
+    )
     for end in ("low", "high"):
         assert (
             f"'accuracy_ci_{end}': {math.floor(result[f'accuracy_ci_{end}'] * 100) / 100:.2f}..."
             in shown
         )
-    holed = metric.compute(predictions=ANSWERS, references=RIGHT, verdicts=[VOTES[0], None])
-    assert (holed["accuracy"], holed["accuracy_bound_low"], holed["accuracy_bound_high"]) == (
+    holed = metric.compute(
+        predictions=ANSWERS, references=RIGHT, verdicts=[VOTES[0], None]
+    )
+    assert (
+        holed["accuracy"],
+        holed["accuracy_bound_low"],
+        holed["accuracy_bound_high"],
+    ) == (
         1.0,
         0.5,
         1.0,
@@ -82,9 +103,13 @@ def test_the_examples_of_the_card(metric: Any) -> None:
 
 
 @pytest.mark.parametrize("form", list(METRICS))
-def test_every_metric_of_the_format_is_there_with_its_ends(metric: Any, form: str) -> None:
+def test_every_metric_of_the_format_is_there_with_its_ends(
+    metric: Any, form: str
+) -> None:
     answer = "B" if form in ("open", "mc") else PROBABILITIES
-    result = metric.compute(predictions=[answer], references=[_lettered("B")], format=form)
+    result = metric.compute(
+        predictions=[answer], references=[_lettered("B")], format=form
+    )
     for name in METRICS[form]:
         ends = [result[f"{name}{end}"] for end in ("_bound_low", "", "_bound_high")]
         assert ends == sorted(ends)
@@ -93,8 +118,14 @@ def test_every_metric_of_the_format_is_there_with_its_ends(metric: Any, form: st
 
 def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
     by_text = metric.compute(predictions=["Vitamin D"], references=["Vitamin D"])
-    assert by_text == metric.compute(predictions=["Vitamin D"], references=[_lettered("B")])
-    assert (by_text["exact_match"], by_text["rouge_l"], by_text["accuracy"]) == (1.0, 1.0, 1.0)
+    assert by_text == metric.compute(
+        predictions=["Vitamin D"], references=[_lettered("B")]
+    )
+    assert (by_text["exact_match"], by_text["rouge_l"], by_text["accuracy"]) == (
+        1.0,
+        1.0,
+        1.0,
+    )
     assert by_text["judge"] == "lexical (not comparable)"
 
 
@@ -117,7 +148,10 @@ def test_votes_and_what_is_not_told() -> None:
     result = score_answers(
         [UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index"
     )
-    assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
+    assert (result["accuracy"], result["coverage"]) == (
+        1.0,
+        {"answers": 2, "missing": 1},
+    )
     known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")[
         "gold_probability"
     ]

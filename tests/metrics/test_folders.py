@@ -36,7 +36,8 @@ def test_the_card_is_a_hub_card_and_the_metric_is_found_by_its_name(
     header = yaml.safe_load(card.split("---")[1])
     assert (header["sdk"], header["tags"]) == ("gradio", ["evaluate", "metric"])
     assert (folder / header["app_file"]).is_file()
-    # `evaluate` reads a metric's dependencies line by line and stumbles over `import a, b`.
+    # `evaluate` reads a metric's dependencies line by line and stumbles over `import a,
+    # b`.
     lines = (folder / f"{folder.name}.py").read_text(encoding="utf-8").splitlines()
     imports = [line.split("#")[0] for line in lines if line.startswith("import ")]
     assert imports

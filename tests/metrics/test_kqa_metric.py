@@ -14,7 +14,10 @@ from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("kqa_metric.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("kqa_metric.json")
+    .read_text(encoding="utf-8")
 )
 
 FOLDER = ROOT / "metrics" / "kqa"
@@ -23,27 +26,40 @@ ANSWERS = [
     "I don't know.",
 ]
 REFERENCES = CASES["REFERENCES"]
-VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
+VERDICTS: list[list[str | None]] = [
+    ["entailment", "neutral", "contradiction"],
+    ["neutral"],
+]
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
-    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
+    result = metric.compute(
+        predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
+    )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     shown = card.split("gives, among others,")[1].split("```")[1]
     exact = "judge comprehensiveness comprehensiveness_answered hallucination_rate answered words coverage contradicted".split()
     for name in (*exact, "comprehensiveness_bound_low", "comprehensiveness_bound_high"):
         assert f"'{name}': {result[name]!r}" in shown, name
     low, high = wilson_interval(1, 2)
-    assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (low, high)
+    assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (
+        low,
+        high,
+    )
     for end in ("low", "high"):
         assert (
             f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..."
             in shown
         )
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
-    assert holed["comprehensiveness"] == 0.5  # its known statement stands for the missing one
-    assert (holed["comprehensiveness_bound_low"], holed["comprehensiveness_bound_high"]) == (
+    assert (
+        holed["comprehensiveness"] == 0.5
+    )  # its known statement stands for the missing one
+    assert (
+        holed["comprehensiveness_bound_low"],
+        holed["comprehensiveness_bound_high"],
+    ) == (
         0.25,
         0.5,
     )
@@ -71,11 +87,14 @@ def test_the_general_score(metric: Any) -> None:
     )
     # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
     assert listed["weighted"] == pytest.approx(0.4)
-    assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx(
-        (0.3, 0.4)
-    )
+    assert (
+        listed["weighted_bound_low"],
+        listed["weighted_bound_high"],
+    ) == pytest.approx((0.3, 0.4))
     same = {"weights": {"must_have": 1, "nice_to_have": 0}, "normalised": True}
-    as_comp = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, **same)
+    as_comp = metric.compute(
+        predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, **same
+    )
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
 
 
@@ -87,7 +106,10 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     )
     assert result["comprehensiveness"] == 0.5
     assert math.isnan(result["hallucination_rate"])
-    assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (
+    assert (
+        result["hallucination_rate_bound_low"],
+        result["hallucination_rate_bound_high"],
+    ) == (
         0.0,
         2.0,
     )
@@ -105,7 +127,9 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     assert result.pop("judge")
     assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
-    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
+    result = metric.compute(
+        predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
+    )
     reported = KQA.reporting(()).metrics  # nobody was asked with the authors' prompts
     for one in reported:
         ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]

@@ -9,9 +9,19 @@ from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "medcalc"
-CLEARANCE = {"calculator_id": 2, "answer": "25.238", "lower": "23.9761", "upper": "26.4999"}
+CLEARANCE = {
+    "calculator_id": 2,
+    "answer": "25.238",
+    "lower": "23.9761",
+    "upper": "26.4999",
+}
 SCORE = {"calculator_id": 4, "answer": "3", "lower": "3", "upper": "3"}
-DUE = {"calculator_id": 13, "answer": "03/07/2021", "lower": "03/07/2021", "upper": "03/07/2021"}
+DUE = {
+    "calculator_id": 13,
+    "answer": "03/07/2021",
+    "lower": "03/07/2021",
+    "upper": "03/07/2021",
+}
 
 
 def test_both_accuracies_and_intervals(metric: Any) -> None:
@@ -21,7 +31,9 @@ def test_both_accuracies_and_intervals(metric: Any) -> None:
         '{"answer": "2021-03-07"}',
         '{"answer": "12"}',
     ]
-    result = metric.compute(predictions=replies, references=[CLEARANCE, SCORE, DUE, SCORE])
+    result = metric.compute(
+        predictions=replies, references=[CLEARANCE, SCORE, DUE, SCORE]
+    )
     low, high = wilson_interval(3, 4)
     assert result["accuracy"] == 0.75
     assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == (low, high)
@@ -31,7 +43,9 @@ def test_both_accuracies_and_intervals(metric: Any) -> None:
         result["accuracy_official_ci_high"],
     ) == wilson_interval(1, 4)
     assert result["n"] == 4
-    wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
+    wide = metric.compute(
+        predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99
+    )
     assert (
         wide["accuracy_ci_low"]
         == wilson_interval(1, 1, confidence=0.99)[0]
@@ -45,7 +59,15 @@ def test_both_accuracies_and_intervals(metric: Any) -> None:
 def test_the_example_of_the_card(metric: Any) -> None:
     replies = ['{"answer": "25.2 mL/min"}', "The final answer is March 7, 2021."]
     result = metric.compute(predictions=replies, references=[CLEARANCE, DUE])
-    assert (result["accuracy"], result["accuracy_official"], result["n"]) == (1.0, 0.5, 2)
+    assert (result["accuracy"], result["accuracy_official"], result["n"]) == (
+        1.0,
+        0.5,
+        2,
+    )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for name in ("accuracy_ci_low", "accuracy_official_ci_low", "accuracy_official_ci_high"):
+    for name in (
+        "accuracy_ci_low",
+        "accuracy_official_ci_low",
+        "accuracy_official_ci_high",
+    ):
         assert f"'{name}': {math.floor(result[name] * 100) / 100:.2f}..." in card

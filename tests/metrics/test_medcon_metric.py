@@ -49,10 +49,13 @@ def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert prediction in card
     assert reference in card
-    result = metric.compute(predictions=[prediction], references=[reference], index=index)
+    result = metric.compute(
+        predictions=[prediction], references=[reference], index=index
+    )
     assert (result["medcon"], result["precision"], result["concept_f1"]) == (1, 1, 1)
     assert (result["concept_f1_ci_low"], result["concept_f1_ci_high"]) == (0, 1)
-    # A reference with two terms of one concept: 2 of 1 and 2 of 2; the sets are the same.
+    # A reference with two terms of one concept: 2 of 1 and 2 of 2; the sets are the
+    # same.
     rows = {
         "predictions": ["furosemide", "Heart failure", "nothing", "swelling"],
         "references": ["swelling", "Heart failure or congestive heart failure", "", ""],
@@ -62,7 +65,11 @@ def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
     assert result["concept_scores"] == [0, 1, 0, 0]
     assert result["medcon"] == pytest.approx(1 / 3)
     assert (result["precision"], result["recall"]) == (0.5, 0.25)
-    assert (result["concept_f1"], result["concept_precision"], result["concept_recall"]) == (
+    assert (
+        result["concept_f1"],
+        result["concept_precision"],
+        result["concept_recall"],
+    ) == (
         0.25,
         0.25,
         0.25,
@@ -70,7 +77,12 @@ def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
     assert result["medcon_ci_low"] <= result["medcon"] <= result["medcon_ci_high"]
     assert result["without_concepts"] == 1
     recipe = result["recipe"]
-    assert (recipe["variant"], recipe["lowercase"], recipe["terms"], recipe["types"]) == (
+    assert (
+        recipe["variant"],
+        recipe["lowercase"],
+        recipe["terms"],
+        recipe["types"],
+    ) == (
         "archehr",
         False,
         4,
@@ -113,12 +125,24 @@ def test_the_numbers_of_the_package_on_the_recorded_pairs(
 
 def test_without_rows_and_bad_input(metric: Any, index: str, tmp_path: Path) -> None:
     result = metric.compute(predictions=[], references=[], index=index)
-    assert (result["scores"], result["concept_scores"], result["without_concepts"]) == ([], [], 0)
+    assert (result["scores"], result["concept_scores"], result["without_concepts"]) == (
+        [],
+        [],
+        0,
+    )
     assert all(
         math.isnan(result[name])
-        for name in ("medcon", "recall", "concept_f1", "medcon_ci_low", "concept_f1_ci_high")
+        for name in (
+            "medcon",
+            "recall",
+            "concept_f1",
+            "medcon_ci_low",
+            "concept_f1_ci_high",
+        )
     )
     with pytest.raises(UsageError, match="holds no UMLS index"):
         metric.compute(predictions=["a"], references=["a"], index=str(tmp_path))
-    with pytest.raises(UsageError, match="variant must be one of aci-bench, archehr, got 'mine'"):
+    with pytest.raises(
+        UsageError, match="variant must be one of aci-bench, archehr, got 'mine'"
+    ):
         metric.compute(predictions=["a"], references=["a"], index=index, variant="mine")

@@ -19,13 +19,17 @@ REFERENCES = [
 
 
 def test_the_example_of_the_card_and_other_input(metric: Any) -> None:
-    result = metric.compute(sources=[SOURCE], predictions=[PREDICTION], references=[REFERENCES])
+    result = metric.compute(
+        sources=[SOURCE], predictions=[PREDICTION], references=[REFERENCES]
+    )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     shown = card.split("gives\n")[1].split("```")[1]
     for name in ("sari", "keep", "delete", "add"):
         assert f"'{name}': {math.floor(result[name] * 1e4) / 1e4:.4f}..." in shown, name
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
-    assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
+    assert result["sari"] == pytest.approx(
+        (result["keep"] + result["delete"] + result["add"]) / 3
+    )
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
     result = metric.compute(sources=[], predictions=[], references=[])
     assert result.pop("scores") == []

@@ -23,12 +23,15 @@ def choose(key: str, text: str, continuations: Sequence[str] = LETTERS) -> Reque
     )
 
 
-# Letters, words and sentences, two to five of them, after prompts of one to three sentences.
+# Letters, words and sentences, two to five of them, after prompts of one to three
+# sentences.
 CHOICES = [
     choose(
         f"c{index}",
         " ".join([text] * (1 + index % 3)),
-        [LETTERS, ("creatinine of 1.4 mg/dL", "chest pain"), (*TEXTS[:3], "no")][index % 3],
+        [LETTERS, ("creatinine of 1.4 mg/dL", "chest pain"), (*TEXTS[:3], "no")][
+            index % 3
+        ],
     )
     for index, text in enumerate(TEXTS[::12])
 ]
@@ -36,7 +39,8 @@ CHOICES = [
 
 def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]:
     return {
-        key: ChoiceScores.from_text(answer.text) for key, answer in answers(model, requests).items()
+        key: ChoiceScores.from_text(answer.text)
+        for key, answer in answers(model, requests).items()
     }
 
 
@@ -45,10 +49,15 @@ def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
     import torch
 
     model, tokenizer = reference(folder)
-    asked, whole = tokenizer(text)["input_ids"], tokenizer(text + continuation)["input_ids"]
+    asked, whole = (
+        tokenizer(text)["input_ids"],
+        tokenizer(text + continuation)["input_ids"],
+    )
     assert whole[: len(asked)] == asked
     with torch.no_grad():
         logits = model(torch.tensor([whole])).logits.float()
     logprobs = torch.log_softmax(logits, dim=-1)[0]
     places = range(len(asked), len(whole))
-    return sum(logprobs[place - 1, whole[place]].item() for place in places), len(places)
+    return sum(logprobs[place - 1, whole[place]].item() for place in places), len(
+        places
+    )

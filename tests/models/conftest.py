@@ -15,7 +15,8 @@ from tests.models.local_runs import Opener
 from tests.models.tiny_embedder import make_bert
 from tests.models.toy_texts import COMMIT, TEXTS
 
-# Answers are compared token by token with those of one prompt alone: on a GPU as well, they are made on the CPU.
+# Answers are compared token by token with those of one prompt alone: on a GPU as well,
+# they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 

@@ -21,7 +21,10 @@ def chosen(model: Model) -> list[dict[str, str]]:
         model.loglikelihood(requests, results.append)
         assert model.lengths(requests)[-1] is not None
         runs.append(
-            {one.key: one.text if isinstance(one, Answer) else one.reason for one in results}
+            {
+                one.key: one.text if isinstance(one, Answer) else one.reason
+                for one in results
+            }
         )
     return runs
 
@@ -34,11 +37,15 @@ def main(folder: str, out: str, counts: str) -> None:
     runs: list[dict[str, object]] = []
     for count in map(int, counts.split(",")):
         requests = [
-            ask(f"q{index}", TEXTS[index * 2], size=16 + index % 2) for index in range(count)
+            ask(f"q{index}", TEXTS[index * 2], size=16 + index % 2)
+            for index in range(count)
         ]
         requests.append(ask("long", "cough " * 400))
-        # The main process alone knows what is pending; the others must come to the same list.
-        keys = model.share([request.key for request in requests] if model.is_main else ["mine"])
+        # The main process alone knows what is pending; the others must come to the same
+        # list.
+        keys = model.share(
+            [request.key for request in requests] if model.is_main else ["mine"]
+        )
         by_key = {request.key: request for request in requests}
         results: list[Answer | Failure] = []
         model.generate([by_key[key] for key in keys], results.append)
@@ -49,7 +56,9 @@ def main(folder: str, out: str, counts: str) -> None:
                     for one in results
                     if isinstance(one, Answer)
                 },
-                "failures": {one.key: one.reason for one in results if isinstance(one, Failure)},
+                "failures": {
+                    one.key: one.reason for one in results if isinstance(one, Failure)
+                },
             }
         )
     choices = {"1": chosen(model), "8": []}
@@ -64,7 +73,9 @@ def main(folder: str, out: str, counts: str) -> None:
         "identity": dict(model.identity),
         "runs": runs,
     }
-    Path(out, f"rank{state.process_index}.json").write_text(json.dumps(report), encoding="utf-8")
+    Path(out, f"rank{state.process_index}.json").write_text(
+        json.dumps(report), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

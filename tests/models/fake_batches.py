@@ -5,8 +5,8 @@
     server.asked             # the chat of each request that was answered, or taken into a batch: what is paid for
     server.did("create")     # how often a step was asked for
 
-A batch moves on by one state each time it is looked at. `hold(step)` keeps the next request of a step without an answer,
-so that whoever sent it can be killed there.
+A batch moves on by one state each time it is looked at. `hold(step)` keeps the next
+request of a step without an answer, so that whoever sent it can be killed there.
 """
 
 from __future__ import annotations
@@ -102,8 +102,10 @@ class FakeBatches(FaultServer):
 
     Attributes:
         looks: how often a batch is looked at before it has ended.
-        ends: `completed`, `expired` or `cancelled`, and after how many requests; or `failed` with a code.
-        line: what a line is answered with in place of an answer; None for nothing unusual.
+        ends: `completed`, `expired` or `cancelled`, and after how many requests; or
+            `failed` with a code.
+        line: what a line is answered with in place of an answer; None for nothing
+            unusual.
         without: a server that has no batches, by the status of its answer.
         unlisted: a server that does not list its batches.
         most_waiting: how many requests an account may have waiting.
@@ -186,7 +188,9 @@ class FakeBatches(FaultServer):
             if isinstance(answer, Refused):
                 handler.reply(answer.status, {}, json.dumps(_error(answer)))
             else:
-                handler.reply(200, {}, answer if isinstance(answer, bytes) else json.dumps(answer))
+                handler.reply(
+                    200, {}, answer if isinstance(answer, bytes) else json.dumps(answer)
+                )
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True
 
@@ -207,7 +211,12 @@ class FakeBatches(FaultServer):
         return lost
 
     def _answer_to(
-        self, step: str, name: str, raw: bytes, query: Mapping[str, str], handler: _Handler
+        self,
+        step: str,
+        name: str,
+        raw: bytes,
+        query: Mapping[str, str],
+        handler: _Handler,
     ) -> dict[str, Any] | bytes | Refused:
         if step == "chat":
             return self._chat(json.loads(raw))
@@ -226,7 +235,9 @@ class FakeBatches(FaultServer):
             return _page(kept[::-1], query)
         if step == "content":
             file = self.files.get(name)
-            return file.content if file else Refused(404, f"No such File object: {name}")
+            return (
+                file.content if file else Refused(404, f"No such File object: {name}")
+            )
         made = self.batches.get(name)
         if made is None:
             return Refused(404, f"No batch found with id '{name}'.")
@@ -244,7 +255,9 @@ class FakeBatches(FaultServer):
         return self.line(body) or (None if self._lenient else _line_fault(body))
 
     def _upload(self, raw: bytes, kind: str) -> dict[str, Any] | Refused:
-        form = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=HTTP)
+        form = message_from_bytes(
+            f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=HTTP
+        )
         fields: dict[str, tuple[str | None, bytes]] = {}
         for part in form.iter_parts():
             name, content = (
@@ -282,9 +295,16 @@ class FakeBatches(FaultServer):
         made.faults = _faults(lines)
         if self.ends[0] == "failed":
             made.faults = [
-                {"code": self.ends[1], "message": "not accepted", "line": None, "param": None}
+                {
+                    "code": self.ends[1],
+                    "message": "not accepted",
+                    "line": None,
+                    "param": None,
+                }
             ]
-        waiting = sum(len(each.lines) for each in self.batches.values() if each.takes_room)
+        waiting = sum(
+            len(each.lines) for each in self.batches.values() if each.takes_room
+        )
         if waiting + len(lines) > self.most_waiting:
             made.faults = [
                 {
@@ -305,7 +325,10 @@ class FakeBatches(FaultServer):
         if made.faults:
             made.status = "failed"
         elif made.looks < self.looks:
-            made.status, made.done = "in_progress", len(made.lines) * made.looks // self.looks
+            made.status, made.done = (
+                "in_progress",
+                len(made.lines) * made.looks // self.looks,
+            )
         elif made.output is None and made.errors is None:
             self._end(made)
 
@@ -320,12 +343,25 @@ class FakeBatches(FaultServer):
             status = 200 if refused is None else refused.status
             response = {"status_code": status, "request_id": "r", "body": body}
             (good if refused is None else bad).append(
-                {"id": "l", "custom_id": line["custom_id"], "response": response, "error": None}
+                {
+                    "id": "l",
+                    "custom_id": line["custom_id"],
+                    "response": response,
+                    "error": None,
+                }
             )
         for line in made.lines[most:]:
-            error = {"code": f"batch_{made.status}", "message": "This request was not executed."}
+            error = {
+                "code": f"batch_{made.status}",
+                "message": "This request was not executed.",
+            }
             bad.append(
-                {"id": "l", "custom_id": line["custom_id"], "response": None, "error": error}
+                {
+                    "id": "l",
+                    "custom_id": line["custom_id"],
+                    "response": None,
+                    "error": error,
+                }
             )
         made.done, made.failed = len(good), len(bad)
         # Results come in any order.

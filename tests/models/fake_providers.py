@@ -3,8 +3,9 @@
     with OpenAIServer() as server:
         ...  # base URL: server.base_url; gpt-5 refuses max_tokens and temperature, gpt-4o takes both
 
-Tokens are words, so that a test can say what was paid: the reasoning's are by effort (`REASONING`), and an allowance that they
-eat ends the answer before it begins, as it does at the providers. Written after their documentation; nothing was recorded.
+Tokens are words, so that a test can say what was paid: the reasoning's are by effort
+(`REASONING`), and an allowance that they eat ends the answer before it begins, as it
+does at the providers. Written after their documentation; nothing was recorded.
 """
 
 from __future__ import annotations
@@ -138,7 +139,9 @@ def openai_error(
 def unsupported(param: str, instead: str = "") -> Fault:
     """A parameter that a model does not take."""
     hint = f" Use '{instead}' instead." if instead else ""
-    message = f"Unsupported parameter: '{param}' is not supported with this model.{hint}"
+    message = (
+        f"Unsupported parameter: '{param}' is not supported with this model.{hint}"
+    )
     return openai_error(400, message, param=param, code="unsupported_parameter")
 
 
@@ -164,7 +167,10 @@ class OpenAIServer(FakeProvider):
             return openai_error(404, f"Invalid URL (POST {call.path})")
         if refused is not None:
             return refused
-        headers = {"x-request-id": f"req_{call.number:032x}", "openai-processing-ms": "12"}
+        headers = {
+            "x-request-id": f"req_{call.number:032x}",
+            "openai-processing-ms": "12",
+        }
         headers |= self.headers(call)
         made = reply(call)
         if not call.body.get("stream"):
@@ -177,7 +183,9 @@ class OpenAIServer(FakeProvider):
 
     def effort(self, body: Mapping[str, Any]) -> str:
         """The effort that a request asks for."""
-        chosen = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
+        chosen = body.get("reasoning_effort") or (body.get("reasoning") or {}).get(
+            "effort"
+        )
         return str(chosen or self._effort)
 
     def _refused_chat(self, body: Mapping[str, Any]) -> Fault | None:
@@ -189,7 +197,9 @@ class OpenAIServer(FakeProvider):
         if "max_tokens" in body:
             return unsupported("max_tokens", "max_completion_tokens")
         if body.get("logprobs"):
-            return openai_error(403, "You are not allowed to request logprobs from this model")
+            return openai_error(
+                403, "You are not allowed to request logprobs from this model"
+            )
         if body.get("temperature", 1) != 1:
             value = f"{body['temperature']:g}"
             return openai_error(
@@ -271,7 +281,12 @@ class OpenAIServer(FakeProvider):
 
     def message(self, made: Made) -> dict[str, Any]:
         """The message of a choice; OpenAI shows no reasoning here."""
-        return {"role": "assistant", "content": made.text, "refusal": None, "annotations": []}
+        return {
+            "role": "assistant",
+            "content": made.text,
+            "refusal": None,
+            "annotations": [],
+        }
 
     def usage(self, made: Made) -> dict[str, Any]:
         """Tokens as chat completions tell them."""
@@ -298,14 +313,25 @@ class OpenAIServer(FakeProvider):
     def _response(self, call: Call) -> dict[str, Any]:
         body = call.body
         made = self.made(
-            call, most=body.get("max_output_tokens", math.inf), reasoning=self.reasoning(body)
+            call,
+            most=body.get("max_output_tokens", math.inf),
+            reasoning=self.reasoning(body),
         )
-        summary = [{"type": "summary_text", "text": THOUGHT}] if body.get("reasoning") else []
+        summary = (
+            [{"type": "summary_text", "text": THOUGHT}] if body.get("reasoning") else []
+        )
         output: list[dict[str, Any]] = []
         if made.reasoning:
-            output.append({"id": f"rs_{call.number}", "type": "reasoning", "summary": summary})
+            output.append(
+                {"id": f"rs_{call.number}", "type": "reasoning", "summary": summary}
+            )
         if made.text:
-            part = {"type": "output_text", "text": made.text, "annotations": [], "logprobs": []}
+            part = {
+                "type": "output_text",
+                "text": made.text,
+                "annotations": [],
+                "logprobs": [],
+            }
             output.append(
                 {
                     "id": f"msg_{call.number}",
@@ -357,7 +383,11 @@ def _chunks(completion: Mapping[str, Any]) -> str:
     about = {"index": 0, "logprobs": choice["logprobs"]}
     chunks = [
         {"choices": [{**about, "delta": choice["message"], "finish_reason": None}]},
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {
+            "choices": [
+                {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+            ]
+        },
         {"choices": [], "usage": completion["usage"]},
     ]
     lines = [f"data: {json.dumps(shared | chunk)}\n\n" for chunk in chunks]
@@ -382,7 +412,12 @@ class OpenRouterServer(OpenAIServer):
         return model
 
     def message(self, made: Made) -> dict[str, Any]:
-        detail = {"type": "reasoning.text", "text": THOUGHT, "format": "unknown", "index": 0}
+        detail = {
+            "type": "reasoning.text",
+            "text": THOUGHT,
+            "format": "unknown",
+            "index": 0,
+        }
         shown: dict[str, Any] = {"reasoning": THOUGHT, "reasoning_details": [detail]}
         hidden: dict[str, Any] = {"reasoning": None}
         said = {"role": "assistant", "content": made.text, "refusal": None}
@@ -390,16 +425,27 @@ class OpenRouterServer(OpenAIServer):
 
     def chat(self, call: Call) -> dict[str, Any]:
         reply = super().chat(call)
-        reply["choices"][0]["native_finish_reason"] = reply["choices"][0]["finish_reason"]
+        reply["choices"][0]["native_finish_reason"] = reply["choices"][0][
+            "finish_reason"
+        ]
         usage = reply["usage"]
         usage["cost"] = (usage["prompt_tokens"] + 4 * usage["completion_tokens"]) / 1e6
         return {**reply, "id": f"gen-{call.number}", "provider": self.provider}
 
     @staticmethod
-    def failed(message: str, code: int, *, status: int | None = None, provider: str = "") -> Fault:
+    def failed(
+        message: str, code: int, *, status: int | None = None, provider: str = ""
+    ) -> Fault:
         """An error in OpenRouter's form, which can also come with status 200."""
-        more = {"metadata": {"provider_name": provider, "raw": message}} if provider else {}
-        body = {"error": {"message": message, "code": code, **more}, "user_id": "user_1"}
+        more = (
+            {"metadata": {"provider_name": provider, "raw": message}}
+            if provider
+            else {}
+        )
+        body = {
+            "error": {"message": message, "code": code, **more},
+            "user_id": "user_1",
+        }
         return Fault("reply", code if status is None else status, {}, json.dumps(body))
 
 
@@ -475,7 +521,10 @@ class MistralServer(OpenAIServer):
         if not made.reasoning:
             return {"role": "assistant", "content": made.text, "tool_calls": None}
         thinking = {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}
-        parts = [thinking, *([{"type": "text", "text": made.text}] if made.text else [])]
+        parts = [
+            thinking,
+            *([{"type": "text", "text": made.text}] if made.text else []),
+        ]
         return {"role": "assistant", "content": parts, "tool_calls": None}
 
     def usage(self, made: Made) -> dict[str, Any]:
@@ -492,7 +541,9 @@ class AnthropicServer(FakeProvider):
     key_headers = ("x-api-key", "authorization")
 
     @staticmethod
-    def failed(status: int, kind: str, message: str, *, retry_after: str | None = None) -> Fault:
+    def failed(
+        status: int, kind: str, message: str, *, retry_after: str | None = None
+    ) -> Fault:
         """An error in Anthropic's form."""
         headers = {"request-id": "req_fault"}
         if retry_after is not None:
@@ -514,10 +565,14 @@ class AnthropicServer(FakeProvider):
 
     def good(self, call: Call) -> Fault:
         if not self.has_key(call):
-            return self.failed(401, "authentication_error", "x-api-key header is required")
+            return self.failed(
+                401, "authentication_error", "x-api-key header is required"
+            )
         path = call.path.partition("?")[0]
         if path == "/v1/messages/count_tokens":
-            return Fault.json_body({"input_tokens": len(question_of(call.body).split())})
+            return Fault.json_body(
+                {"input_tokens": len(question_of(call.body).split())}
+            )
         if path != "/v1/messages":
             return self.failed(404, "not_found_error", "Not found")
         refused = self._refused(call.body)
@@ -566,9 +621,17 @@ class AnthropicServer(FakeProvider):
         thinking = body.get("thinking") or {}
         effort = (body.get("output_config") or {}).get("effort", self._effort)
         thinks = thinking.get("type") in ("enabled", "adaptive")
-        reasoning = min(REASONING[effort], thinking.get("budget_tokens", 10**6)) if thinks else 0
+        reasoning = (
+            min(REASONING[effort], thinking.get("budget_tokens", 10**6))
+            if thinks
+            else 0
+        )
         made = self.made(call, most=body["max_tokens"], reasoning=reasoning)
-        thought = {"type": "thinking", "thinking": THOUGHT, "signature": "EqQBCkgIBBABGAIiQL8"}
+        thought = {
+            "type": "thinking",
+            "thinking": THOUGHT,
+            "signature": "EqQBCkgIBBABGAIiQL8",
+        }
         content: list[dict[str, Any]] = [thought] if made.reasoning else []
         if made.text:
             content.append({"type": "text", "text": made.text})
@@ -597,13 +660,18 @@ def _events(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
     for index, block in enumerate(message["content"]):
         field = block["type"]  # `text` or `thinking`: the name of its text as well
-        start = {**block, field: ""} | ({"signature": ""} if field == "thinking" else {})
+        start = {**block, field: ""} | (
+            {"signature": ""} if field == "thinking" else {}
+        )
         deltas = [{"type": f"{field}_delta", field: block[field]}]
         if "signature" in block:
             deltas.append({"type": "signature_delta", "signature": block["signature"]})
         events += [
             {"type": "content_block_start", "index": index, "content_block": start},
-            *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+            *(
+                {"type": "content_block_delta", "index": index, "delta": delta}
+                for delta in deltas
+            ),
             {"type": "content_block_stop", "index": index},
         ]
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
@@ -647,7 +715,9 @@ class GoogleServer(FakeProvider):
             reasoning=wanted if budget < 0 else min(budget, wanted),
         )
         shown = made.reasoning and thinking.get("includeThoughts")
-        parts: list[dict[str, Any]] = [{"text": THOUGHT, "thought": True}] if shown else []
+        parts: list[dict[str, Any]] = (
+            [{"text": THOUGHT, "thought": True}] if shown else []
+        )
         if made.text:
             parts.append({"text": made.text})
         reply = {

@@ -20,9 +20,15 @@ QUESTIONS = [
 
 def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
     found: list[Answer | Failure] = []
-    ask_all = model.loglikelihood if any(one.continuations for one in requests) else model.generate
+    ask_all = (
+        model.loglikelihood
+        if any(one.continuations for one in requests)
+        else model.generate
+    )
     ask_all(requests, found.append)
-    assert sorted(result.key for result in found) == sorted(request.key for request in requests)
+    assert sorted(result.key for result in found) == sorted(
+        request.key for request in requests
+    )
     return {result.key: result for result in found}
 
 

@@ -68,10 +68,15 @@ def test_each_pair_alone_by_transformers(paths: Paths, scorer: Any, mode: Mode) 
         chunks, parts = [context], [claim]
         if mode.endswith("_sp"):  # fewer than 350 words: one chunk
             chunks, parts = [" ".join(split_sentences(context))], split_sentences(claim)
-        wanted = [max(plain_score(*paths, chunk, part, head) for chunk in chunks) for part in parts]
+        wanted = [
+            max(plain_score(*paths, chunk, part, head) for chunk in chunks)
+            for part in parts
+        ]
         assert score == pytest.approx(sum(wanted) / len(wanted), abs=1e-5)
     assert scorer.truncated >= 1
-    assert len({round(score, 4) for score in found}) == len(found)  # pairs are told apart
+    assert len({round(score, 4) for score in found}) == len(
+        found
+    )  # pairs are told apart
 
 
 def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) -> None:
@@ -79,7 +84,10 @@ def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) 
     first, second = "heparin " * 199 + "given.", "Lasix " * 199 + "given."
     one, other = "He was given Lasix.", "The scan was normal."
     pairs = [
-        [scorer.score([chunk], [part], mode="nli")[0] for chunk in (first, "Lasix" + second[5:])]
+        [
+            scorer.score([chunk], [part], mode="nli")[0]
+            for chunk in (first, "Lasix" + second[5:])
+        ]
         for part in (one, other)
     ]
     found = scorer.score([f"{first} {second}"], [f"{one} {other}"])[0]
@@ -88,7 +96,9 @@ def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) 
 
 def test_odd_texts_and_wrong_input(scorer: Any) -> None:
     for mode in MODES:
-        assert scorer.score(["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode) == [
+        assert scorer.score(
+            ["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode
+        ) == [
             0.0,
             0.0,
             0.0,
@@ -101,18 +111,23 @@ def test_odd_texts_and_wrong_input(scorer: Any) -> None:
     )  # those of the pair: one behind the first text, one before and one behind the second
     assert (made.count(0), made.count(1)) == (1, 0)
     with pytest.raises(
-        ValueError, match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'"
+        ValueError,
+        match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
     ):
         scorer.score(["a"], ["b"], mode="tri")
     with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
         scorer.score(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="claims must be a list of texts; got str"):
         scorer.score(["a"], "b")
-    with pytest.raises(ValueError, match="contexts must be a list of texts; got NoneType"):
+    with pytest.raises(
+        ValueError, match="contexts must be a list of texts; got NoneType"
+    ):
         scorer.score([None], ["b"])
 
 
-def test_the_identity_names_what_decides_and_no_place(paths: Paths, tmp_path: Path) -> None:
+def test_the_identity_names_what_decides_and_no_place(
+    paths: Paths, tmp_path: Path
+) -> None:
     file, backbone = paths
     identity = alignscore_identity(file, backbone=backbone)
     assert identity == open_alignscore(str(file), backbone=str(backbone)).identity
@@ -137,11 +152,13 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
     import torch
 
     with pytest.raises(
-        MissingError, match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore"
+        MissingError,
+        match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore",
     ):
         open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
     with pytest.raises(
-        MissingError, match=r"no folder with a config.json.*hf download FacebookAI/roberta-base"
+        MissingError,
+        match=r"no folder with a config.json.*hf download FacebookAI/roberta-base",
     ):
         open_alignscore(paths[0], backbone=tmp_path)
     with pytest.raises(
@@ -166,7 +183,9 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
         given=file,
     )
     make_roberta(tmp_path / "deep", layers=3)
-    message = "does not fit the backbone deep: 16 weights are missing and 0 have no place"
+    message = (
+        "does not fit the backbone deep: 16 weights are missing and 0 have no place"
+    )
     refused(message, on=tmp_path / "deep", given=file)
     content = torch.load(file, weights_only=True)
     bias = content["state_dict"].pop("tri_layer.bias")
@@ -190,7 +209,9 @@ def test_the_tokenizers_own_truncation() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     tokenizer = Tokenizer(
-        models.WordLevel({"[UNK]": 0, "<s>": 1, "</s>": 2, "a": 3, "b": 4}, unk_token="[UNK]")
+        models.WordLevel(
+            {"[UNK]": 0, "<s>": 1, "</s>": 2, "a": 3, "b": 4}, unk_token="[UNK]"
+        )
     )
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
@@ -208,5 +229,7 @@ def test_the_tokenizers_own_truncation() -> None:
             cut = tokenizer.encode(*texts)
         kept = whole.ids
         if len(kept) > room + 4:
-            kept = [whole.ids[place] for place in cut_pair(whole.sequence_ids, room + 4)]
+            kept = [
+                whole.ids[place] for place in cut_pair(whole.sequence_ids, room + 4)
+            ]
         assert kept == cut.ids, (context, claim, room)

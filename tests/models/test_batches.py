@@ -22,7 +22,9 @@ from tests.models.toy_texts import ask
 SOME = [ask(f"k{number}", f"question {number}", size=16) for number in range(4)]
 
 
-def batched(server: FakeBatches, folder: Path, requests: list[Request]) -> dict[str, Answer]:
+def batched(
+    server: FakeBatches, folder: Path, requests: list[Request]
+) -> dict[str, Answer]:
     model = model_at(server, batch_poll=0.001)
     model.ask_in_batches(folder / JOURNAL)
     return answers(model, requests)
@@ -31,12 +33,16 @@ def batched(server: FakeBatches, folder: Path, requests: list[Request]) -> dict[
 def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
     with FakeBatches() as server:
         assert batched(server, tmp_path, SOME) == answers(model_at(server), SOME)
-        (file,) = [each for each in server.files.values() if each.name.endswith(".jsonl")]
+        (file,) = [
+            each for each in server.files.values() if each.name.endswith(".jsonl")
+        ]
     # The first question was asked by itself; the others have its form.
     by_itself, *others = [call.body for call in server.calls[: len(SOME)]]
     assert {frozenset(body) for body in others} == {frozenset(by_itself)}
     lines = [json.loads(line) for line in file.content.splitlines()]
-    assert [line["custom_id"] for line in lines] == [request.key for request in SOME[1:]]
+    assert [line["custom_id"] for line in lines] == [
+        request.key for request in SOME[1:]
+    ]
     # The journal has ids and keys, and no text.
     written = (tmp_path / JOURNAL).read_text()
     assert "question" not in written
@@ -45,7 +51,9 @@ def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
     assert made == {"id": "batch_1", "requests": 3, "status": "completed"}
 
 
-def test_stop_words_that_a_server_refuses_end_answers_here_also_in_a_batch(tmp_path: Path) -> None:
+def test_stop_words_that_a_server_refuses_end_answers_here_also_in_a_batch(
+    tmp_path: Path,
+) -> None:
     def no_stop(body: object) -> Refused | None:
         refused = "Unsupported parameter: 'stop' is not supported with this model."
         return Refused(400, refused) if "stop" in dict(body) else None  # type: ignore[call-overload]
@@ -66,7 +74,9 @@ def test_a_failed_line_has_the_class_of_a_failed_request(tmp_path: Path) -> None
         "question 2": Refused(500, "The server had an error"),
         "question 3": Refused(400, "no such thing as 'question 3'"),
     }
-    with FakeBatches(line=lambda body: faults.get(body["messages"][-1]["content"])) as server:
+    with FakeBatches(
+        line=lambda body: faults.get(body["messages"][-1]["content"])
+    ) as server:
         model = model_at(server, batch_poll=0.001)
         model.ask_in_batches(tmp_path / JOURNAL)
         found = results(model, SOME)
@@ -109,10 +119,15 @@ def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
         second.file = ""
         assert provider.find_batch(second) == "batch_2"  # by its metadata alone
         assert provider.find_file(second) == "file-2"
-        assert provider.find_batch(Entry(**{**vars(first), "id": "none", "file": "none"})) == ""
+        assert (
+            provider.find_batch(Entry(**{**vars(first), "id": "none", "file": "none"}))
+            == ""
+        )
 
 
-def test_a_server_that_is_not_there_ends_it_before_anything_is_noted(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_ends_it_before_anything_is_noted(
+    tmp_path: Path,
+) -> None:
     with FakeBatches() as server:
         model = model_at(server, batch_poll=0.001, max_retries=0)
     model.ask_in_batches(tmp_path / JOURNAL)

@@ -30,7 +30,9 @@ def numbers(score: BertScore) -> list[float]:
     return [score.precision, score.recall, score.f1]
 
 
-def plain(folder: Path, prediction: str, reference: str, layer: int, **options: Any) -> list[float]:
+def plain(
+    folder: Path, prediction: str, reference: str, layer: int, **options: Any
+) -> list[float]:
     """One pair by transformers alone; tokens that the tokenizer adds do not count."""
     import torch
     import transformers
@@ -41,7 +43,11 @@ def plain(folder: Path, prediction: str, reference: str, layer: int, **options: 
     for text in (prediction, reference):
         columns = tokenizer(text, truncation=True, return_tensors="pt", **options)
         with torch.no_grad():
-            found = model(**columns, output_hidden_states=True).hidden_states[layer][0].double()
+            found = (
+                model(**columns, output_hidden_states=True)
+                .hidden_states[layer][0]
+                .double()
+            )
         states.append(found / found.norm(dim=1, keepdim=True))
     cosines = states[0] @ states[1].T
     precision = float(cosines.max(dim=1).values[1:-1].mean())
@@ -61,21 +67,26 @@ def test_the_recorded_scores_of_the_reference() -> None:
         [case["prediction"] for case in cases], [case["references"] for case in cases]
     )
     for case, score in zip(cases, found, strict=True):
-        assert numbers(score) == pytest.approx([case[name] for name in "PRF"], abs=1e-5), case["id"]
+        assert numbers(score) == pytest.approx(
+            [case[name] for name in "PRF"], abs=1e-5
+        ), case["id"]
         stretched = numbers(score.rescaled(DISTILBERT_LAYER_4))
-        assert stretched == pytest.approx([case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5), (
-            case["id"]
-        )
+        assert stretched == pytest.approx(
+            [case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5
+        ), case["id"]
     assert scorer.truncated == 0
     long = expected["over_length"]
-    assert numbers(scorer.score([long["prediction"]], [long["reference"]])[0]) == pytest.approx(
-        [long[name] for name in "PRF"], abs=1e-5
-    )
+    assert numbers(
+        scorer.score([long["prediction"]], [long["reference"]])[0]
+    ) == pytest.approx([long[name] for name in "PRF"], abs=1e-5)
     assert scorer.truncated == 1
     baseline = expected["baseline_layer4_distilbert_base_uncased"]
     assert [baseline[name] for name in "PRF"] == numbers(
         BertScore(
-            **{name: getattr(DISTILBERT_LAYER_4, name) for name in ("precision", "recall", "f1")}
+            **{
+                name: getattr(DISTILBERT_LAYER_4, name)
+                for name in ("precision", "recall", "f1")
+            }
         )
     )
     # What the reference crashes on is nothing in common.
@@ -86,7 +97,11 @@ def test_the_recorded_scores_of_the_reference() -> None:
     ):
         assert numbers(score) == [0.0, 0.0, 0.0]
     batch = dict(
-        zip(expected["batched_single_ref"]["ids"], expected["batched_single_ref"]["F"], strict=True)
+        zip(
+            expected["batched_single_ref"]["ids"],
+            expected["batched_single_ref"]["F"],
+            strict=True,
+        )
     )
     known = [row for row in triples() if row["id"] in batch]
     assert len(known) >= 10
@@ -105,7 +120,9 @@ def test_each_pair_alone_by_transformers(bert: Path, scorer: Any) -> None:
         (2, open_bertscore(bert, layer=2)),
     ):
         found = opened.score(TEXTS, [*TEXTS[1:], TEXTS[0]])
-        for prediction, reference, score in zip(TEXTS, [*TEXTS[1:], TEXTS[0]], found, strict=True):
+        for prediction, reference, score in zip(
+            TEXTS, [*TEXTS[1:], TEXTS[0]], found, strict=True
+        ):
             assert numbers(score) == pytest.approx(
                 plain(bert, prediction, reference, layer), abs=1e-5
             )
@@ -125,7 +142,12 @@ def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
     assert numbers(scorer.score([TEXTS[1]], [f" {TEXTS[1]}\n"])[0]) == pytest.approx(
         [1, 1, 1], abs=1e-6
     )
-    for prediction, reference in (("", "no"), ("no", " \n"), ("", ""), ("\u200b", "\u200b")):
+    for prediction, reference in (
+        ("", "no"),
+        ("no", " \n"),
+        ("", ""),
+        ("\u200b", "\u200b"),
+    ):
         assert numbers(scorer.score([prediction], [reference])[0]) == [0.0, 0.0, 0.0]
     assert scorer.score([], []) == []
     # Rounding does not leave the scale, and half a character is a character.
@@ -138,7 +160,9 @@ def test_rescaling_and_its_floor() -> None:
     baseline = BertScore(precision=0.5, recall=0.75, f1=0.6)
     score = BertScore(precision=0.75, recall=0.7, f1=0.8)
     assert numbers(score.rescaled(baseline)) == pytest.approx([0.5, -0.2, 0.5])
-    assert numbers(score.rescaled(baseline, floor=0.0)) == pytest.approx([0.5, 0.0, 0.5])
+    assert numbers(score.rescaled(baseline, floor=0.0)) == pytest.approx(
+        [0.5, 0.0, 0.5]
+    )
     nothing = BertScore(precision=0.0, recall=0.0, f1=0.0)
     assert nothing.rescaled(DISTILBERT_LAYER_4).f1 == pytest.approx(-1.5088, abs=1e-4)
     assert numbers(nothing.rescaled(DISTILBERT_LAYER_4, floor=0)) == [0, 0, 0]
@@ -167,15 +191,23 @@ def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="of the same length; got 1 and 2"):
         scorer.score(["a"], ["b", "c"])
     for layer in (-1, 3):
-        with pytest.raises(UsageError, match=f"layer={layer}: tiny-bert has layers 0 to 2"):
+        with pytest.raises(
+            UsageError, match=f"layer={layer}: tiny-bert has layers 0 to 2"
+        ):
             open_bertscore(bert, layer=layer)
-    with pytest.raises(MissingError, match="hf download distilbert/distilbert-base-uncased"):
+    with pytest.raises(
+        MissingError, match="hf download distilbert/distilbert-base-uncased"
+    ):
         open_bertscore(tmp_path / "none", layer=4)
 
 
 def test_the_identity_names_what_decides(bert: Path, scorer: Any) -> None:
     identity = bertscore_identity(bert, layer=1)
     assert identity == scorer.identity
-    assert (identity["model"], identity["layer"], identity["idf"]) == ("tiny-bert", "1", "false")
+    assert (identity["model"], identity["layer"], identity["idf"]) == (
+        "tiny-bert",
+        "1",
+        "false",
+    )
     assert bertscore_identity(bert, layer=2) != identity
     assert str(bert.parent) not in json.dumps(identity)

@@ -20,20 +20,34 @@ from medical_tasks.models.bleurt import (
     open_bleurt,
 )
 from medical_tasks.models.checkpoint import find_checkpoint
-from tests.models.tiny_bleurt import LIMIT, PAIRS, make_bleurt, make_pieces, make_word_bleurt
+from tests.models.tiny_bleurt import (
+    LIMIT,
+    PAIRS,
+    make_bleurt,
+    make_pieces,
+    make_word_bleurt,
+)
 from tests.models.tiny_embedder import change_weights, write_json
 from tests.support import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-# Of bleurt-pytorch 0.0.1 with transformers 4.44.2 on the same weights: rows of ids, and the pairs.
+# Of bleurt-pytorch 0.0.1 with transformers 4.44.2 on the same weights: rows of ids, and
+# the pairs.
 RECORDED_ROWS: tuple[tuple[list[int], list[int], float], ...] = (
     ([8, 51, 11], [14, 42], 0.2374597),
     ([], [], 0.1639972),
     ([7] * 20, [9] * 9, 0.23062487),
     (list(range(40, 60)), [], 0.24199151),
 )
-RECORDED_WORDS = (-0.12157944, -0.12035131, -0.10747731, -0.11102465, -0.21082288, -0.12116456)
+RECORDED_WORDS = (
+    -0.12157944,
+    -0.12035131,
+    -0.10747731,
+    -0.11102465,
+    -0.21082288,
+    -0.12116456,
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +64,16 @@ def changed(folder: Path, tmp_path: Path) -> Path:
 
 def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
     network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
-    rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
+    rows = [
+        make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS
+    ]
     assert network.outputs(rows) == pytest.approx(
         [number for _, _, number in RECORDED_ROWS], abs=1e-6
     )
     make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
-    assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
+    assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(
+        RECORDED_WORDS, abs=1e-6
+    )
 
 
 def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
@@ -75,15 +93,21 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
         [expected[1], expected[0], expected[1]], abs=1e-6
     )
     assert scorer.score([]) == []
-    assert len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2  # the sides are told apart
+    assert (
+        len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2
+    )  # the sides are told apart
     scorer.close()
     with pytest.raises(RuntimeError, match="tiny-bleurt was closed"):
         scorer.score(PAIRS)
 
 
 @settings(deadline=None)
-@given(reference=st.integers(0, 40), candidate=st.integers(0, 40), room=st.integers(2, 40))
-def test_a_pair_loses_tokens_one_by_one(reference: int, candidate: int, room: int) -> None:
+@given(
+    reference=st.integers(0, 40), candidate=st.integers(0, 40), room=st.integers(2, 40)
+)
+def test_a_pair_loses_tokens_one_by_one(
+    reference: int, candidate: int, room: int
+) -> None:
     one, two = reference, candidate
     while one + two > room:
         if one > two:
@@ -100,7 +124,11 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
     narrow: dict[str, Any] = {"embedding_size": None} if layout == "bert" else {}
     state = make_bleurt(tmp_path / "a", torch_file=True, **narrow)
     make_bleurt(
-        tmp_path / "b", torch_file=True, **narrow, model_type=layout, input_embedding_size=12
+        tmp_path / "b",
+        torch_file=True,
+        **narrow,
+        model_type=layout,
+        input_embedding_size=12,
     )
     named = {
         name.replace("bleurt.", f"{layout}.").replace(
@@ -109,7 +137,9 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
         for name, value in state.items()
     }
     torch.save(named, tmp_path / "b" / "pytorch_model.bin")
-    assert open_bleurt(tmp_path / "b").score(PAIRS) == open_bleurt(tmp_path / "a").score(PAIRS)
+    assert open_bleurt(tmp_path / "b").score(PAIRS) == open_bleurt(
+        tmp_path / "a"
+    ).score(PAIRS)
 
 
 def test_length_and_texts_that_are_odd(folder: Path) -> None:
@@ -118,7 +148,10 @@ def test_length_and_texts_that_are_odd(folder: Path) -> None:
     assert scorer.score([("no sign", "no sign")]) == scorer.score(
         [("no sign of a fracture", "no sign there is")]
     )
-    assert all(-5 < score < 5 for score in scorer.score([("\ud800", "🙂"), (" \n", "[CLS] [SEP]")]))
+    assert all(
+        -5 < score < 5
+        for score in scorer.score([("\ud800", "🙂"), (" \n", "[CLS] [SEP]")])
+    )
     for wrong in (4, 0, LIMIT + 1):
         with pytest.raises(UsageError, match=f"max_length={wrong}:"):
             open_bleurt(folder, max_length=wrong)
@@ -144,15 +177,21 @@ def test_what_is_not_there_is_said_with_the_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
-        MissingError, match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20"
+        MissingError,
+        match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20",
     ):
         open_bleurt(tmp_path / "none").score(PAIRS)
-    write_json(tmp_path / "config.json", {"model_type": "bleurt", "max_position_embeddings": LIMIT})
+    write_json(
+        tmp_path / "config.json",
+        {"model_type": "bleurt", "max_position_embeddings": LIMIT},
+    )
     with pytest.raises(MissingError, match="no weights"):
         bleurt_identity(tmp_path)
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     (tmp_path / "spm.model").write_bytes(b"")
-    with pytest.raises(MissingError, match="needs sentencepiece: pip install .* sentencepiece"):
+    with pytest.raises(
+        MissingError, match="needs sentencepiece: pip install .* sentencepiece"
+    ):
         open_bleurt(tmp_path)
 
 
@@ -196,7 +235,9 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
         open_bleurt(changed).score(PAIRS)
     (changed / "model.safetensors").unlink()
-    torch.save({"x": Path("x")}, changed / "pytorch_model.bin")  # an object whose making is a call
+    torch.save(
+        {"x": Path("x")}, changed / "pytorch_model.bin"
+    )  # an object whose making is a call
     with pytest.raises(UsageError, match="its weights do not load"):
         open_bleurt(changed)
 
@@ -219,7 +260,9 @@ class BleurtScorer:
 
 
 def authors_folder(folder: Path) -> Path:
-    write_json(folder / "bleurt_config.json", {"name": "BLEURT-20", "max_seq_length": 512})
+    write_json(
+        folder / "bleurt_config.json", {"name": "BLEURT-20", "max_seq_length": 512}
+    )
     (folder / "variables").mkdir()
     (folder / "variables" / "variables.index").write_bytes(b"1")
     return folder
@@ -259,6 +302,9 @@ def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> 
     found: list[Any] = json.loads(next(line for line in lines if line.startswith("[[")))
     assert found[0] == [2.98, -0.01, 2.98]
     assert found[1] == []
-    assert (found[2]["model"], found[2]["engine"]) == ("BLEURT-20", "bleurt (TensorFlow)")
+    assert (found[2]["model"], found[2]["engine"]) == (
+        "BLEURT-20",
+        "bleurt (TensorFlow)",
+    )
     assert "bleurt_config.json how long a pair can be" in lines[-1]
     assert "torch" not in done.stderr

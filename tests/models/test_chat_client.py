@@ -33,7 +33,9 @@ from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer, echo_answer
 from tests.models.toy_texts import CASES
 
-SUBJECT = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="keep it here")
+SUBJECT = policy.Subject(
+    name="notes", dataset="notes", access="credentialed", rule="keep it here"
+)
 QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
 
@@ -81,7 +83,13 @@ def test_good_answer_is_read_whole_and_the_key_is_not_shown() -> None:
 
 def test_body_holds_what_was_asked_and_nothing_empty() -> None:
     with FaultServer() as server:
-        ask(quick(server), stop=["X"], n=2, logprobs=3, extra={"temperature": 0.0, "seed": 7})
+        ask(
+            quick(server),
+            stop=["X"],
+            n=2,
+            logprobs=3,
+            extra={"temperature": 0.0, "seed": 7},
+        )
         ask(quick(server, token_field="max_completion_tokens"))
         ask(quick(server), "broken \ud83d end")
     assert server.prompts[-1] == "broken \ufffd end"
@@ -134,7 +142,11 @@ FINAL += [
 def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) -> None:
     with FaultServer(lambda call: fault) as server:
         failed = failure(quick(server))
-    assert (failed.reason, failed.attempts, failed.every_call) == (reason, 1, every_call)
+    assert (failed.reason, failed.attempts, failed.every_call) == (
+        reason,
+        1,
+        every_call,
+    )
     assert len(server.calls) == 1
 
 
@@ -142,7 +154,9 @@ def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) 
 def test_what_the_model_said_is_its_answer(
     message: dict[str, Any], finish: str, tokens: int, text: str
 ) -> None:
-    with FaultServer([Fault.message(message, finish, completion_tokens=tokens)]) as server:
+    with FaultServer(
+        [Fault.message(message, finish, completion_tokens=tokens)]
+    ) as server:
         got = ask(quick(server))
     assert (got.text, got.choices[0].finish, got.attempts) == (text, finish, 1)
 
@@ -153,7 +167,11 @@ def test_what_the_model_said_is_its_answer(
 def test_slow_answer_times_out_and_is_asked_again(fault: Fault) -> None:
     with FaultServer([fault]) as server:
         got = ask(quick(server, timeout=0.15))
-    assert (got.text, got.attempts, len(server.calls)) == (echo_answer(server.calls[0]), 2, 2)
+    assert (got.text, got.attempts, len(server.calls)) == (
+        echo_answer(server.calls[0]),
+        2,
+        2,
+    )
 
 
 def test_total_time_bounds_the_call_with_all_its_retries() -> None:
@@ -175,7 +193,8 @@ def test_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert requested_wait(headers, now=NOW) == seconds
 
 
-# What must not leave: the question in logs and details, the key, and text by proxies and redirects.
+# What must not leave: the question in logs and details, the key, and text by proxies
+# and redirects.
 
 
 @pytest.mark.parametrize(("status", "message", "detail"), CASES["detail_of_an_error"])
@@ -183,7 +202,10 @@ def test_detail_of_an_error_quotes_neither_question_nor_key(
     status: int, message: str, detail: str
 ) -> None:
     with FaultServer([Fault.status_code(status, message)]) as server:
-        assert failure(quick(server, api_key="sk-secret")).detail == f"HTTP {status}{detail}"
+        assert (
+            failure(quick(server, api_key="sk-secret")).detail
+            == f"HTTP {status}{detail}"
+        )
 
 
 def test_question_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -219,13 +241,20 @@ def test_a_redirect_ends_every_call_and_is_not_followed(
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     with FaultServer() as elsewhere:
         host = elsewhere.base_url.removeprefix("http://").removesuffix("/v1")
-        away = Fault("reply", status, {"Location": f"http://me:key@{host}/v1?{QUESTION}"}, QUESTION)
+        away = Fault(
+            "reply",
+            status,
+            {"Location": f"http://me:key@{host}/v1?{QUESTION}"},
+            QUESTION,
+        )
         with FaultServer(lambda call: away) as server:
             failed = failure(quick(server))
             with policy.protect([SUBJECT]):  # without any of the server's words
                 assert failure(quick(server)).detail == failed.detail
     assert (failed.reason, failed.attempts, failed.every_call) == ("redirect", 1, True)
-    assert failed.detail == f"HTTP {status}, a redirect to {host}, which is not followed"
+    assert (
+        failed.detail == f"HTTP {status}, a redirect to {host}, which is not followed"
+    )
     assert (len(server.calls), elsewhere.calls) == (2, [])
 
 
@@ -244,7 +273,10 @@ def test_where_a_redirect_leads_is_told_by_its_host(location: str, told: str) ->
     assert error.detail == f"HTTP 307, a redirect {told}, which is not followed"
 
 
-@given(words=st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=30), at=st.integers(0, 26))
+@given(
+    words=st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=30),
+    at=st.integers(0, 26),
+)
 @settings(deadline=None, max_examples=50)
 def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> None:
     run = words[min(at, len(words) - 3) :][:3]
@@ -269,7 +301,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason"]),
+            st.sampled_from(
+                ["choices", "message", "content", "error", "usage", "finish_reason"]
+            ),
             inner,
         )
     ),

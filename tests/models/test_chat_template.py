@@ -17,7 +17,9 @@ from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.slow
 
-TURNS = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+TURNS = (
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+)
 REFUSES = (
     "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
     + TURNS
@@ -58,7 +60,9 @@ def test_one_beginning_token_and_no_end_token(
     tokenizer: Any, template: str | None, begin: bool, end: bool
 ) -> None:
     tokenizer.chat_template = template
-    layout = ChatLayout(with_own_tokens(tokenizer, begin=begin, end=end), model="hf/toy")
+    layout = ChatLayout(
+        with_own_tokens(tokenizer, begin=begin, end=end), model="hf/toy"
+    )
     ids = layout.tokens(layout.render([{"role": "user", "content": "Fever?"}]))
     expected = 1 if begin or (template or "").startswith("{{ bos_token") else 0
     assert ids.count(tokenizer.bos_token_id) == expected
@@ -88,7 +92,13 @@ THINKS = "{% if enable_thinking is not defined %}default{% elif enable_thinking 
     [
         (REFUSES, None, CHAT, FOLDED, WHOLE),
         (DROPS, None, CHAT, FOLDED, WHOLE),
-        (TURNS, None, CHAT[:2], "chat template", "<|system|>Be brief.<|user|>Fever?<|assistant|>"),
+        (
+            TURNS,
+            None,
+            CHAT[:2],
+            "chat template",
+            "<|system|>Be brief.<|user|>Fever?<|assistant|>",
+        ),
         (
             None,
             None,
@@ -106,20 +116,35 @@ THINKS = "{% if enable_thinking is not defined %}default{% elif enable_thinking 
         (THINKS + TURNS, None, CHAT[1:2], "", "default<|user|>Fever?<|assistant|>"),
         (THINKS + TURNS, True, CHAT[1:2], "", "on<|user|>Fever?<|assistant|>"),
         (THINKS + TURNS, False, CHAT[1:2], "", "off<|user|>Fever?<|assistant|>"),
-        ({"rag": REFUSES, "default": TURNS}, None, CHAT[1:2], "", "<|user|>Fever?<|assistant|>"),
+        (
+            {"rag": REFUSES, "default": TURNS},
+            None,
+            CHAT[1:2],
+            "",
+            "<|user|>Fever?<|assistant|>",
+        ),
     ],
 )
 def test_what_is_written(
-    tokenizer: Any, template: Any, switch: bool | None, chat: list[Message], name: str, text: str
+    tokenizer: Any,
+    template: Any,
+    switch: bool | None,
+    chat: list[Message],
+    name: str,
+    text: str,
 ) -> None:
     tokenizer.chat_template = template
     layout = ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
     assert layout.render(chat) == text
     assert layout.name == (name or "chat template")
-    assert (layout.stop, layout.gap) == ((("\n\nUser:",), " ") if template is None else ((), ""))
+    assert (layout.stop, layout.gap) == (
+        (("\n\nUser:",), " ") if template is None else ((), "")
+    )
     tokenizer.bos_token = None
     if template is not None:
-        assert not ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch).add_special_tokens
+        assert not ChatLayout(
+            tokenizer, model="hf/toy", enable_thinking=switch
+        ).add_special_tokens
 
 
 @pytest.mark.parametrize(
@@ -131,7 +156,11 @@ def test_what_is_written(
             None,
             "hf/toy: its chat template cannot render one user message: ",
         ),
-        ("{% for m in %}", None, "hf/toy: its chat template cannot render one user message: "),
+        (
+            "{% for m in %}",
+            None,
+            "hf/toy: its chat template cannot render one user message: ",
+        ),
         (
             {"rag": REFUSES, "tools": TURNS},
             None,
@@ -151,10 +180,14 @@ def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_mode
     tokenizer: Any,
 ) -> None:
     for chat in ([], CHAT[:1]):
-        with pytest.raises(ValueError, match="must end with a message of the user or of the model"):
+        with pytest.raises(
+            ValueError, match="must end with a message of the user or of the model"
+        ):
             ChatLayout(tokenizer, model="hf/toy").render(chat)
     text = "{{ 7 * 7 }} {% raw %} \\n"
-    assert text in ChatLayout(tokenizer, model="hf/toy").render([{"role": "user", "content": text}])
+    assert text in ChatLayout(tokenizer, model="hf/toy").render(
+        [{"role": "user", "content": text}]
+    )
     tokenizer.chat_template = TURNS
     layout = ChatLayout(tokenizer, model="hf/toy")
     more: list[Message] = [*CHAT[:3], {"role": "assistant", "content": "More."}]
@@ -235,7 +268,10 @@ USER: Any = [{"role": "user", "content": "Fever?"}]
         (template(""), ""),
         (template(" "), " "),
         (template("\n"), "\n"),
-        (template("<think>\n\n</think>\n\n"), ""),  # a chain of thought is no part of an answer
+        (
+            template("<think>\n\n</think>\n\n"),
+            "",
+        ),  # a chain of thought is no part of an answer
         (
             "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}"
             + template(" "),
@@ -246,14 +282,18 @@ USER: Any = [{"role": "user", "content": "Fever?"}]
     ],
     ids=["nothing", "space", "line", "thought", "refuses", "forgets", "plain"],
 )
-def test_the_gap_is_the_templates_own(tokenizer: Any, template: str | None, gap: str) -> None:
+def test_the_gap_is_the_templates_own(
+    tokenizer: Any, template: str | None, gap: str
+) -> None:
     tokenizer.chat_template = template
     assert ChatLayout(tokenizer, model="hf/toy").gap == gap
 
 
 @pytest.mark.parametrize("scheme", ["always", "first"])
 @pytest.mark.parametrize(("gap", "piece"), [("", "A"), (" ", "▁A")])
-def test_a_tokenizer_that_puts_a_space_before_every_text(scheme: str, gap: str, piece: str) -> None:
+def test_a_tokenizer_that_puts_a_space_before_every_text(
+    scheme: str, gap: str, piece: str
+) -> None:
     tokenizer = sentence_pieces(scheme)
     tokenizer.chat_template = INST.replace("GAP", f"'{gap}'")
     layout = ChatLayout(tokenizer, model="hf/pieces")
@@ -266,12 +306,16 @@ def test_a_tokenizer_that_puts_a_space_before_every_text(scheme: str, gap: str, 
         tokenizer("A", add_special_tokens=False)["input_ids"]
     ) == ["▁A"]
     assert tokenizer.convert_ids_to_tokens(list(letter)) == [piece]
-    assert tokenizer.decode([*asked, *sentence]) == tokenizer.decode(asked) + gap + "chest pain"
+    assert (
+        tokenizer.decode([*asked, *sentence])
+        == tokenizer.decode(asked) + gap + "chest pain"
+    )
     assert len(nothing) == len(gap)
 
 
 def test_where_the_tokenizer_joins_prompt_and_answer(tokenizer: Any) -> None:
-    # The space at the prompt's end and the answer's first word are one token; alone, the space is the prompt's.
+    # The space at the prompt's end and the answer's first word are one token; alone,
+    # the space is the prompt's.
     tokenizer.chat_template = "{{ messages[0].content }} Answer: "
     layout = ChatLayout(tokenizer, model="hf/toy")
     text = layout.render(USER)
@@ -287,7 +331,8 @@ def test_an_answer_that_cannot_be_told_from_the_prompt_has_no_tokens() -> None:
     tokenizer = sentence_pieces("always")
     tokenizer.chat_template = "{{ messages[0].content }} Answer: "
     layout = ChatLayout(tokenizer, model="hf/pieces")
-    # The space is joined to the word; and what the vocabulary does not hold reads as another text.
+    # The space is joined to the word; and what the vocabulary does not hold reads as
+    # another text.
     asked, (word, both, strange) = layout.answer_tokens(
         layout.render(USER), ["patient", "patient \u2603", "\u2603"]
     )
@@ -301,7 +346,8 @@ def toy_layout(folder: Path, gap: str) -> ChatLayout:
     from transformers import AutoTokenizer
 
     return ChatLayout(
-        AutoTokenizer.from_pretrained(folder, chat_template=template(gap)), model="hf/toy"
+        AutoTokenizer.from_pretrained(folder, chat_template=template(gap)),
+        model="hf/toy",
     )
 
 

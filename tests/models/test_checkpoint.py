@@ -15,7 +15,12 @@ from safetensors.numpy import save
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import checkpoint as module
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, model_files
+from medical_tasks.models.checkpoint import (
+    Checkpoint,
+    find_checkpoint,
+    fingerprint,
+    model_files,
+)
 from tests.models.toy_texts import CASES, COMMIT
 
 
@@ -70,17 +75,21 @@ def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
 )
 def test_no_such_folder(target: str) -> None:
     with pytest.raises(
-        MissingError, match=r"no such folder\. Give a folder with a model in it, or a repository"
+        MissingError,
+        match=r"no such folder\. Give a folder with a model in it, or a repository",
     ):
         find_checkpoint(target, revision=None)
 
 
-@pytest.mark.parametrize("config", CASES["a_configuration_that_names_code_elsewhere_is_refused"])
+@pytest.mark.parametrize(
+    "config", CASES["a_configuration_that_names_code_elsewhere_is_refused"]
+)
 def test_a_configuration_that_names_code_elsewhere_is_refused(
     tmp_path: Path, config: dict[str, object]
 ) -> None:
     with pytest.raises(
-        UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"
+        UsageError,
+        match=r"config\.json: \w+ = .*stranger.* names code outside of this folder",
     ):
         checkpoint_of(tmp_path, config=config)
 
@@ -102,7 +111,9 @@ def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_on
             find_checkpoint(str(folder), revision=None)
 
 
-@pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
+@pytest.mark.parametrize(
+    ("config", "dtype"), CASES["the_type_the_weights_were_saved_for"]
+)
 def test_the_type_the_weights_were_saved_for(
     tmp_path: Path, config: dict[str, object], dtype: str
 ) -> None:
@@ -110,13 +121,17 @@ def test_the_type_the_weights_were_saved_for(
 
 
 @pytest.mark.parametrize(("config", "context"), CASES["the_context"])
-def test_the_context(tmp_path: Path, config: dict[str, object], context: int | None) -> None:
+def test_the_context(
+    tmp_path: Path, config: dict[str, object], context: int | None
+) -> None:
     assert checkpoint_of(tmp_path, config=config).context() == context
 
 
 def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
     found = checkpoint_of(
-        tmp_path, config={"eos_token_id": 2}, generation_config={"eos_token_id": [1, 106]}
+        tmp_path,
+        config={"eos_token_id": 2},
+        generation_config={"eos_token_id": [1, 106]},
     )
     assert found.end_tokens() == {1, 2, 106}
     shutil.rmtree(found.folder)
@@ -131,7 +146,8 @@ def safetensors(values: bytes) -> bytes:
     """A safetensors file of `TENSORS` tensors of bytes."""
     parts = np.frombuffer(values, dtype=np.uint8).reshape(TENSORS, TENSOR_BYTES)
     return save(
-        {f"layer.{index}": part for index, part in enumerate(parts)}, metadata={"format": "pt"}
+        {f"layer.{index}": part for index, part in enumerate(parts)},
+        metadata={"format": "pt"},
     )
 
 
@@ -161,18 +177,30 @@ def test_place_time_links_and_cards_play_no_part(folder: Path, tmp_path: Path) -
     snapshot = tmp_path / "snapshot"
     snapshot.mkdir()
     for path in model_files(folder):
-        (snapshot / path.name).symlink_to(shutil.copy(path, tmp_path / f"blob-{path.name}"))
+        (snapshot / path.name).symlink_to(
+            shutil.copy(path, tmp_path / f"blob-{path.name}")
+        )
     assert fingerprint(snapshot) == before
 
 
 def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
     seen = {fingerprint(folder)}
-    for name in ("config.json", "tokenizer.json", "generation_config.json", "chat_template.jinja"):
+    for name in (
+        "config.json",
+        "tokenizer.json",
+        "generation_config.json",
+        "chat_template.jinja",
+    ):
         (folder / name).write_text('{"changed": true}', encoding="utf-8")
         seen.add(fingerprint(folder))
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     assert len({*seen, fingerprint(folder)}) == 6
-    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
+    others = (
+        "README.md",
+        "optimizer.pt",
+        "trainer_state.json",
+        "model.safetensors.index.json",
+    )
     for name in (*others, "merges.txt", "spiece.model"):
         (folder / name).write_text("{}", encoding="utf-8")
     (folder / "original").mkdir()
@@ -204,7 +232,9 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
     for tensor in range(TENSORS):
         write_weights(folder, changed=tensor * TENSOR_BYTES)
         assert fingerprint(folder) != before
-    write_weights(folder, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
+    write_weights(
+        folder, changed=TENSOR_BYTES - 1
+    )  # the end of a tensor: outside every sample
     assert fingerprint(folder) == before
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
@@ -212,15 +242,24 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
     # Other large weights are sampled from start to end.
     (folder / "model.safetensors").unlink()
     seen = set()
-    for content in (bytes(50_000), b"\1" + bytes(49_999), bytes(49_999) + b"\1", bytes(50_001)):
+    for content in (
+        bytes(50_000),
+        b"\1" + bytes(49_999),
+        bytes(49_999) + b"\1",
+        bytes(50_001),
+    ):
         (folder / "pytorch_model.bin").write_bytes(content)
         seen.add(fingerprint(folder))
     assert len(seen) == 4
 
 
 @pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
-def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: str) -> None:
-    (folder / "model.safetensors").write_bytes(length.to_bytes(8, "little") + rest.encode())
+def test_a_broken_file_is_told(
+    folder: Path, length: int, rest: str, message: str
+) -> None:
+    (folder / "model.safetensors").write_bytes(
+        length.to_bytes(8, "little") + rest.encode()
+    )
     with pytest.raises(UsageError, match=message):
         fingerprint(folder)
 

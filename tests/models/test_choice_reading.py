@@ -29,7 +29,9 @@ def entries(
         {
             "token": token,
             "logprob": logprob,
-            "top_logprobs": [{"token": text, "logprob": value} for text, value in alternatives],
+            "top_logprobs": [
+                {"token": text, "logprob": value} for text, value in alternatives
+            ],
         }
     ]
 
@@ -69,7 +71,9 @@ def test_what_is_said_of_letters(
     assert found.to_text()
 
 
-@pytest.mark.parametrize(("name", "said", "reason", "detail"), CASES["odd_first_tokens"])
+@pytest.mark.parametrize(
+    ("name", "said", "reason", "detail"), CASES["odd_first_tokens"]
+)
 def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_first_token(said, LETTERS)
@@ -99,7 +103,10 @@ def test_shares_add_up_and_bounds_hold(
     )
     whole = read_first_token(entries(every), ("A", "B", "C"))
     part = read_first_token(entries(every[:cut]), ("A", "B", "C"))
-    assert sum(math.exp(value) for value in whole.logprobs if value is not None) <= 1 + 1e-9
+    assert (
+        sum(math.exp(value) for value in whole.logprobs if value is not None)
+        <= 1 + 1e-9
+    )
     for known, told in zip(whole.logprobs, part.logprobs, strict=True):
         if told is not None:
             assert known is not None
@@ -125,7 +132,9 @@ CONTEXT = ((1, "<s>", None), (2, "Which", -3.0), (3, "?", -1.0))
 
 def test_what_follows_the_context_is_added_up() -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
-    whole = read_prompt(prompt(*CONTEXT, (7, " the", -0.5), (8, "left", -1.25)), prompt_tokens=5)
+    whole = read_prompt(
+        prompt(*CONTEXT, (7, " the", -0.5), (8, "left", -1.25)), prompt_tokens=5
+    )
     assert read_continuation(context, whole, "the left") == (-1.75, 2)
     assert read_continuation(
         context, read_prompt(whole_of((7, "A", -9999.0)), prompt_tokens=None), "A"
@@ -139,14 +148,20 @@ def whole_of(*answer: tuple[int, str, Any]) -> list[Any]:
     return prompt(*CONTEXT, *answer)
 
 
-@pytest.mark.parametrize(("name", "said", "count", "reason", "detail"), CASES["odd_prompts"])
-def test_odd_prompts(name: str, said: Any, count: int | None, reason: str, detail: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "said", "count", "reason", "detail"), CASES["odd_prompts"]
+)
+def test_odd_prompts(
+    name: str, said: Any, count: int | None, reason: str, detail: str
+) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_prompt(said, prompt_tokens=count)
     assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(("name", "kept", "rest", "reason", "detail"), CASES["odd_answers"])
+@pytest.mark.parametrize(
+    ("name", "kept", "rest", "reason", "detail"), CASES["odd_answers"]
+)
 def test_answers_that_cannot_be_told_are_never_a_number(
     name: str, kept: int, rest: list[Any], reason: str, detail: str
 ) -> None:
@@ -158,17 +173,22 @@ def test_answers_that_cannot_be_told_are_never_a_number(
 
 
 @pytest.mark.parametrize(
-    ("pieces", "text", "same"), CASES["text_is_compared_with_characters_that_several_tokens_make"]
+    ("pieces", "text", "same"),
+    CASES["text_is_compared_with_characters_that_several_tokens_make"],
 )
 def test_text_is_compared_with_characters_that_several_tokens_make(
     pieces: list[str], text: str, same: bool
 ) -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     whole = read_prompt(
-        whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None
+        whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))),
+        prompt_tokens=None,
     )
     if same:
-        assert read_continuation(context, whole, text) == (-float(len(pieces)), len(pieces))
+        assert read_continuation(context, whole, text) == (
+            -float(len(pieces)),
+            len(pieces),
+        )
     else:
         with pytest.raises(OddScoresError, match="do not read as"):
             read_continuation(context, whole, text)
@@ -176,7 +196,10 @@ def test_text_is_compared_with_characters_that_several_tokens_make(
 
 def test_no_detail_quotes_a_token() -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
-    for said in (whole_of((7, "canary", -1.0)), whole_of((7, "A", -1.0), (8, "canary", -2.0))):
+    for said in (
+        whole_of((7, "canary", -1.0)),
+        whole_of((7, "A", -1.0), (8, "canary", -2.0)),
+    ):
         with pytest.raises(OddScoresError) as caught:
             read_continuation(context, read_prompt(said, prompt_tokens=None), "A")
         assert "canary" not in str(caught.value)

@@ -1,6 +1,7 @@
 """Two real processes under torchrun give the tokens of one. Every test asserts how many processes there were.
 
-All of them start with torch imported; tests/runs/test_run_local.py has two that start afresh.
+All of them start with torch imported; tests/runs/test_run_local.py has two that start
+afresh.
 """
 
 from __future__ import annotations
@@ -36,24 +37,35 @@ ENVIRONMENT = {
 }
 
 
-def run(warm: WarmProcess, toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
+def run(
+    warm: WarmProcess, toy: Path, out: Path, *, processes: int
+) -> list[dict[str, Any]]:
     out.mkdir()
     words = [str(WORKER), str(toy), str(out), COUNTS]
     if processes > 1:
-        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+        torchrun = [
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            f"--nproc_per_node={processes}",
+        ]
         words = [*torchrun, *warm.asking, *words]
     done = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     reports = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(out.glob("rank*.json"))
     ]
     assert [report["world"] for report in reports] == [processes] * processes
     return reports
 
 
-def check_choices(alone: dict[str, Any], main: dict[str, Any], other: dict[str, Any]) -> None:
+def check_choices(
+    alone: dict[str, Any], main: dict[str, Any], other: dict[str, Any]
+) -> None:
     assert other == {"1": [{}, {}], "8": [{}, {}]}
-    # One text at a time, number for number; eight at a time, sums of floating-point numbers may differ.
+    # One text at a time, number for number; eight at a time, sums of floating-point
+    # numbers may differ.
     assert main["1"] == alone["1"]
     for size in ("1", "8"):
         for found, expected, count in zip(main[size], alone["1"], (13, 1), strict=True):
@@ -61,7 +73,10 @@ def check_choices(alone: dict[str, Any], main: dict[str, Any], other: dict[str, 
             assert found.pop("long") == "prompt too long"
             assert len(found) == count
             for key, text in found.items():
-                one, two = ChoiceScores.from_text(text), ChoiceScores.from_text(expected[key])
+                one, two = (
+                    ChoiceScores.from_text(text),
+                    ChoiceScores.from_text(expected[key]),
+                )
                 assert one.tokens == two.tokens
                 assert one.logprobs == pytest.approx(two.logprobs, abs=1e-4)
 

@@ -45,7 +45,11 @@ def silent() -> Iterator[str]:
 def results(urls: str, count: int = 3, **args: str) -> list[Answer | Failure]:
     model = open_endpoint("openai-api/host/m", options={"base_url": urls, **args})
     asked = [
-        Request(key=f"k{i}", messages=({"role": "user", "content": f"q {i}"},), max_new_tokens=9)
+        Request(
+            key=f"k{i}",
+            messages=({"role": "user", "content": f"q {i}"},),
+            max_new_tokens=9,
+        )
         for i in range(count)
     ]
     found: list[Answer | Failure] = []
@@ -83,7 +87,9 @@ def test_a_name_that_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_encryption_where_it_is_asked_for_is_told_at_once() -> None:
     with FaultServer() as server:
-        with pytest.raises(MissingError, match=r"nothing answers at https://127.*SSL.*" + STEP):
+        with pytest.raises(
+            MissingError, match=r"nothing answers at https://127.*SSL.*" + STEP
+        ):
             results(server.base_url.replace("http://", "https://"), count=1)
         assert server.calls == []
 
@@ -107,7 +113,8 @@ def test_further_attempts_at_the_first_answer_are_said_once(
         assert [type(each) for each in found] == [Answer] * 9
         assert len(server.calls) == 27
         assert waiting(capsys.readouterr().err) == [
-            f"waiting for {server.base_url}: http 503, attempt {number} of 7" for number in (2, 3)
+            f"waiting for {server.base_url}: http 503, attempt {number} of 7"
+            for number in (2, 3)
         ]
 
 
@@ -117,15 +124,23 @@ def test_replicas_of_which_one_is_not_there_and_none(
     with FaultServer() as server:
         found = results(f"{closed} {server.base_url}")
         assert [type(each) for each in found] == [Answer] * 3
-        assert f"{closed} does not answer; going on with 1 of 2" in capsys.readouterr().err
+        assert (
+            f"{closed} does not answer; going on with 1 of 2" in capsys.readouterr().err
+        )
         gone = server.base_url
-    with pytest.raises(MissingError, match=f"{closed}: connection refused; {gone}: connection ref"):
+    with pytest.raises(
+        MissingError, match=f"{closed}: connection refused; {gone}: connection ref"
+    ):
         results(f"{closed} {gone}")
 
 
 def calls(count: int) -> Sequence[Call]:
     question = Question(
-        id="1", messages=({"role": "user", "content": "?"},), template="t", read=str, again=""
+        id="1",
+        messages=({"role": "user", "content": "?"},),
+        template="t",
+        read=str,
+        again="",
     )
     return [
         Call(key=f"k{i}", question=question, messages=question.messages, vote=0)
@@ -134,7 +149,10 @@ def calls(count: int) -> Sequence[Call]:
 
 
 def test_judges_of_both_kinds(
-    closed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    closed: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     heard: list[object] = []
     chat = open_chat("openai-api/host/j", {"base_url": closed}, log_dir=tmp_path)

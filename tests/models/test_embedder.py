@@ -46,10 +46,14 @@ def expected(
     for text in texts:
         with torch.no_grad():
             states = model(
-                **tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")
+                **tokenizer(
+                    text, truncation=True, max_length=LIMIT, return_tensors="pt"
+                )
             ).last_hidden_state
         rows = states[0].double().numpy()
-        pooled = {"mean": rows.mean(axis=0), "cls": rows[0], "max": rows.max(axis=0)}[pooling]
+        pooled = {"mean": rows.mean(axis=0), "cls": rows[0], "max": rows.max(axis=0)}[
+            pooling
+        ]
         if dense is not None:
             weights = load_file(dense / "model.safetensors")
             pooled = (
@@ -102,7 +106,9 @@ def test_poolings_of_sentence_transformers(
     ("activation", "torch_file"), [("Tanh", False), ("Identity", False), ("Tanh", True)]
 )
 def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> None:
-    folder = make_layout(tmp_path / "m", pooling=MEAN, dense=activation, torch_file=torch_file)
+    folder = make_layout(
+        tmp_path / "m", pooling=MEAN, dense=activation, torch_file=torch_file
+    )
     found = open_embedder(folder).embed(TEXTS)
     same = make_layout(tmp_path / "safe", pooling=MEAN, dense=activation) / "2_Dense"
     wanted = expected(folder, TEXTS, "mean", dense=same, tanh=activation == "Tanh")
@@ -110,20 +116,28 @@ def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> Non
     assert found.shape == (len(TEXTS), 8)
 
 
-def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(
+    tmp_path: Path,
+) -> None:
     """As checkpoints before version 2 of Sentence-Transformers are laid out: no config.json beside modules.json."""
-    # ClinicalBERT's kind lacks only the pooler: trained to fill in words; nothing here reads the pooler.
+    # ClinicalBERT's kind lacks only the pooler: trained to fill in words; nothing here
+    # reads the pooler.
     folder = make_bert(tmp_path / "m", pooler=False)
     np.testing.assert_allclose(
         open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5
     )
     folder = make_layout(
-        tmp_path / "old-one", pooling=MEAN, inner="0_Transformer", settings={"max_seq_length": 8}
+        tmp_path / "old-one",
+        pooling=MEAN,
+        inner="0_Transformer",
+        settings={"max_seq_length": 8},
     )
     embedder = open_embedder(folder)
     assert (embedder.max_length, embedder.identity["model"]) == (8, "old-one")
     np.testing.assert_allclose(
-        embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5
+        embedder.embed(["no"]),
+        expected(folder / "0_Transformer", ("no",), "mean"),
+        atol=1e-5,
     )
 
 
@@ -134,7 +148,9 @@ def test_zeros_without_text(bert: Path) -> None:
     assert np.linalg.norm(found[1]) == pytest.approx(1)
     assert embedder.embed([]).shape == (0, WIDTH)
     assert embedder.embed([""]).shape == (1, WIDTH)
-    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
+    assert (
+        embedder.embed(["  no "]) == found[1]
+    ).all()  # white space at the ends plays no part
 
 
 def test_long_texts_are_cut_and_counted(bert: Path) -> None:
@@ -156,17 +172,24 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
 
 
 def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
-    assert open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
+    assert (
+        open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
+    )
     asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
     assert embedder_identity(asked)["max_length"] == "7"
     write_json(
-        asked / "sentence_bert_config.json", {"max_seq_length": 4000, "do_lower_case": False}
+        asked / "sentence_bert_config.json",
+        {"max_seq_length": 4000, "do_lower_case": False},
     )
-    assert embedder_identity(asked)["max_length"] == str(LIMIT)  # there are no more positions
+    assert embedder_identity(asked)["max_length"] == str(
+        LIMIT
+    )  # there are no more positions
     write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
     assert embedder_identity(asked)["max_length"] == str(LIMIT)
     folder = make_layout(
-        tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True}
+        tmp_path / "m",
+        pooling=MEAN,
+        settings={"max_seq_length": 20, "do_lower_case": True},
     )
     found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
     assert (found[0] == found[1]).all()
@@ -183,7 +206,18 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
 
     folder = tmp_path / "old"
     folder.mkdir()
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "known", "allerg", "##ies", "."]
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "no",
+        "known",
+        "allerg",
+        "##ies",
+        ".",
+    ]
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
     sizes = {
         "hidden_size": WIDTH,
@@ -201,7 +235,9 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = transformers.BertForPreTraining(
-            transformers.BertConfig(**sizes, vocab_size=len(words), max_position_embeddings=LIMIT)
+            transformers.BertConfig(
+                **sizes, vocab_size=len(words), max_position_embeddings=LIMIT
+            )
         ).eval()
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     with torch.no_grad():
@@ -216,7 +252,9 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[0], (states / states.norm()).numpy(), atol=1e-5)
 
 
-def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path) -> None:
+def test_the_identity_names_what_decides_and_no_place(
+    bert: Path, tmp_path: Path
+) -> None:
     identity = embedder_identity(bert)
     assert identity == open_embedder(str(bert)).identity
     assert identity["model"] == "tiny-bert"
@@ -252,7 +290,8 @@ def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
     import transformers
 
     with pytest.raises(
-        MissingError, match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39"
+        MissingError,
+        match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39",
     ) as told:
         open_embedder(tmp_path / "nowhere", example="emilyalsentzer/Bio_ClinicalBERT")
     assert "Nothing is downloaded here" in str(told.value)
@@ -271,7 +310,8 @@ def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
     )
     transformers.T5Model(config).save_pretrained(folder)
     with pytest.raises(
-        UsageError, match=r"a model with a decoder \(t5\)|no file of it says how long a text can be"
+        UsageError,
+        match=r"a model with a decoder \(t5\)|no file of it says how long a text can be",
     ):
         open_embedder(folder)
 
@@ -286,7 +326,9 @@ def cut_weights(folder: Path) -> None:
 
 
 def drop_weights(folder: Path) -> None:
-    change_weights(folder, lambda name, value: None if "layer.1.attention" in name else value)
+    change_weights(
+        folder, lambda name, value: None if "layer.1.attention" in name else value
+    )
 
 
 def not_finite(folder: Path) -> None:
@@ -322,11 +364,16 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_layout(
-        tmp_path_factory.mktemp("models") / "m", pooling=MEAN, dense="Tanh", normalize=True
+        tmp_path_factory.mktemp("models") / "m",
+        pooling=MEAN,
+        dense="Tanh",
+        normalize=True,
     )
 
 
-@pytest.mark.parametrize(("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES])
+@pytest.mark.parametrize(
+    ("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES]
+)
 def test_a_damaged_or_unknown_checkpoint(
     whole: Path, tmp_path: Path, damage: Callable[[Path], Any], message: str
 ) -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.encoder import Batches, Row, load_model, load_tokenizer, longest_text, pad
+from medical_tasks.models.encoder import (
+    Batches,
+    Row,
+    load_model,
+    load_tokenizer,
+    longest_text,
+    pad,
+)
 from tests.models.tiny_alignscore import make_roberta
 from tests.models.tiny_embedder import write_json
 
@@ -50,7 +57,9 @@ def test_less_at_once_where_the_memory_is_full() -> None:
     def no_room(batch: Sequence[Row]) -> list[int]:
         raise torch.OutOfMemoryError("full")
 
-    with pytest.raises(UsageError, match="does not suffice for one text of 7 tokens with tiny"):
+    with pytest.raises(
+        UsageError, match="does not suffice for one text of 7 tokens with tiny"
+    ):
         batches.read(rows(7), no_room)
 
 
@@ -74,12 +83,16 @@ def test_how_long_a_text_can_be(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     make_roberta(folder, longest=20)
     found = find_checkpoint(str(folder), revision=None)
-    assert longest_text(found) == 20  # 22 positions, of which padding takes the first two
+    assert (
+        longest_text(found) == 20
+    )  # 22 positions, of which padding takes the first two
     write_json(folder / "tokenizer_config.json", {"model_max_length": 7})
     assert longest_text(found) == 7
     assert longest_text(found, 20) == 20
     for wrong in (0, 21):
-        with pytest.raises(UsageError, match=f"max_length={wrong}: m takes 1 to 20 tokens"):
+        with pytest.raises(
+            UsageError, match=f"max_length={wrong}: m takes 1 to 20 tokens"
+        ):
             longest_text(found, wrong)
     write_json(folder / "tokenizer_config.json", {"model_max_length": 10**30})
     write_json(folder / "config.json", {"model_type": "roberta"})
@@ -99,11 +112,15 @@ def test_only_the_layers_that_are_needed_and_only_whole_files(tmp_path: Path) ->
     # Files that are cut off.
     for file in folder.glob("*.safetensors"):
         file.write_bytes(b"\xff" * 100)
-    with pytest.raises(UsageError, match=r"tiny does not load with transformers .*header"):
+    with pytest.raises(
+        UsageError, match=r"tiny does not load with transformers .*header"
+    ):
         load_model("tiny", folder)
     load_tokenizer("tiny", folder)
     for name in ("tokenizer.json", "vocab.json", "merges.txt"):
         (folder / name).unlink(missing_ok=True)
     # transformers makes one all the same, to which every word is unknown.
-    with pytest.raises(UsageError, match=r"tiny: its tokenizer (knows no words|does not load)"):
+    with pytest.raises(
+        UsageError, match=r"tiny: its tokenizer (knows no words|does not load)"
+    ):
         load_tokenizer("tiny", folder)

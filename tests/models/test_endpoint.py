@@ -84,7 +84,10 @@ def test_faults_within_the_retries_change_no_answer(
         expected = answers(model_at(server), requests(15))
     with FaultServer(plan) as server:
         assert (
-            answers(model_at(server, concurrency=concurrency, max_retries=retries), requests(15))
+            answers(
+                model_at(server, concurrency=concurrency, max_retries=retries),
+                requests(15),
+            )
             == expected
         )
     assert server.most_at_once <= concurrency
@@ -113,11 +116,25 @@ def test_results_come_as_they_finish_in_the_calling_thread() -> None:
 
 
 HOPELESS = [
-    (Fault.status_code(401, "bad key"), MissingError, "refused the key.*export HOST_API_KEY="),
-    (Fault.status_code(404, "no model"), UsageError, "does not know this model.*/v1/models"),
-    (Fault.status_code(429, type="insufficient_quota"), MissingError, "has no quota left"),
     (
-        Fault("reply", 308, {"Location": "https://user:key@other.example/v1?q=question"}),
+        Fault.status_code(401, "bad key"),
+        MissingError,
+        "refused the key.*export HOST_API_KEY=",
+    ),
+    (
+        Fault.status_code(404, "no model"),
+        UsageError,
+        "does not know this model.*/v1/models",
+    ),
+    (
+        Fault.status_code(429, type="insufficient_quota"),
+        MissingError,
+        "has no quota left",
+    ),
+    (
+        Fault(
+            "reply", 308, {"Location": "https://user:key@other.example/v1?q=question"}
+        ),
         UsageError,
         "redirects: HTTP 308, a redirect to other.example, which is not followed.*Give the address that answers",
     ),
@@ -131,7 +148,8 @@ def test_what_fails_every_call_stops_the_run_at_once(
     with FaultServer(lambda call: fault) as server:
         model = model_at(server, concurrency=2)
         with pytest.raises(
-            error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"
+            error,
+            match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on",
         ):
             results(model, requests(100))
     assert 1 <= len(server.calls) <= 2
@@ -145,7 +163,9 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
         results(model_at(server, concurrency=1), requests(100))
     assert len(server.calls) == GIVE_UP_AFTER
     # One that has answered is not given up.
-    with FaultServer(lambda call: None if call.prompt == "question 0" else pinned) as server:
+    with FaultServer(
+        lambda call: None if call.prompt == "question 0" else pinned
+    ) as server:
         found = results(model_at(server, concurrency=1), requests(30))
     assert sum(isinstance(result, Failure) for result in found.values()) == 29
 
@@ -220,11 +240,14 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
         for _ in range(4):
-            assert hanging.acquire(timeout=60)  # four requests are in flight, ten are answered
+            assert hanging.acquire(
+                timeout=60
+            )  # four requests are in flight, ten are answered
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
         assert any(
-            "stopping: waiting for 4 requests" in line for line in iter(process.stderr.readline, "")
+            "stopping: waiting for 4 requests" in line
+            for line in iter(process.stderr.readline, "")
         )
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -248,7 +271,10 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
 
     data = {"MEDICAL_TASKS_DATA": str(tmp_path / "data")}
     build_dataset(
-        "medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench"
+        "medcalc_bench",
+        source=None,
+        config="demo",
+        out=tmp_path / "data" / "medcalc_bench",
     )
     with FaultServer(plan) as server:
         words = [
@@ -270,7 +296,11 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
         ]
         command = [sys.executable, "-m", "medical_tasks", *words, *more]
         process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **data}
+            command,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **data},
         )
         for _ in range(4):
             assert arrived.acquire(timeout=60)
@@ -328,7 +358,10 @@ def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
 
     plain = identity()
     assert plain["temperature"] == "0.0"
-    assert identity(concurrency="99", timeout="5", total_time="9", max_retries="0") == plain
+    assert (
+        identity(concurrency="99", timeout="5", total_time="9", max_retries="0")
+        == plain
+    )
     warm = identity(temperature="0.7", top_p="0.9", seed="3")
     assert warm == {**plain, "temperature": "0.7", "top_p": "0.9", "seed": "3"}
     assert "temperature" not in identity(temperature="none")
@@ -347,7 +380,9 @@ def test_missing_variables_are_told_with_their_export_lines(
     assert "BASE_URL" not in str(caught.value)
     assert "export MY_HOST_API_KEY=" in str(caught.value)
     # An address given as an argument goes before the environment's, and needs no key.
-    model = open_endpoint("openai-api/my-host/m", options={"base_url": "http://127.0.0.1:9/v1"})
+    model = open_endpoint(
+        "openai-api/my-host/m", options={"base_url": "http://127.0.0.1:9/v1"}
+    )
     assert model.endpoint == "http://127.0.0.1:9/v1"
 
 
@@ -370,7 +405,15 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["openai-api/host", "openai-api/host/", "openai-api//m", "hf/x", "", "openai-api/9.9/m"]
+    "name",
+    [
+        "openai-api/host",
+        "openai-api/host/",
+        "openai-api//m",
+        "hf/x",
+        "",
+        "openai-api/9.9/m",
+    ],
 )
 def test_malformed_name(name: str) -> None:
     said = (
@@ -386,7 +429,8 @@ def test_malformed_name(name: str) -> None:
 def test_malformed_argument(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_endpoint(
-            "openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value}
+            "openai-api/x/m",
+            options={"base_url": "http://127.0.0.1:1/v1"} | {name: value},
         )
 
 

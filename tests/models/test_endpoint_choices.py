@@ -38,7 +38,9 @@ def question(index: int, continuations: tuple[str, ...] = CHOICES) -> Request:
     return choose(f"q{index}", TEXTS[index], continuations)
 
 
-def model_at(server: ToyServer, *, concurrency: int = 4, **choices: Any) -> EndpointModel:
+def model_at(
+    server: ToyServer, *, concurrency: int = 4, **choices: Any
+) -> EndpointModel:
     about = {"choices": ChoiceSettings(**choices)}
     return toy_server.model_at(server, concurrency=concurrency, about=about)
 
@@ -66,7 +68,8 @@ def test_texts_agree_with_a_direct_computation(toy_model: Path) -> None:
             ids = ids_of(toy_model, text)
             rows = logprob_rows(toy_model, context + ids)
             wanted = sum(
-                float(rows[len(context) - 1 + step, token]) for step, token in enumerate(ids)
+                float(rows[len(context) - 1 + step, token])
+                for step, token in enumerate(ids)
             )
             assert told.logprobs[place] == pytest.approx(wanted, abs=1e-4)
             assert told.tokens[place] == len(ids)
@@ -80,7 +83,11 @@ def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
     assert found.logprobs[0] == found.logprobs[2]
     chat = [dict(message) for message in request.messages]
     common = {"model": "toy", "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
-    answered = {**common, "add_generation_prompt": False, "continue_final_message": True}
+    answered = {
+        **common,
+        "add_generation_prompt": False,
+        "continue_final_message": True,
+    }
     wanted = [
         {**answered, "messages": [*chat, {"role": "assistant", "content": x}]}
         for x in ("chest pain", "The")
@@ -92,7 +99,11 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
     asked = [question(index, LETTERS) for index in (0, 5, 11)]
     _, tokenizer = reference(toy_model)
     spelled = [
-        [token for token in range(len(tokenizer)) if tokenizer.decode([token]).strip() == x]
+        [
+            token
+            for token in range(len(tokenizer))
+            if tokenizer.decode([token]).strip() == x
+        ]
         for x in LETTERS
     ]
     assert all(spelled)
@@ -102,7 +113,8 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
     for request in asked:
         after = logprob_rows(toy_model, ids_of(toy_model, open_text(request)))[-1]
         wanted = [
-            math.log(sum(math.exp(float(after[token])) for token in tokens)) for tokens in spelled
+            math.log(sum(math.exp(float(after[token])) for token in tokens))
+            for tokens in spelled
         ]
         assert found[request.key].logprobs == pytest.approx(wanted, abs=1e-4)
         assert found[request.key].tokens == (1,) * 5
@@ -127,7 +139,8 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
         scores(model_at(server, way="top"), [question(0, LETTERS)])
         assert len(server.calls) == 8
         with pytest.raises(
-            UsageError, match="logprobs=top tells the answer's first token.*longer texts"
+            UsageError,
+            match="logprobs=top tells the answer's first token.*longer texts",
         ):
             results(model_at(server, way="top"), [question(0)])
         assert len(server.calls) == 8
@@ -143,7 +156,10 @@ def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(
     options = {"temperature": "0.9", "top_p": "0.5", "seed": "3"}
     with ToyServer(toy_model) as server:
         base = {"base_url": server.base_url}
-        results(open_endpoint("openai-api/x/toy", options=base | options), [question(0, LETTERS)])
+        results(
+            open_endpoint("openai-api/x/toy", options=base | options),
+            [question(0, LETTERS)],
+        )
         results(
             open_endpoint("openai-api/x/toy", options=base | {"temperature": "none"}),
             [question(0, LETTERS)],
@@ -170,7 +186,9 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
 
 
 def test_guard_is_asked() -> None:
-    model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
+    model = open_endpoint(
+        "openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"}
+    )
     for continuations in (LETTERS, CHOICES):
         held = policy.protect([policy.Subject.of(DATASET)])
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
@@ -182,7 +200,9 @@ def test_guard_is_asked() -> None:
         model.lengths([question(0)])
 
 
-def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Path) -> None:
+def test_question_that_alone_is_left_and_is_rejected_stops_nothing(
+    toy_model: Path,
+) -> None:
     """A resumed run may have no other question: a chat of ours shows that the server is not at fault."""
 
     def plan(call: Call) -> Fault | None:
@@ -194,7 +214,9 @@ def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Pa
 
     with ToyServer(toy_model, plan=plan) as server:
         for way, continuations in (("top", LETTERS), ("prompt", CHOICES)):
-            (failed,) = results(model_at(server, way=way), [question(1, continuations)]).values()
+            (failed,) = results(
+                model_at(server, way=way), [question(1, continuations)]
+            ).values()
             assert isinstance(failed, Failure)
             assert failed.reason == "http 400"
     assert not any(TEXTS[1] in str(body) for body in server.paths(CHAT)[1:2])
@@ -244,7 +266,10 @@ USELESS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     ("server_like", "continuations", "message"), USELESS.values(), ids=USELESS.keys()
 )
 def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
-    toy_model: Path, server_like: dict[str, Any], continuations: tuple[str, ...], message: str
+    toy_model: Path,
+    server_like: dict[str, Any],
+    continuations: tuple[str, ...],
+    message: str,
 ) -> None:
     asked = [question(index, continuations) for index in range(30)]
     found: list[Answer | Failure] = []
@@ -254,7 +279,9 @@ def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     ):
         model_at(server).loglikelihood(asked, found.append)
     assert not any(isinstance(result, Answer) for result in found)
-    assert len(server.calls) <= 4 * 6 + 6  # four workers' first question, and a chat of ours
+    assert (
+        len(server.calls) <= 4 * 6 + 6
+    )  # four workers' first question, and a chat of ours
     assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 
@@ -281,7 +308,9 @@ def templated(folder: Path, opening: str, answered: str) -> Path:
     """Gives a copy of the toy another way to open an answer, and to write one that was given."""
     text = (folder / "chat_template.jinja").read_text()
     assistant = (
-        "{% if message.role == 'assistant' %}<|assistant|>" + answered + "{{ eos_token }}{% else %}"
+        "{% if message.role == 'assistant' %}<|assistant|>"
+        + answered
+        + "{{ eos_token }}{% else %}"
     )
     body = "<|{{ message.role }}|>{{ message.content }}{{ eos_token }}"
     assert body in text
@@ -293,7 +322,9 @@ def templated(folder: Path, opening: str, answered: str) -> Path:
     return folder
 
 
-def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: Path) -> None:
+def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(
+    toy_copy: Path,
+) -> None:
     folder = templated(toy_copy, "The pat", "The pat{{ message.content }}")
     asked = [question(0, ("ient has a fever", "Yes")), question(1, ("(no)", "!"))]
     with ToyServer(folder) as server:
@@ -301,7 +332,10 @@ def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: P
     joined = found["q0"]
     assert isinstance(joined, Failure)
     assert joined.reason == "answer not told from the prompt"
-    assert "the tokenizer joins the end of the one with the beginning of the other" in joined.detail
+    assert (
+        "the tokenizer joins the end of the one with the beginning of the other"
+        in joined.detail
+    )
     assert isinstance(found["q1"], Answer)  # nothing joins there
 
 
@@ -322,7 +356,8 @@ TEMPLATES = {
         "{{ message.content }}{{ message.content }}",
         f"{USELESS_FOR}changes answers",
     ),
-    # The library that renders chats refuses to go on with an answer that the template has changed.
+    # The library that renders chats refuses to go on with an answer that the template
+    # has changed.
     "letters": (
         "",
         "{{ message.content | replace('e', 'E') }}",
@@ -342,10 +377,14 @@ def test_template_that_writes_answers_otherwise_stops_the_run(
         results(model_at(server), [question(0)])
 
 
-def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: Path) -> None:
+def test_template_that_trims_answers_is_no_hindrance(
+    toy_copy: Path, toy_model: Path
+) -> None:
     folder = templated(toy_copy, "", "{{ message.content | trim }}")
     with ToyServer(folder) as server:
-        found = scores(model_at(server), [question(0, (" The patient", "The patient "))])
+        found = scores(
+            model_at(server), [question(0, (" The patient", "The patient "))]
+        )
     with ToyServer(toy_model) as server:
         plain = scores(model_at(server), [question(0, ("The patient",))])
     assert found["q0"].logprobs[0] == pytest.approx(plain["q0"].logprobs[0], abs=1e-4)
@@ -355,7 +394,8 @@ def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: 
 def test_empty_answer_is_a_failure(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
         found = results(
-            model_at(server), [question(0, ("The", "")), question(1), question(2, ("The", "  "))]
+            model_at(server),
+            [question(0, ("The", "")), question(1), question(2, ("The", "  "))],
         )
     assert isinstance(found.pop("q1"), Answer)
     assert [getattr(failed, "reason", "") for failed in found.values()] == [

@@ -14,7 +14,12 @@ from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, open_endpoint
-from medical_tasks.models.server import ServedModel, open_served, vllm_context, writes_as_folder
+from medical_tasks.models.server import (
+    ServedModel,
+    open_served,
+    vllm_context,
+    writes_as_folder,
+)
 from medical_tasks.spec import Message
 from tests.case_tables import tabled
 from tests.fault_server import Fault
@@ -26,8 +31,12 @@ CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
 TOKENIZE, MODELS = "/tokenize", "/v1/models"
 
 
-def question(index: int, *, size: int = 100, continuations: tuple[str, ...] = ()) -> Request:
-    system: list[Message] = [Message(role="system", content="Be brief.")] if index % 2 else []
+def question(
+    index: int, *, size: int = 100, continuations: tuple[str, ...] = ()
+) -> Request:
+    system: list[Message] = (
+        [Message(role="system", content="Be brief.")] if index % 2 else []
+    )
     return Request(
         key=f"q{index}",
         messages=(*system, Message(role="user", content=TEXTS[index])),
@@ -41,14 +50,20 @@ def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
     _, tokenizer = reference(folder)
     texts = [
         "<s>"
-        + "".join(f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages)
+        + "".join(
+            f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages
+        )
         + "<|assistant|>"
         for request in asked
     ]
-    return [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+    return [
+        len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts
+    ]
 
 
-def wanted(folder: Path, asked: Sequence[Request], *, context: int = 4096) -> list[Length]:
+def wanted(
+    folder: Path, asked: Sequence[Request], *, context: int = 4096
+) -> list[Length]:
     return [Length(tokens=size, room=context - 100) for size in sizes(folder, asked)]
 
 
@@ -69,10 +84,13 @@ def test_server_that_counts(toy_model: Path) -> None:
 def test_continuations_are_counted_once(toy_model: Path) -> None:
     asked = [question(index, continuations=CHOICES) for index in range(5)]
     _, tokenizer = reference(toy_model)
-    longest = max(len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in CHOICES)
+    longest = max(
+        len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in CHOICES
+    )
     with ToyServer(toy_model) as server:
         model = model_at(server)
-        # A text is sent, and the server generates a token behind it; a letter is that token.
+        # A text is sent, and the server generates a token behind it; a letter is that
+        # token.
         found = model.lengths(asked)
         assert found == [
             Length(tokens=size + longest, room=4095) for size in sizes(toy_model, asked)
@@ -85,7 +103,10 @@ def test_continuations_are_counted_once(toy_model: Path) -> None:
 
 
 def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
-    asked = [question(index, continuations=CHOICES if index % 3 else ()) for index in range(8)]
+    asked = [
+        question(index, continuations=CHOICES if index % 3 else ())
+        for index in range(8)
+    ]
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths(asked)
         sent = len(server.calls)
@@ -102,14 +123,17 @@ def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders
 ) -> None:
     asked = [question(0)]
     with ToyServer(toy_model, context=300) as server:
-        for more, context in (({"context": 250}, 250), ({"tokens": FolderTokens(toy_model)}, 300)):
+        for more, context in (
+            ({"context": 250}, 250),
+            ({"tokens": FolderTokens(toy_model)}, 300),
+        ):
             assert model_at(server, about=more).lengths(asked) == wanted(
                 toy_model, asked, context=context
             )
     with ToyServer(toy_model, context=None) as server:
-        assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(asked) == wanted(
-            toy_model, asked
-        )
+        assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(
+            asked
+        ) == wanted(toy_model, asked)
         assert server.paths(TOKENIZE) == []
 
 
@@ -117,7 +141,9 @@ def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders
     "body", [None, [], {}, {"data": {}}, {"data": ["toy"]}, {"data": [{"id": "toy", "max_model_len": "many"}]},
              {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
 )  # fmt: skip
-def test_server_that_names_no_context_is_sent_no_text(toy_model: Path, body: Any) -> None:
+def test_server_that_names_no_context_is_sent_no_text(
+    toy_model: Path, body: Any
+) -> None:
     asked = [question(index) for index in range(5)]
     plan = lambda call: None if body is None else Fault.json_body(body)  # noqa: E731
     with ToyServer(toy_model, plan=plan, context=None) as server:
@@ -134,7 +160,9 @@ def test_server_that_names_no_context_is_sent_no_text(toy_model: Path, body: Any
         Fault.json_body([3]),
     ],
 )  # fmt: skip
-def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fault) -> None:
+def test_server_that_does_not_count_is_sent_one_text(
+    toy_model: Path, fault: Fault
+) -> None:
     asked = [question(index, continuations=CHOICES) for index in range(5)]
     plan = lambda call: fault if call.path == TOKENIZE else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
@@ -169,14 +197,18 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     assert by_server == by_folder != [None]
 
 
-@pytest.mark.parametrize(("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"])
+@pytest.mark.parametrize(
+    ("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"]
+)
 def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
     replies = [
         Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}),
         Fault.json_body({"count": 7}),
     ]
     with ToyServer(Path(), plan=lambda call: replies[call.number - 1]) as server:
-        settings = ChatSettings(base_url=server.base_url.removesuffix("/v1") + base, model="toy")
+        settings = ChatSettings(
+            base_url=server.base_url.removesuffix("/v1") + base, model="toy"
+        )
         model = EndpointModel("openai-api/x/toy", settings, sampling={})
         assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
     assert [call.path for call in server.calls] == [models, tokenize]
@@ -184,7 +216,9 @@ def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) ->
 
 def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    with ToyServer(Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path) as server:
+    with ToyServer(
+        Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path
+    ) as server:
         settings = ChatSettings(
             base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy"
         )
@@ -195,13 +229,20 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> None:
-    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
+    options = {
+        "base_url": "http://127.0.0.1:1/v1",
+        "context": "200",
+        "tokenizer": str(toy_copy),
+    }
     with pytest.raises(
-        MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"
+        MissingError,
+        match="no tokenizer_config.json there.*folder of the served model's tokenizer",
     ):
         open_endpoint("openai-api/x/m", options={**options, "tokenizer": str(tmp_path)})
     (toy_copy / "chat_template.jinja").unlink()
-    with pytest.raises(UsageError, match="no chat template.*folder of the model that is served"):
+    with pytest.raises(
+        UsageError, match="no chat template.*folder of the model that is served"
+    ):
         open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
     (toy_copy / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="does not load with transformers"):
@@ -238,7 +279,9 @@ def test_server_is_started_only_where_the_folder_does_not_tell(
     toy_model: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
-    model = served("vllm-server", toy_model, tmp_path, flags="--chat-template other.jinja")
+    model = served(
+        "vllm-server", toy_model, tmp_path, flags="--chat-template other.jinja"
+    )
     with pytest.raises(MissingError, match="exit code 1"):
         model.lengths([question(0)])
     assert model.lengths([]) == []
@@ -251,7 +294,9 @@ def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> 
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize(("flags", "config", "tokenizer", "context"), CASES["vllm_context"])
+@pytest.mark.parametrize(
+    ("flags", "config", "tokenizer", "context"), CASES["vllm_context"]
+)
 def test_vllm_context(
     tmp_path: Path,
     flags: str,
@@ -259,10 +304,13 @@ def test_vllm_context(
     tokenizer: dict[str, Any],
     context: int | None,
 ) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 4096, **config}))
+    (tmp_path / "config.json").write_text(
+        json.dumps({"max_position_embeddings": 4096, **config})
+    )
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
     assert (
-        vllm_context(flags.split(), Checkpoint(folder=tmp_path, label="m", revision="")) == context
+        vllm_context(flags.split(), Checkpoint(folder=tmp_path, label="m", revision=""))
+        == context
     )
 
 

@@ -45,15 +45,26 @@ WRONG = [
         "unknown model argument.*reasoning_effort.*responses_api",
     ),
     ("openai/m", {"reasoning_effort": "much"}, "must be one of none, minimal, low"),
-    ("openai/m", {"concurrency": "4", "adaptive_connections": "true"}, "Give one of them"),
+    (
+        "openai/m",
+        {"concurrency": "4", "adaptive_connections": "true"},
+        "Give one of them",
+    ),
     ("openai/m", {"base_url": "https://me:secret@host/v1"}, "carries a user, password"),
     ("openai/m", {"model_args": "[1]"}, "model_args must be a JSON object"),
-    ("openai/m", {"model_args": '{"no_such": 1}'}, "is no model for inspect: .*no_such"),
+    (
+        "openai/m",
+        {"model_args": '{"no_such": 1}'},
+        "is no model for inspect: .*no_such",
+    ),
 ]
 QUESTION = "What is the dose? " + "mg " * CACHED
-HELD = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
+HELD = policy.Subject(
+    name="notes", dataset="notes", access="credentialed", rule="notes stay here"
+)
 
-# inspect's own call of tenacity, in its 0.3.285, and what providers' libraries warn their callers of.
+# inspect's own call of tenacity, in its 0.3.285, and what providers' libraries warn
+# their callers of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 Open = Callable[..., InspectModel]
@@ -81,7 +92,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 def questions(
     count: int = 2, *, stop: tuple[str, ...] = (), continuations: tuple[str, ...] = ()
 ) -> list[Request]:
-    asked = [ask(f"k{number}", f"{number}. {QUESTION}", size=512) for number in range(count)]
+    asked = [
+        ask(f"k{number}", f"{number}. {QUESTION}", size=512) for number in range(count)
+    ]
     return [replace(each, stop=stop, continuations=continuations) for each in asked]
 
 
@@ -101,7 +114,9 @@ def hurry_anthropic() -> None:
     vars(base).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
 
 
-def test_openais_responses_with_effort_reasoning_and_what_they_took(opened: Open) -> None:
+def test_openais_responses_with_effort_reasoning_and_what_they_took(
+    opened: Open,
+) -> None:
     with OpenAIServer() as server:
         model = opened("openai/gpt-5", server.base_url, reasoning_effort="low")
         found = answers(model, questions(stop=("7",)))
@@ -121,9 +136,13 @@ def test_openais_responses_with_effort_reasoning_and_what_they_took(opened: Open
     }  # fmt: skip
 
 
-def test_reasoning_that_eats_the_allowance_is_an_answer_asked_once(opened: Open) -> None:
+def test_reasoning_that_eats_the_allowance_is_an_answer_asked_once(
+    opened: Open,
+) -> None:
     with OpenAIServer() as server:
-        model = opened("openai/gpt-5", server.base_url, responses_api="false", temperature="none")
+        model = opened(
+            "openai/gpt-5", server.base_url, responses_api="false", temperature="none"
+        )
         result = answers(model, [ask("k", QUESTION, size=100)])["k"]
     assert (result.text, result.finish, result.thought_only) == ("", "length", True)
     assert (result.output_tokens, result.reasoning_tokens) == (100, 100)
@@ -137,18 +156,30 @@ def test_a_stop_word_that_is_refused_is_left_out_and_other_settings_end_the_run(
         chat = {"responses_api": "false"}
         model = opened("openai/gpt-5", server.base_url, **chat)
         found = answers(model, questions(4, stop=("7",)))
-        assert {tuple(answer.adapted) for answer in found.values()} == {("stop", "temperature")}
-        assert capfd.readouterr().err.count("refuses stop, which is left out from now on") == 1
+        assert {tuple(answer.adapted) for answer in found.values()} == {
+            ("stop", "temperature")
+        }
+        assert (
+            capfd.readouterr().err.count("refuses stop, which is left out from now on")
+            == 1
+        )
         asked = len(server.calls)
-        model = opened("openai/gpt-5", server.base_url, reasoning_effort="xhigh", concurrency="1")
+        model = opened(
+            "openai/gpt-5", server.base_url, reasoning_effort="xhigh", concurrency="1"
+        )
         with pytest.raises(
-            UsageError, match="it refuses reasoning_effort=xhigh.*'reasoning.effort' does not"
+            UsageError,
+            match="it refuses reasoning_effort=xhigh.*'reasoning.effort' does not",
         ):
             results(model, questions(20))
-    assert len(server.calls) == asked + 2  # inspect asks once whether reasoning may be summed up
+    assert (
+        len(server.calls) == asked + 2
+    )  # inspect asks once whether reasoning may be summed up
 
 
-def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(opened: Open) -> None:
+def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(
+    opened: Open,
+) -> None:
     with OpenAIServer() as server:
         letters = questions(1, continuations=("A", "B", "C"))
         model = opened("openai/gpt-4o", server.base_url)
@@ -163,8 +194,12 @@ def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(op
             UsageError, match=r"provider openai \(model 'gpt-5'\) answers without log"
         ):
             opened("openai/gpt-5", server.base_url).loglikelihood(letters, heard.append)
-        with pytest.raises(UsageError, match="inspect/openai/gpt-4o: .*asks about longer texts"):
-            model.loglikelihood(questions(1, continuations=("A", "a text")), heard.append)
+        with pytest.raises(
+            UsageError, match="inspect/openai/gpt-4o: .*asks about longer texts"
+        ):
+            model.loglikelihood(
+                questions(1, continuations=("A", "a text")), heard.append
+            )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +217,11 @@ def test_routers_say_who_answered(
         result = answers(model, questions(1))["k0"]
     assert (result.provider, result.served_model) == (provider, "openai/gpt-oss-120b")
     assert (result.text, result.reasoning) == (hashed_answer(f"0. {QUESTION}"), THOUGHT)
-    assert (result.reasoning_tokens, result.cached_tokens, result.adapted) == (64, 32, {})
+    assert (result.reasoning_tokens, result.cached_tokens, result.adapted) == (
+        64,
+        32,
+        {},
+    )
 
 
 def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
@@ -190,14 +229,24 @@ def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
 ) -> None:
     needs("anthropic")
     hurry_anthropic()
-    with AnthropicServer([AnthropicServer.overloaded(), AnthropicServer.rate_limited()]) as server:
-        model = opened("anthropic/claude-sonnet-4-5", server.root, reasoning_tokens="1024")
+    with AnthropicServer(
+        [AnthropicServer.overloaded(), AnthropicServer.rate_limited()]
+    ) as server:
+        model = opened(
+            "anthropic/claude-sonnet-4-5", server.root, reasoning_tokens="1024"
+        )
         found = answers(model, questions())
         result = found["k1"]
-        with pytest.raises(UsageError, match="provider anthropic .*answers without log-prob"):
+        with pytest.raises(
+            UsageError, match="provider anthropic .*answers without log-prob"
+        ):
             model.loglikelihood(questions(1, continuations=("A", "B")), print)
     assert (result.text, result.reasoning) == (hashed_answer(f"1. {QUESTION}"), THOUGHT)
-    assert (result.prompt_tokens, result.cached_tokens, result.output_tokens) == (37, 32, 194)
+    assert (result.prompt_tokens, result.cached_tokens, result.output_tokens) == (
+        37,
+        32,
+        194,
+    )
     assert result.served_model == "claude-sonnet-4-5-20250929"
     asked = [call.body for call in server.calls if call.path == "/v1/messages"]
     assert asked[0]["max_tokens"] == 512 + 1024
@@ -222,9 +271,14 @@ def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
     needs(library)
     with server:
         model = opened(name, server.root, **options)
-        assert answers(model, questions(1))["k0"].text == hashed_answer(f"0. {QUESTION}")
+        assert answers(model, questions(1))["k0"].text == hashed_answer(
+            f"0. {QUESTION}"
+        )
         before = len(server.calls)
-        with policy.protect([HELD]), pytest.raises(RefusedError, match="cannot be told where"):
+        with (
+            policy.protect([HELD]),
+            pytest.raises(RefusedError, match="cannot be told where"),
+        ):
             results(model, questions(1))
     assert len(server.calls) == before
 
@@ -239,12 +293,16 @@ def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
         assert len(answers(model, questions(2))) == 2
         elsewhere = opened("openai/gpt-4o")
         assert elsewhere.endpoint == "https://api.openai.com/v1"
-        with pytest.raises(RefusedError, match=r"may not be sent to api.openai.com:443 \(model\)"):
+        with pytest.raises(
+            RefusedError, match=r"may not be sent to api.openai.com:443 \(model\)"
+        ):
             results(elsewhere, questions(1))
         monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
-        with pytest.raises(RefusedError, match=r"proxy.example:3128 \(proxy on the way to"):
+        with pytest.raises(
+            RefusedError, match=r"proxy.example:3128 \(proxy on the way to"
+        ):
             results(model, questions(1))
         monkeypatch.delenv("HTTP_PROXY")
         monkeypatch.setenv("INSPECT_TELEMETRY", "package")
@@ -253,7 +311,9 @@ def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
         assert len(server.calls) == 2
         model = InspectModel("inspect/mockllm/model", InspectSettings())
         policy.require_endpoint(model.endpoint, "model")
-    attested = policy.Attestation(hosts=(read_host("api.openai.com"),), zero_retention=True)
+    attested = policy.Attestation(
+        hosts=(read_host("api.openai.com"),), zero_retention=True
+    )
     with policy.protect([HELD], attested):
         policy.require_endpoint(elsewhere.endpoint, "model")
 
@@ -265,28 +325,41 @@ def test_a_redirect_does_not_take_held_text_away(
     away = Fault("reply", 307, {"Location": "http://192.0.2.1/v1/chat/completions"})
     with FaultServer(lambda call: away) as server, policy.protect([HELD]):
         model = opened("openai/gpt-4o", server.base_url, max_retries="0")
-        with pytest.raises(RefusedError, match=r"may not be sent to 192.0.2.1:80 \(model\)"):
+        with pytest.raises(
+            RefusedError, match=r"may not be sent to 192.0.2.1:80 \(model\)"
+        ):
             results(model, questions(1))
 
 
 def test_a_ceiling_stops_within_one_request_and_refuses_the_rest(opened: Open) -> None:
     with OpenAIServer() as server:
         model = opened("openai/gpt-4o", server.base_url, concurrency="4")
-        budget = RunBudget(max_tokens=2000)  # each takes 39, and 512 more are reserved for it
+        budget = RunBudget(
+            max_tokens=2000
+        )  # each takes 39, and 512 more are reserved for it
         model.ceiling = Ceiling(budget)
         found = results(model, questions(60))
         refused = [each for each in found.values() if isinstance(each, Failure)]
         assert {each.reason for each in refused} == {"budget spent"}
         assert 0 < len(server.calls) == 60 - len(refused) < 60
-        assert budget.tokens == 39 * len(server.calls) <= 2000 < budget.tokens + 39 + 512 + 200
+        assert (
+            budget.tokens
+            == 39 * len(server.calls)
+            <= 2000
+            < budget.tokens + 39 + 512 + 200
+        )
 
 
 def test_what_cannot_work_ends_the_run_at_once(opened: Open) -> None:
     with OpenAIServer() as server:
         url = server.base_url
-    with FaultServer(lambda call: Fault.status_code(401, "Incorrect API key provided")) as server:
+    with FaultServer(
+        lambda call: Fault.status_code(401, "Incorrect API key provided")
+    ) as server:
         model = opened("openai/gpt-4o", server.base_url, concurrency="1")
-        with pytest.raises(MissingError, match="refused the key: HTTP 401.*export OPENAI_API_KEY="):
+        with pytest.raises(
+            MissingError, match="refused the key: HTTP 401.*export OPENAI_API_KEY="
+        ):
             results(model, questions(20))
         assert len(server.calls) == 1
     with pytest.raises(
@@ -304,10 +377,16 @@ def test_wrong_names_and_arguments(
         opened(name, **options)
 
 
-def test_questions_are_measured_with_a_tokenizers_folder(opened: Open, toy_model: Path) -> None:
+def test_questions_are_measured_with_a_tokenizers_folder(
+    opened: Open, toy_model: Path
+) -> None:
     assert opened("mockllm/m").lengths(questions(2)) == [None, None]
-    model = opened("mockllm/m", tokenizer=str(toy_model), context="4096", reasoning_tokens="100")
-    (length, letters) = model.lengths([*questions(1), *questions(1, continuations=("A", "B"))])
+    model = opened(
+        "mockllm/m", tokenizer=str(toy_model), context="4096", reasoning_tokens="100"
+    )
+    (length, letters) = model.lengths(
+        [*questions(1), *questions(1, continuations=("A", "B"))]
+    )
     assert length is not None
     assert letters is not None
     assert letters.tokens == length.tokens + 1 > 32
@@ -322,7 +401,9 @@ def test_an_address_of_the_environment_is_part_of_the_identity(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1/")
     elsewhere = {**plain, "base_url": "http://127.0.0.1:1/v1"}
     assert opened("openai/m").identity == elsewhere
-    warm = opened("openai/m", seed="3", top_p="0.9", temperature="none", service_tier="flex")
+    warm = opened(
+        "openai/m", seed="3", top_p="0.9", temperature="none", service_tier="flex"
+    )
     told = {"seed": "3", "top_p": "0.9", "service_tier": "flex"}
     del elsewhere["temperature"]
     assert warm.identity == {**elsewhere, **told}
@@ -332,7 +413,9 @@ def test_a_missing_package_is_told_with_its_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match="needs inspect_ai, which is not installed: pip install"):
+    with pytest.raises(
+        MissingError, match="needs inspect_ai, which is not installed: pip install"
+    ):
         open_model("inspect/openai/gpt-5", {}, log_dir=tmp_path)
 
 
@@ -343,7 +426,9 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
     monkeypatch.setenv("OPENAI_API_KEY", "k")
 
     def number(question: str) -> str:
-        return json.dumps({"step_by_step_thinking": "as asked", "answer": len(question) % 97})
+        return json.dumps(
+            {"step_by_step_thinking": "as asked", "answer": len(question) % 97}
+        )
 
     with OpenAIServer(answer=number) as server:
         prices = "price_in=1.25,price_out=10,price_cached=0.125"
@@ -354,15 +439,23 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
         assert main(command) == 0
         asked = [body for body in server.bodies if "max_output_tokens" in body]
         assert main(command) == 0  # everything is kept
-    assert len([body for body in server.bodies if "max_output_tokens" in body]) == len(asked) == 31
+    assert (
+        len([body for body in server.bodies if "max_output_tokens" in body])
+        == len(asked)
+        == 31
+    )
     assert {body["reasoning"]["effort"] for body in asked} == {"high"}
-    entry = json.loads(Path("run", "results.json").read_text(encoding="utf-8"))["tasks"]["medcalc"]
+    entry = json.loads(Path("run", "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ]["medcalc"]
     usage = entry["usage"]
     assert usage["reasoning_tokens"] == 31 * 448
     assert usage["cached_tokens"] == 31 * 32
     assert usage["served_models"] == {"gpt-5-like-2025-08-07": 31}
     fresh = usage["prompt_tokens"] - usage["cached_tokens"]
-    paid = (fresh * 1.25 + usage["cached_tokens"] * 0.125 + usage["output_tokens"] * 10) / 1e6
+    paid = (
+        fresh * 1.25 + usage["cached_tokens"] * 0.125 + usage["output_tokens"] * 10
+    ) / 1e6
     assert usage["cost_usd"] == pytest.approx(paid)
     assert entry["recipe"]["generation"]["adapted"] == {"temperature": "left out"}
     report = Path("run", "report.md").read_text(encoding="utf-8")
@@ -383,7 +476,9 @@ def test_inspect_asks_in_batches_where_it_has_them(
         }
         model = open_inspect("inspect/openai/gpt-4o", options=options)
         model.ask_in_batches(tmp_path / "batches.json")
-        found = answers(model, [ask(f"k{number}", f"question {number}") for number in range(4)])
+        found = answers(
+            model, [ask(f"k{number}", f"question {number}") for number in range(4)]
+        )
         model.close()
     assert server.did("create")  # how many batches is inspect's choice
     assert (server.did("chat"), len(server.asked)) == (0, 4)

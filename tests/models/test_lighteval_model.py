@@ -10,7 +10,15 @@ import pytest
 
 from medical_tasks.models.base import Answer, Failure, Request
 from tests.models.choice_runs import CHOICES
-from tests.models.local_runs import QUESTIONS, Opener, alone, answers, count_calls, decode, results
+from tests.models.local_runs import (
+    QUESTIONS,
+    Opener,
+    alone,
+    answers,
+    count_calls,
+    decode,
+    results,
+)
 from tests.models.toy_texts import TEXTS, ask, change_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -23,19 +31,31 @@ def test_answers_are_those_of_transformers_alone(toy_model: Path, default: Any) 
     for request in QUESTIONS:
         expected = alone(toy_model, request)
         answer = found[request.key]
-        assert (answer.text, answer.output_tokens) == (decode(toy_model, expected), len(expected))
-        assert answer.finish == ("length" if len(expected) == request.max_new_tokens else "stop")
+        assert (answer.text, answer.output_tokens) == (
+            decode(toy_model, expected),
+            len(expected),
+        )
+        assert answer.finish == (
+            "length" if len(expected) == request.max_new_tokens else "stop"
+        )
         finishes.add(answer.finish)
     assert finishes == {"stop", "length"}
 
 
 @pytest.mark.parametrize(
-    "options", [{"batch_size": "1"}, {"batch_size": "5", "chunk_size": "9"}, {"batch_size": "auto"}]
+    "options",
+    [
+        {"batch_size": "1"},
+        {"batch_size": "5", "chunk_size": "9"},
+        {"batch_size": "auto"},
+    ],
 )
 def test_batches_and_chunks_change_no_answer(
     toy_model: Path, opened: Opener, default: Any, options: dict[str, str]
 ) -> None:
-    assert answers(opened(toy_model, **options), QUESTIONS) == answers(default, QUESTIONS)
+    assert answers(opened(toy_model, **options), QUESTIONS) == answers(
+        default, QUESTIONS
+    )
 
 
 def test_each_chunk_is_handed_over_before_the_next_is_asked(
@@ -73,7 +93,9 @@ def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(
     def tokens(request: Request) -> int:
         return len(layout.tokens(layout.render(request.messages)))
 
-    count = max(count for count in range(1, 100) if tokens(length(count, 16)) + 16 <= 200)
+    count = max(
+        count for count in range(1, 100) if tokens(length(count, 16)) + 16 <= 200
+    )
     fits, over, hopeless = (
         length(count, 16),
         length(count, 200 - tokens(length(count, 1)) + 1),
@@ -91,12 +113,17 @@ def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(
         )
 
 
-def test_many_tokens_in_few_characters_are_not_cut(toy_model: Path, default: Any) -> None:
-    # Alone in one call, lighteval would cut the first prompt at the tokens of the second, which has more characters.
+def test_many_tokens_in_few_characters_are_not_cut(
+    toy_model: Path, default: Any
+) -> None:
+    # Alone in one call, lighteval would cut the first prompt at the tokens of the
+    # second, which has more characters.
     dense = ask("dense", "ŵ" * 150, size=4)
     wordy = ask("wordy", "The patient reports chest pain on exertion. " * 8, size=4)
     sizes = {
-        one.key: len(default.setup.layout.tokens(default.setup.layout.render(one.messages)))
+        one.key: len(
+            default.setup.layout.tokens(default.setup.layout.render(one.messages))
+        )
         for one in (dense, wordy)
     }
     assert sizes["dense"] > sizes["wordy"] + 4
@@ -120,7 +147,9 @@ def test_a_changed_prompt_is_noticed(toy_model: Path, opened: Opener) -> None:
         model.generate(QUESTIONS[:3], lambda _: None)
 
 
-def test_stop_sequences_end_the_answer_and_are_not_in_it(toy_model: Path, default: Any) -> None:
+def test_stop_sequences_end_the_answer_and_are_not_in_it(
+    toy_model: Path, default: Any
+) -> None:
     whole = answers(default, QUESTIONS)
     longest = max(whole.values(), key=lambda answer: len(answer.text))
     stop = longest.text[len(longest.text) // 2 :][:4]
@@ -129,7 +158,10 @@ def test_stop_sequences_end_the_answer_and_are_not_in_it(toy_model: Path, defaul
         default,
         [
             Request(
-                key="cut", messages=request.messages, max_new_tokens=24, stop=("never-said", stop)
+                key="cut",
+                messages=request.messages,
+                max_new_tokens=24,
+                stop=("never-said", stop),
             )
         ],
     )["cut"]
@@ -157,7 +189,10 @@ def test_every_end_token_of_the_model_ends_an_answer(
     model = opened(toy_copy)
     found = answers(model, QUESTIONS)
     kept = ids[: ids.index(second_end)]
-    assert (found[request.key].output_tokens, found[request.key].finish) == (len(kept), "stop")
+    assert (found[request.key].output_tokens, found[request.key].finish) == (
+        len(kept),
+        "stop",
+    )
     assert found[request.key].text == decode(toy_model, kept)
     # Alone, it is not generated any further.
     steps: list[int] = []
@@ -193,7 +228,9 @@ def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_templa
     assert len(answers(model, QUESTIONS[:5])) == 5
 
 
-def test_a_repetition_penalty_is_used_when_asked_for(toy_model: Path, opened: Opener) -> None:
+def test_a_repetition_penalty_is_used_when_asked_for(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, repetition_penalty="2.5")
     assert model.identity["decoding"] == "greedy, repetition_penalty=2.5"
     found = answers(model, QUESTIONS[:5])
@@ -205,7 +242,9 @@ def test_a_repetition_penalty_is_used_when_asked_for(toy_model: Path, opened: Op
     assert plain < 5
 
 
-def test_sampling_is_repeatable_by_its_seed(toy_model: Path, opened: Opener, default: Any) -> None:
+def test_sampling_is_repeatable_by_its_seed(
+    toy_model: Path, opened: Opener, default: Any
+) -> None:
     def texts(**options: str) -> list[str]:
         return [
             answer.text
@@ -221,7 +260,9 @@ def test_sampling_is_repeatable_by_its_seed(toy_model: Path, opened: Opener, def
     assert greedy not in (first, other)
 
 
-def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened: Opener) -> None:
+def test_different_requests_in_the_processes_are_noticed(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model)
     model.share = types.MethodType(lambda self, keys: ["other"], model)
     with pytest.raises(RuntimeError, match="given different requests"):

@@ -86,11 +86,19 @@ def test_weights_run_in_the_type_they_were_saved_for(
     from transformers import AutoModelForCausalLM
 
     # lighteval hands `auto` on as nothing, which is float32 for transformers 4.
-    AutoModelForCausalLM.from_pretrained(toy_model).to(torch.bfloat16).save_pretrained(toy_copy)
+    AutoModelForCausalLM.from_pretrained(toy_model).to(torch.bfloat16).save_pretrained(
+        toy_copy
+    )
     model = opened(toy_copy)
-    assert (model.inner.model.dtype, model.identity["dtype"]) == (torch.bfloat16, "bfloat16")
+    assert (model.inner.model.dtype, model.identity["dtype"]) == (
+        torch.bfloat16,
+        "bfloat16",
+    )
     given = opened(toy_copy, dtype="float32")
-    assert (given.inner.model.dtype, given.identity["dtype"]) == (torch.float32, "float32")
+    assert (given.inner.model.dtype, given.identity["dtype"]) == (
+        torch.float32,
+        "float32",
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,14 +109,18 @@ def test_options_reach_lightevals_configuration(
 ) -> None:
     from lighteval.models.transformers.transformers_model import TransformersModelConfig
 
-    settings = lighteval_settings(read_options(options, HF_OPTIONS, model="hf/x"), device=device)
+    settings = lighteval_settings(
+        read_options(options, HF_OPTIONS, model="hf/x"), device=device
+    )
     config = TransformersModelConfig(model_name="x", **settings)
     assert {name: getattr(config, name) for name in expected} == expected
     assert config.override_chat_template is False
 
 
 @pytest.mark.parametrize(("options", "message"), CASES["bad_options_are_told"])
-def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message: str) -> None:
+def test_bad_options_are_told(
+    toy_model: Path, options: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         open_hf(f"hf/{toy_model}", options=options)
 
@@ -149,7 +161,9 @@ def test_a_broken_model_is_told(toy_copy: Path) -> None:
     shutil.move(toy_copy / "kept.json", toy_copy / "config.json")
     change_json(toy_copy, "tokenizer_config.json", tokenizer_class="NoSuchTokenizer")
     (toy_copy / "tokenizer.json").unlink()
-    with pytest.raises(UsageError, match=r"its tokenizer does not load with transformers \d"):
+    with pytest.raises(
+        UsageError, match=r"its tokenizer does not load with transformers \d"
+    ):
         open_hf(f"hf/{toy_copy}", options={})
 
 

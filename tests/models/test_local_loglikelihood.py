@@ -19,9 +19,12 @@ TOLERANCE = 1e-4
 
 def by_hand(toy: Path, model: Any, request: Request, gap: str = "") -> ChoiceScores:
     text = model.setup.layout.render(request.messages)
-    parts = [summed(toy, text, gap + continuation) for continuation in request.continuations]
+    parts = [
+        summed(toy, text, gap + continuation) for continuation in request.continuations
+    ]
     return ChoiceScores(
-        logprobs=tuple(part[0] for part in parts), tokens=tuple(part[1] for part in parts)
+        logprobs=tuple(part[0] for part in parts),
+        tokens=tuple(part[1] for part in parts),
     )
 
 
@@ -30,7 +33,9 @@ def check(found: ChoiceScores, expected: ChoiceScores) -> None:
     assert found.logprobs == pytest.approx(expected.logprobs, abs=TOLERANCE)
 
 
-def test_probabilities_are_those_of_transformers_alone(toy_model: Path, default: Any) -> None:
+def test_probabilities_are_those_of_transformers_alone(
+    toy_model: Path, default: Any
+) -> None:
     assert len(CHOICES) == 14
     found = scores(default, CHOICES)
     for request in CHOICES:
@@ -74,7 +79,9 @@ def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) 
     request = choose("odd", "Fever?", odd)
     found = scores(default, [request])["odd"]
     check(found, by_hand(toy_model, default, request))
-    assert dict(zip(odd, found.tokens, strict=True))["ŵ"] == 2  # a letter of several tokens
+    assert (
+        dict(zip(odd, found.tokens, strict=True))["ŵ"] == 2
+    )  # a letter of several tokens
     assert len(set(found.logprobs)) == len(odd)
 
 
@@ -84,7 +91,10 @@ def test_a_choice_without_tokens_or_numbers_is_a_failure(
     failure = results(default, [choose("empty", "Fever?", ("A", ""))])["empty"]
     assert isinstance(failure, Failure)
     assert failure.reason == "choice without tokens"
-    assert failure.detail == "choice 2 is empty, or this tokenizer cannot tell where it begins"
+    assert (
+        failure.detail
+        == "choice 2 is empty, or this tokenizer cannot tell where it begins"
+    )
     # It can be measured all the same.
     assert default.lengths([choose("empty", "Fever?", ("A", ""))]) == default.lengths(
         [choose("a", "Fever?", ("A",))]
@@ -97,7 +107,9 @@ def test_a_choice_without_tokens_or_numbers_is_a_failure(
     assert "dtype=bfloat16 or float32" in failure.detail
 
 
-def test_the_plain_layout_has_a_space_before_the_choice(toy_copy: Path, opened: Opener) -> None:
+def test_the_plain_layout_has_a_space_before_the_choice(
+    toy_copy: Path, opened: Opener
+) -> None:
     (toy_copy / "chat_template.jinja").unlink()
     model = opened(toy_copy)
     request = choose("plain", "Fever?", ("A", "chest pain"))
@@ -118,7 +130,10 @@ def test_lengths_are_exact_and_the_longest_that_fits_is_asked(
     lengths = dict(zip(words, model.lengths(list(words.values())), strict=True))
     first = lengths[1]
     assert first is not None
-    assert (first.tokens, first.room) == (len(asked) + len(layout.tokens("a creatinine")) + 1, 200)
+    assert (first.tokens, first.room) == (
+        len(asked) + len(layout.tokens("a creatinine")) + 1,
+        200,
+    )
     fits = max(
         count
         for count, length in lengths.items()
@@ -131,16 +146,22 @@ def test_lengths_are_exact_and_the_longest_that_fits_is_asked(
     check(ChoiceScores.from_text(kept.text), by_hand(toy_model, model, words[fits]))
     assert isinstance(refused, Failure)
     assert refused.reason == "prompt too long"
-    assert refused.detail == "201 tokens with the longest choice, the model has room for 200"
+    assert (
+        refused.detail
+        == "201 tokens with the longest choice, the model has room for 200"
+    )
 
 
-def test_lengths_of_written_answers_leave_room_for_them(toy_model: Path, opened: Opener) -> None:
+def test_lengths_of_written_answers_leave_room_for_them(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, max_length="200")
     requests = [ask("a", "fever", size=16), ask("b", "fever cough " * 300, size=150)]
     layout = model.setup.layout
     expected = [
         Length(
-            tokens=len(layout.tokens(layout.render(one.messages))), room=200 - one.max_new_tokens
+            tokens=len(layout.tokens(layout.render(one.messages))),
+            room=200 - one.max_new_tokens,
         )
         for one in requests
     ]
@@ -153,8 +174,12 @@ def test_only_the_last_positions_get_logits(toy_model: Path, opened: Opener) -> 
     model = opened(toy_model, batch_size="1")
     shapes: list[tuple[int, ...]] = []
     head = model.inner.model.lm_head
-    head.register_forward_hook(lambda module, given, made: shapes.append(tuple(made.shape[:2])))
-    found = scores(model, [choose("long", "Fever and cough. " * 100, ("A", "chest pain"))])["long"]
+    head.register_forward_hook(
+        lambda module, given, made: shapes.append(tuple(made.shape[:2]))
+    )
+    found = scores(
+        model, [choose("long", "Fever and cough. " * 100, ("A", "chest pain"))]
+    )["long"]
     # The continuation's, and the token before it, of hundreds.
     assert sorted(shapes) == [(1, count + 1) for count in sorted(found.tokens)]
     assert max(found.tokens) < 5
@@ -218,12 +243,15 @@ def test_other_tokens_than_those_meant_or_fewer_are_noticed(
 
     model.inner.loglikelihood = swapped
     with pytest.raises(
-        RuntimeError, match="lighteval changed the tokens of request q before scoring them"
+        RuntimeError,
+        match="lighteval changed the tokens of request q before scoring them",
     ):
         results(model, [choose("q", "Fever?")])
     model.inner.loglikelihood = inner
     model.inner._max_length = 20
-    with pytest.raises(RuntimeError, match="lighteval cut a text that was measured to fit"):
+    with pytest.raises(
+        RuntimeError, match="lighteval cut a text that was measured to fit"
+    ):
         results(model, [choose("q", "Fever and cough. " * 20)])
 
 
@@ -240,8 +268,12 @@ def test_written_answers_are_the_same_afterwards(
 
 
 def test_each_kind_of_request_has_its_own_function(default: Any) -> None:
-    with pytest.raises(ValueError, match="request w has no continuations: ask `generate`"):
+    with pytest.raises(
+        ValueError, match="request w has no continuations: ask `generate`"
+    ):
         default.loglikelihood([ask("w", "Fever?")], lambda _: None)
-    with pytest.raises(ValueError, match="request c has continuations: ask `loglikelihood`"):
+    with pytest.raises(
+        ValueError, match="request c has continuations: ask `loglikelihood`"
+    ):
         default.generate([choose("c", "Fever?", LETTERS)], lambda _: None)
     default.loglikelihood([], pytest.fail)

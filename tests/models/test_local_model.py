@@ -16,8 +16,12 @@ ENDS = frozenset({2, 9})
 
 
 @pytest.mark.parametrize(("tokens", "stop", "expected"), CASES["reading_an_answer"])
-def test_reading_an_answer(tokens: list[int], stop: list[str], expected: list[Any]) -> None:
-    prompt = Prompt(request=ask("k", "x", size=4), text="x", tokens=(1,), stop=tuple(stop))
+def test_reading_an_answer(
+    tokens: list[int], stop: list[str], expected: list[Any]
+) -> None:
+    prompt = Prompt(
+        request=ask("k", "x", size=4), text="x", tokens=(1,), stop=tuple(stop)
+    )
     answer = read_answer(prompt, tokens, ENDS, lambda ids: " ".join(map(str, ids)))
     assert [answer.text, answer.output_tokens, answer.finish] == expected
 
@@ -29,7 +33,9 @@ def prompt(
     key: int, characters: int, tokens: int, room: int = 10, *, stops: bool = False
 ) -> Prompt:
     request = Request(
-        key=f"{key:03}", messages=({"role": "user", "content": "x"},), max_new_tokens=room
+        key=f"{key:03}",
+        messages=({"role": "user", "content": "x"},),
+        max_new_tokens=room,
     )
     return Prompt(
         request=request,
@@ -41,7 +47,9 @@ def prompt(
 
 def lighteval_limit(chunk: list[Prompt]) -> int:
     """Where lighteval 0.13.0 cuts a batch: tokens of the first prompt, sorted by characters, plus the answer length."""
-    first = sorted(chunk, key=lambda one: -(len(one.text) + one.request.max_new_tokens))[0]
+    first = sorted(
+        chunk, key=lambda one: -(len(one.text) + one.request.max_new_tokens)
+    )[0]
     return len(first.tokens) + first.request.max_new_tokens
 
 
@@ -49,7 +57,10 @@ def lighteval_limit(chunk: list[Prompt]) -> int:
 @given(
     shapes=st.lists(
         st.tuples(
-            st.integers(1, 400), st.integers(1, 100), st.sampled_from([1, 10]), st.booleans()
+            st.integers(1, 400),
+            st.integers(1, 100),
+            st.sampled_from([1, 10]),
+            st.booleans(),
         ),
         max_size=30,
     ),
@@ -87,7 +98,9 @@ def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_on
     shuffled = list(prompts)
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
     assert list(plan_chunks(prompts, 4)) == list(plan_chunks(shuffled, 4))
-    prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
-    assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [
-        [30, 12, 5]
+    prompts = [
+        prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))
     ]
+    assert [
+        [len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)
+    ] == [[30, 12, 5]]

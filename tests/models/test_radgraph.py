@@ -1,7 +1,8 @@
 """F1-RadGraph by a package of the same face as radgraph 0.1.18, in a process of its own; the real one needs weights of 400 MB.
 
-What it is given and what it returns is as that release has it: `RadGraph(model_type=, model_cache_dir=)`, called with a list of
-texts, gives annotations by "0", "1", ...; it prints, and a text that it cannot read is missing in what it returns.
+What it is given and what it returns is as that release has it: `RadGraph(model_type=,
+model_cache_dir=)`, called with a list of texts, gives annotations by "0", "1", ...; it
+prints, and a text that it cannot read is missing in what it returns.
 """
 
 from __future__ import annotations
@@ -70,7 +71,11 @@ CONFIG = {
         "token_indexers": {"bert": {"model_name": "some/encoder", "max_length": 512}},
     },
     "model": {
-        "embedder": {"token_embedders": {"bert": {"model_name": "some/encoder", "max_length": 512}}}
+        "embedder": {
+            "token_embedders": {
+                "bert": {"model_name": "some/encoder", "max_length": 512}
+            }
+        }
     },
 }
 
@@ -161,7 +166,9 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     assert found["complete"] == [1, 0, 0, 0, 0]
     assert found["none"] == []
     assert found["annotations"][0] == {"entities": {}}
-    assert [each["tokens"] for each in found["annotations"][1]["entities"].values()] == [
+    assert [
+        each["tokens"] for each in found["annotations"][1]["entities"].values()
+    ] == [
         "left",
         "\ufffd",
         "effusion",
@@ -196,7 +203,9 @@ def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
         lambda place: radgraph_annotate(["a"], place),
         lambda place: f1_radgraph(place, []),
     ):
-        with pytest.raises(MissingError, match="not installed: pip install 'radgraph==0.1.18'"):
+        with pytest.raises(
+            MissingError, match="not installed: pip install 'radgraph==0.1.18'"
+        ):
             call(folder)
     with pytest.raises(
         ValueError, match="reward must be one of simple, partial, complete; got 'all'"
@@ -211,12 +220,15 @@ def test_a_package_that_does_not_load(
     monkeypatch.setitem(sys.modules, "radgraph", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     with pytest.raises(
-        MissingError, match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'"
+        MissingError,
+        match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'",
     ):
         radgraph_annotate(["a"], folder)
 
 
-def test_a_folder_that_lacks_something_or_has_another_form_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_lacks_something_or_has_another_form_is_refused(
+    tmp_path: Path,
+) -> None:
     steps = "hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz"
     with pytest.raises(MissingError, match=f"no such folder.*{steps}"):
         find_radgraph(tmp_path / "none")

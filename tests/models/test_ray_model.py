@@ -30,14 +30,22 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install '.[ray]')"
+    importlib.util.find_spec("ray") is None,
+    reason="Ray is not installed (pip install '.[ray]')",
 )
 
 
 @pytest.fixture(scope="module")
 def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = {"address": "local", "workers": "2", "cpus_per_worker": "1", "batch_size": "2"}
-    model: Any = open_model(f"ray/{toy_model}", options, log_dir=tmp_path_factory.mktemp("logs"))
+    options = {
+        "address": "local",
+        "workers": "2",
+        "cpus_per_worker": "1",
+        "batch_size": "2",
+    }
+    model: Any = open_model(
+        f"ray/{toy_model}", options, log_dir=tmp_path_factory.mktemp("logs")
+    )
     yield model
     model.close()
     assert not any(Path(folder).exists() for folder in model._cluster.folders)
@@ -80,7 +88,9 @@ def test_a_worker_is_killed_and_the_answers_are_those_of_one_process(
 
 
 @given(counts=st.lists(st.integers(1, 9), max_size=30), size=st.integers(1, 16))
-def test_rows_of_choices_are_whole_batches_of_one_process(counts: list[int], size: int) -> None:
+def test_rows_of_choices_are_whole_batches_of_one_process(
+    counts: list[int], size: int
+) -> None:
     prompts = {
         f"{number:02}": ChoicePrompt(
             request=choose(f"{number:02}", "", "x" * count),
@@ -100,12 +110,15 @@ def test_rows_of_choices_are_whole_batches_of_one_process(counts: list[int], siz
 
 def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
     def told(target: str, **identity: str) -> None:
-        worker = ray_model.Worker(name=f"hf/{target}", options={}, identity=identity, nodes=())
+        worker = ray_model.Worker(
+            name=f"hf/{target}", options={}, identity=identity, nodes=()
+        )
         (text,) = worker({"asked": ["[]"]})["answered"]
         ray_model._read(text)
 
     with pytest.raises(
-        UsageError, match=r"worker on .*: another model or other packages .*weights \S+, not other"
+        UsageError,
+        match=r"worker on .*: another model or other packages .*weights \S+, not other",
     ):
         told(str(toy_model), weights="other")
     with pytest.raises(MissingError, match=r"worker on .*nowhere: no such folder"):
@@ -117,14 +130,20 @@ def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
 
 @tabled("options", "message")
 def test_wrong_arguments(
-    options: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    options: dict[str, str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     with pytest.raises(UsageError, match=message):
         open_model("ray/toy", options, log_dir=tmp_path)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else name)
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "ray" else name
+    )
     with pytest.raises(
-        MissingError, match=r"ray/toy needs ray, on every machine of the cluster: pip install"
+        MissingError,
+        match=r"ray/toy needs ray, on every machine of the cluster: pip install",
     ):
         open_model("ray/toy", options | {"engine": "hf"}, log_dir=tmp_path)
 
@@ -135,7 +154,9 @@ def test_workers_are_as_many_as_fit() -> None:
     assert ray_model._shape("ray/m", {"workers": 3}, two) == (3, 2, 0)
     assert ray_model._shape("ray/m", {}, gpu) == (4, 1, 1)
     assert ray_model._shape("ray/m", {"tensor_parallel_size": 2}, gpu) == (2, 1, 2)
-    with pytest.raises(UsageError, match=r"workers=3 with cpus_per_worker=8 .*room for 1 of them"):
+    with pytest.raises(
+        UsageError, match=r"workers=3 with cpus_per_worker=8 .*room for 1 of them"
+    ):
         ray_model._shape("ray/m", {"workers": 3, "cpus_per_worker": 8}, two)
 
 

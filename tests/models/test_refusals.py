@@ -32,11 +32,15 @@ from tests.models.local_runs import answers
 ADAPTED = {"max_tokens": "max_completion_tokens", "temperature": LEFT_OUT}
 
 
-def questions(count: int, *, size: int = 1000, stop: tuple[str, ...] = ()) -> list[Request]:
+def questions(
+    count: int, *, size: int = 1000, stop: tuple[str, ...] = ()
+) -> list[Request]:
     return [
         Request(
             key=f"k{number}",
-            messages=({"role": "user", "content": f"question {number} " + "word " * 40},),
+            messages=(
+                {"role": "user", "content": f"question {number} " + "word " * 40},
+            ),
             max_new_tokens=size,
             stop=stop,
         )
@@ -79,7 +83,11 @@ def test_the_suites_own_settings_are_adapted_once_and_said_once(
         "max_completion_tokens": 1000,
         "reasoning_effort": "low",
     }
-    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note:")]
+    notes = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("note:")
+    ]
     assert notes == [
         f"note: {server.base_url} (model 'gpt-5') refuses max_tokens, which is sent as "
         "max_completion_tokens from now on",
@@ -116,7 +124,10 @@ def test_a_setting_of_the_users_that_is_refused_ends_the_run_and_is_named(
 
 
 def test_a_model_without_reasoning_says_so_of_the_effort() -> None:
-    with OpenAIServer() as server, pytest.raises(UsageError, match="refuses reasoning_effort=high"):
+    with (
+        OpenAIServer() as server,
+        pytest.raises(UsageError, match="refuses reasoning_effort=high"),
+    ):
         answers(opened(server, "gpt-4o", reasoning_effort="high"), questions(2))
 
 
@@ -129,7 +140,9 @@ def test_routers_name_the_provider_and_tell_the_reasoning() -> None:
         assert answer.adapted == {}
 
 
-def test_parts_of_reasoning_are_told_apart_and_a_refused_list_of_fields_is_read() -> None:
+def test_parts_of_reasoning_are_told_apart_and_a_refused_list_of_fields_is_read() -> (
+    None
+):
     with MistralServer() as server:
         (answer,) = answers(opened(server, "magistral-medium"), questions(1)).values()
         with pytest.raises(UsageError, match="refuses seed=3"):
@@ -161,7 +174,9 @@ def test_settings_go_to_the_server_as_they_are() -> None:
         **extra,
     }
     assert json.loads(model.identity["extra_body"]) == extra
-    with pytest.raises(UsageError, match="extra_body must be a JSON object of further fields"):
+    with pytest.raises(
+        UsageError, match="extra_body must be a JSON object of further fields"
+    ):
         opened(server, extra_body='{"messages": []}')
 
 
@@ -188,7 +203,11 @@ def test_what_a_run_took_and_adapted_stays_with_it(
     assert usage["output_tokens"] == items * 449
     assert usage["served_models"] == {"gpt-5-2025-08-07": items}
     cached = usage["cached_tokens"]
-    cost = (usage["prompt_tokens"] - cached) * 1.25 + cached * 0.125 + usage["output_tokens"] * 10
+    cost = (
+        (usage["prompt_tokens"] - cached) * 1.25
+        + cached * 0.125
+        + usage["output_tokens"] * 10
+    )
     assert usage["cost_usd"] == pytest.approx(cost / 1e6)
     rows = read_items(here / "run")
     assert {row["reasoning_tokens"] for row in rows} == {REASONING["high"]}
@@ -206,7 +225,16 @@ def test_answers_that_reasoning_ate_are_loud(
 ) -> None:
     with OpenAIServer() as server:
         args = f"base_url={server.base_url},api_key_env=FAKE_KEY"
-        run = ["run", "--tasks", "medcalc", "--config", "demo", "--out", "run", "--max-new-tokens"]
+        run = [
+            "run",
+            "--tasks",
+            "medcalc",
+            "--config",
+            "demo",
+            "--out",
+            "run",
+            "--max-new-tokens",
+        ]
         run += ["100", "--model", "openai-api/fake/gpt-5", "--model-args", args]
         assert main(run) == 0
     entry = read_results(here / "run")["tasks"]["medcalc"]
@@ -215,7 +243,11 @@ def test_answers_that_reasoning_ate_are_loud(
     assert said in capsys.readouterr().out
 
 
-ANY = st.none() | st.integers() | st.sampled_from(["max_tokens", "not supported: stop", "", []])
+ANY = (
+    st.none()
+    | st.integers()
+    | st.sampled_from(["max_tokens", "not supported: stop", "", []])
+)
 PARTS = st.fixed_dictionaries(
     {}, optional=dict.fromkeys(("error", "message", "param", "code", "detail"), ANY)
 )
@@ -224,9 +256,21 @@ ERRORS = ANY | PARTS | st.builds(lambda inner: {"error": inner}, PARTS)
 
 @given(ERRORS)
 def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -> None:
-    sent = {"model": "m", "messages": [], "max_tokens": 1, "temperature": 0.0, "stop": ["x"]}
+    sent = {
+        "model": "m",
+        "messages": [],
+        "max_tokens": 1,
+        "temperature": 0.0,
+        "stop": ["x"],
+    }
     adaptations = Adaptations(own=frozenset(sent))
-    names = [*refused_names(error), "max_tokens", "max_completion_tokens", "temperature", "stop"]
+    names = [
+        *refused_names(error),
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "stop",
+    ]
     learnt = 0
     while adaptations.learn(adaptations.applied(sent), names):
         learnt += 1
@@ -246,7 +290,9 @@ def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -
         (None, ""),
     ],
 )
-def test_a_name_from_a_server_cannot_be_a_text_that_it_was_sent(named: object, kept: str) -> None:
+def test_a_name_from_a_server_cannot_be_a_text_that_it_was_sent(
+    named: object, kept: str
+) -> None:
     assert a_name(named) == kept
     assert Seen().provider == ""
     seen = Seen()

@@ -21,12 +21,16 @@ class _Jumping(selectors.DefaultSelector):
 
     now = 0.0
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(
+        self, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
         self.now += timeout or 0.0
         return super().select(0)
 
 
-def seconds(takes: Callable[[float], bool], count: int, wait: float | None) -> tuple[float, int]:
+def seconds(
+    takes: Callable[[float], bool], count: int, wait: float | None
+) -> tuple[float, int]:
     """How long a server that answers at once is asked for, and how often it refuses."""
     selector = _Jumping()
     loop = asyncio.SelectorEventLoop(selector)
@@ -75,11 +79,18 @@ def limit(number: int, per: float = 1.0) -> Callable[[float], bool]:
         (20, 1.0, None, 400),
         (5, 1.0, 1.0, 200),
         (1, 1.0, 1.0, 100),
-        (60, 60.0, 1.0, 300),  # a minute's requests at once, then none for the rest of it
+        (
+            60,
+            60.0,
+            1.0,
+            300,
+        ),  # a minute's requests at once, then none for the rest of it
         (1, 0.05, 1.0, 1000),  # says "1 s" for 0.05 s: the rate is found by trying
     ],
 )
-def test_a_limit_is_found_and_used(number: int, per: float, wait: float | None, count: int) -> None:
+def test_a_limit_is_found_and_used(
+    number: int, per: float, wait: float | None, count: int
+) -> None:
     took, refused = seconds(limit(number, per), count, wait)
     assert took < 1.25 * count * per / number + per
     assert refused < IN_FLIGHT + count

@@ -33,17 +33,23 @@ class Replica(FaultServer):
         if call.number in self.refused:
             return Fault.refuse()
         if call.path == "/v1/models":
-            return Fault.json_body({"data": [{"id": self.model, "max_model_len": self.length}]})
+            return Fault.json_body(
+                {"data": [{"id": self.model, "max_model_len": self.length}]}
+            )
         assert self.held is None or self.held.wait(30)
         return super().good(call)
 
     @property
     def chats(self) -> list[str]:
-        return [call.prompt for call in self.calls if call.path == "/v1/chat/completions"]
+        return [
+            call.prompt for call in self.calls if call.path == "/v1/chat/completions"
+        ]
 
 
 def over(*servers: Replica, **more: Any) -> EndpointModel:
-    return model_at(servers[0], replicas=tuple(server.base_url for server in servers[1:]), **more)
+    return model_at(
+        servers[0], replicas=tuple(server.base_url for server in servers[1:]), **more
+    )
 
 
 QUESTIONS = [ask(f"k{i}", f"question {i}", size=16) for i in range(60)]
@@ -70,7 +76,8 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(
     assert all(isinstance(each, Answer) for each in got)
     assert len(slow.chats) <= 3 < len(quick.chats)
     assert (
-        capfd.readouterr().err == f"note: {killed.base_url} does not answer; going on with 2 of 3\n"
+        capfd.readouterr().err
+        == f"note: {killed.base_url} does not answer; going on with 2 of 3\n"
     )
 
 
@@ -78,11 +85,14 @@ def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.wire.FIRST_ABSENCE_S", 0.0)
-    # One request at a time and no waits: the order is certain. Of two idle replicas the first is asked.
+    # One request at a time and no waits: the order is certain. Of two idle replicas the
+    # first is asked.
     with Replica() as first, Replica() as second:
         first.refused = (4, 5, 6)  # the list of models and two questions were answered
         model = over(first, second, concurrency=1)
-        assert all(isinstance(each, Answer) for each in results(model, QUESTIONS[:8]).values())
+        assert all(
+            isinstance(each, Answer) for each in results(model, QUESTIONS[:8]).values()
+        )
         assert second.chats == [f"question {i}" for i in (2, 3, 4)]
         second.model, first.refused = "other", range(12, 99)
         second.refused = range(5, 6)  # is lost, and another server has the port
@@ -114,7 +124,10 @@ def test_a_run_goes_on_with_those_left(
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     build_dataset(
-        "medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench"
+        "medcalc_bench",
+        source=None,
+        config="demo",
+        out=tmp_path / "data" / "medcalc_bench",
     )
     words = [
         "run",
@@ -183,5 +196,8 @@ def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises((UsageError, MissingError), match=said):
             open_endpoint("openai-api/my-other/m", options={"base_url": text})
-    for args in ({"base_url": "http://a http://b"}, {"base_url": "http://c", "served": "m"}):
+    for args in (
+        {"base_url": "http://a http://b"},
+        {"base_url": "http://c", "served": "m"},
+    ):
         assert deciding_args("openai-api/my-host/m", args) == {}

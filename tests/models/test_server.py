@@ -35,8 +35,9 @@ from tests.models.toy_server import program
 from tests.models.toy_texts import CASES, ask
 from tests.support import ROOT, alive
 
-# A server with a worker in its own session, as big servers have. Both write their pids, so that tests can look for them.
-# Arguments: port, file for the pids, and `stubborn` to ignore SIGTERM.
+# A server with a worker in its own session, as big servers have. Both write their pids,
+# so that tests can look for them. Arguments: port, file for the pids, and `stubborn` to
+# ignore SIGTERM.
 SERVER = """
 import json, os, pathlib, signal, subprocess, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -83,7 +84,11 @@ def pids_of(file: Path) -> list[int]:
 
 
 def small_server(
-    folder: Path, *extra: str, ready: bool = True, timeout: float = 30.0, grace: float = 5.0
+    folder: Path,
+    *extra: str,
+    ready: bool = True,
+    timeout: float = 30.0,
+    grace: float = 5.0,
 ) -> ManagedServer:
     port = free_port()
     return ManagedServer(
@@ -104,7 +109,9 @@ def started(server: ManagedServer) -> Iterator[None]:
         server.stop()
 
 
-def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(tmp_path: Path) -> None:
+def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "server.log").write_text("old words")
     server = small_server(tmp_path)
@@ -127,14 +134,21 @@ def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(
     tmp_path: Path,
 ) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
-    with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
+    with pytest.raises(
+        MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"
+    ):
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
     server = ManagedServer(
-        command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0
+        command=["/no/such/program"],
+        ready=lambda: False,
+        log=tmp_path / "log",
+        timeout=30.0,
     )
-    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
+    with pytest.raises(
+        MissingError, match="(?s)exit code 127.*cannot start /no/such/program"
+    ):
         server.start()
     script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
     server = ManagedServer(
@@ -144,10 +158,14 @@ def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(
         timeout=30.0,
         grace=1.0,
     )
-    with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
+    with pytest.raises(
+        MissingError, match="ended with exit code 3 before it answered"
+    ) as caught:
         server.start()
     lines = [
-        line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")
+        line.strip()
+        for line in str(caught.value).splitlines()
+        if line.strip().startswith("line ")
     ]
     assert lines == [f"line {i}" for i in range(30, 50)]
 
@@ -211,7 +229,9 @@ def test_no_process_outlives_the_run(
     try:
         assert parent.stdout.readline() == "up\n"
         pids = pids_of(tmp_path / "pids")
-        supervisor = int(Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()[1])
+        supervisor = int(
+            Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()[1]
+        )
         assert supervisor != parent.pid
         if number is not None:
             os.kill(parent.pid, number)
@@ -228,7 +248,9 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
     server = small_server(tmp_path)
     server.start()
     main, worker = pids_of(tmp_path / "pids")
-    supervisor = int(Path(f"/proc/{main}/stat").read_text().rpartition(")")[2].split()[1])
+    supervisor = int(
+        Path(f"/proc/{main}/stat").read_text().rpartition(")")[2].split()[1]
+    )
     os.kill(supervisor, signal.SIGKILL)
     assert wait_for(lambda: not alive(main))
     server.stop()
@@ -266,7 +288,9 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MEDICAL_TASKS_VLLM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("medical_tasks.models.server.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr(
+        "medical_tasks.models.server.__file__", str(tmp_path / "a" / "b" / "c.py")
+    )
     return tmp_path
 
 
@@ -279,10 +303,14 @@ def test_vllm_is_found_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(named))
     assert find_vllm() == named
     assert find_vllm(str(on_path)) == on_path
-    with pytest.raises(MissingError, match="executable names .*no-vllm, which is not a program"):
+    with pytest.raises(
+        MissingError, match="executable names .*no-vllm, which is not a program"
+    ):
         find_vllm(str(nowhere / "no-vllm"))
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(nowhere))
-    with pytest.raises(MissingError, match="MEDICAL_TASKS_VLLM names .*, which is not a program"):
+    with pytest.raises(
+        MissingError, match="MEDICAL_TASKS_VLLM names .*, which is not a program"
+    ):
         find_vllm()
 
 
@@ -300,12 +328,16 @@ def test_version_of_vllm_and_nodes_of_gpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("device", "flags", "cpu"), CASES["wants_cpu"])
-def test_flags_and_who_wants_the_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
+def test_flags_and_who_wants_the_cpu(
+    device: str | None, flags: list[str], cpu: bool
+) -> None:
     assert wants_cpu(device, read_flags(shlex.join([*flags, "--x", "a b"]))) is cpu
     assert read_flags(shlex.join([*flags, "--x", "a b"]))[-1] == "a b"
 
 
-@pytest.mark.parametrize("flags", CASES["flags_that_would_open_the_server_or_log_questions"])
+@pytest.mark.parametrize(
+    "flags", CASES["flags_that_would_open_the_server_or_log_questions"]
+)
 def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
     with pytest.raises(UsageError, match="cannot be passed in flags"):
         read_flags(flags)
@@ -354,14 +386,18 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
         "max_retries": "0",
     }
     options["flags"] = "--max-model-len 4096"
-    model = open_served(f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private")
+    model = open_served(
+        f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private"
+    )
     assert isinstance(model, ServedModel)
     assert not (tmp_path / "pids").exists()
     assert model.endpoint == "http://127.0.0.1/v1"
     try:
         assert results(model, []) == {}
         assert not (tmp_path / "pids").exists()
-        found = [answers(model, [ask("k", "hello", size=4)])["k"].text for _ in range(2)]
+        found = [
+            answers(model, [ask("k", "hello", size=4)])["k"].text for _ in range(2)
+        ]
         pids = pids_of(tmp_path / "pids")
     finally:
         model.close()
@@ -383,10 +419,14 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     assert key not in str(model.identity)
 
 
-def test_identity_of_a_served_model(tmp_path: Path, folder: Path, fake_vllm: Path) -> None:
+def test_identity_of_a_served_model(
+    tmp_path: Path, folder: Path, fake_vllm: Path
+) -> None:
     def identity(**options: str) -> Mapping[str, str]:
         return open_served(
-            f"vllm-server/{folder}", options={"device": "cpu"} | options, log_dir=tmp_path
+            f"vllm-server/{folder}",
+            options={"device": "cpu"} | options,
+            log_dir=tmp_path,
         ).identity
 
     base = identity()
@@ -401,10 +441,15 @@ def test_identity_of_a_served_model(tmp_path: Path, folder: Path, fake_vllm: Pat
     assert len(base["weights"]) == 64
     assert str(folder.parent) not in str(base)
     assert (
-        identity() == identity(data_parallel_size="8", concurrency="3", start_timeout="9") == base
+        identity()
+        == identity(data_parallel_size="8", concurrency="3", start_timeout="9")
+        == base
     )
     assert identity(tensor_parallel_size="2") == {**base, "tensor_parallel_size": "2"}
-    assert identity(flags="--quantization fp8") == {**base, "flags": "--quantization fp8"}
+    assert identity(flags="--quantization fp8") == {
+        **base,
+        "flags": "--quantization fp8",
+    }
 
 
 def test_server_that_dies_on_the_way_is_told_with_its_log(
@@ -419,14 +464,16 @@ def test_server_that_dies_on_the_way_is_told_with_its_log(
     found: list[Answer | Failure] = []
     try:
         with pytest.raises(
-            MissingError, match="model server has ended by itself; its log is .*vllm-server.log"
+            MissingError,
+            match="model server has ended by itself; its log is .*vllm-server.log",
         ):
             model.generate(asked, found.append)
     finally:
         model.close()
     assert isinstance(found[0], Answer)
     assert all(
-        isinstance(result, Failure) and result.reason == "connection" for result in found[1:]
+        isinstance(result, Failure) and result.reason == "connection"
+        for result in found[1:]
     )
 
 
@@ -464,7 +511,9 @@ def test_what_cannot_be_opened(
 @pytest.mark.slow
 def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
     options = {"start_timeout": "120", "flags": "--default-seed 0"}
-    model = open_served(f"transformers-server/{toy_model}", options=options, log_dir=tmp_path)
+    model = open_served(
+        f"transformers-server/{toy_model}", options=options, log_dir=tmp_path
+    )
     asked = [
         ask(f"k{i}", f"the patient has {i}", size=12, stop=stop)
         for i, stop in enumerate([(), (), ("a",)])

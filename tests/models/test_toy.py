@@ -24,7 +24,9 @@ def test_same_seed_same_bytes_and_no_trace_in_the_random_state(
     before = torch.random.get_rng_state()
     again = make_toy_model(tmp_path / "again", TEXTS)
     assert torch.equal(before, torch.random.get_rng_state())
-    assert [(again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [
+    assert [
+        (again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES
+    ] == [
         True,
         True,
         True,
@@ -36,12 +38,16 @@ def test_most_answers_end_by_themselves(toy_model: Path) -> None:
     found = [alone(toy_model, ask("", text, size=128)) for text in TEXTS[::6]]
     assert len(found) == 28
     assert sum(len(answer) < 128 for answer in found) >= 24
-    assert len({tuple(answer) for answer in found}) > 20  # the answer depends on the question
+    assert (
+        len({tuple(answer) for answer in found}) > 20
+    )  # the answer depends on the question
 
 
 def test_it_needs_a_text_and_does_not_write_over_files(tmp_path: Path) -> None:
     for texts in ([], ["", " \n"]):
-        with pytest.raises(UsageError, match=r"texts: the toy's tokenizer needs at least one text"):
+        with pytest.raises(
+            UsageError, match=r"texts: the toy's tokenizer needs at least one text"
+        ):
             make_toy_model(tmp_path / "toy", texts)
     (tmp_path / "notes.txt").write_text("keep me", encoding="utf-8")
     with pytest.raises(UsageError, match="goes into an empty folder"):

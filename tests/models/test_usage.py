@@ -13,7 +13,13 @@ from medical_tasks.models.opener import read_prices
 from medical_tasks.models.usage import USAGE, Meter, Prices, usage_said
 
 OLD = {"requests": 2, "prompt_tokens": 300, "output_tokens": 21, "seconds": 1.5}
-NEW = {**OLD, "tokens_per_second": 14.0, "price_in": 0.15, "price_out": 0.6, "cost_usd": 5.76e-05}
+NEW = {
+    **OLD,
+    "tokens_per_second": 14.0,
+    "price_in": 0.15,
+    "price_out": 0.6,
+    "cost_usd": 5.76e-05,
+}
 COUNTS = st.none() | st.integers(0, 10**9)
 PRICE = st.floats(0, 1000)
 PRICES = st.none() | st.builds(Prices, PRICE, PRICE, st.none() | PRICE)
@@ -50,12 +56,16 @@ def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
     assert (usage["seconds"] is None) == (None in columns["seconds"])
     cached = sum(count or 0 for count in columns["cached_tokens"])
     assert usage.get("cached_tokens", 0) == cached
-    assert sum(usage.get("providers", {}).values()) == sum(map(bool, columns["provider"]))
+    assert sum(usage.get("providers", {}).values()) == sum(
+        map(bool, columns["provider"])
+    )
     if prices is None or prompt is None or output is None:
         assert usage["cost_usd"] is None
     else:
         cached = min(cached, prompt)
-        price_cached = prices.price_in if prices.price_cached is None else prices.price_cached
+        price_cached = (
+            prices.price_in if prices.price_cached is None else prices.price_cached
+        )
         cost = (prompt - cached) * prices.price_in + cached * price_cached
         assert usage["cost_usd"] == pytest.approx(
             (cost + output * prices.price_out) / 1e6, 1e-9, 1e-9

@@ -12,7 +12,11 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.lighteval_models import generation_settings, open_vllm, vllm_settings
+from medical_tasks.models.lighteval_models import (
+    generation_settings,
+    open_vllm,
+    vllm_settings,
+)
 from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 from tests.models.choice_runs import choose
 from tests.models.local_runs import results
@@ -48,15 +52,20 @@ def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
         open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
-        UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"
+        UsageError,
+        match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size",
     ):
         open_vllm(f"vllm/{toy_model}", options={})
     monkeypatch.setattr(imports, "is_package_available", lambda name: False)
-    with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*'lighteval\[vllm\]"):
+    with pytest.raises(
+        MissingError, match=r"lighteval cannot use vLLM \d.*'lighteval\[vllm\]"
+    ):
         open_vllm(f"vllm/{toy_model}", options={})
 
 
-@pytest.mark.parametrize(("options", "message"), CASES["vllm_model_bad_options_are_told"])
+@pytest.mark.parametrize(
+    ("options", "message"), CASES["vllm_model_bad_options_are_told"]
+)
 def test_bad_options_are_told(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_vllm("vllm/x", options=options)
@@ -68,14 +77,19 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
 
     (options,) = CASES["every_vllm_option"]
     values = read_options(options, VLLM_OPTIONS, model="vllm/x")
-    settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
+    settings = vllm_settings(
+        values, find_checkpoint(str(toy_model), revision=None), name="vllm/x"
+    )
     config = VLLMModelConfig(
-        **settings, generation_parameters=GenerationParameters(**generation_settings(values))
+        **settings,
+        generation_parameters=GenerationParameters(**generation_settings(values)),
     )
     in_parameters = ("temperature", "top_p", "top_k", "repetition_penalty")
     for name in set(options) - set(in_parameters):
         assert str(getattr(config, name)) == options[name], name
-    assert [str(getattr(config.generation_parameters, name)) for name in in_parameters] == [
+    assert [
+        str(getattr(config.generation_parameters, name)) for name in in_parameters
+    ] == [
         "0.6",
         "0.95",
         "20",
@@ -89,13 +103,16 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
 
 def test_context_and_type_come_from_the_model(toy_copy: Path) -> None:
     def settings(**values: Any) -> dict[str, Any]:
-        return vllm_settings(values, find_checkpoint(str(toy_copy), revision=None), name="vllm/toy")
+        return vllm_settings(
+            values, find_checkpoint(str(toy_copy), revision=None), name="vllm/toy"
+        )
 
     assert (settings()["max_model_length"], settings()["dtype"]) == (4096, "float32")
     assert settings(max_model_length=512)["max_model_length"] == 512
     change_json(toy_copy, "config.json", dtype="bfloat16", max_position_embeddings=None)
     with pytest.raises(
-        UsageError, match=r"vllm/toy: its config\.json names no context length.*max_model_length=N"
+        UsageError,
+        match=r"vllm/toy: its config\.json names no context length.*max_model_length=N",
     ):
         settings()
     assert settings(max_model_length=512)["dtype"] == "bfloat16"
@@ -120,14 +137,20 @@ class Engine:
         self.calls.append(
             {"prompts": prompt_token_ids, "sampling": sampling_params, "bar": use_tqdm}
         )
-        ids = self.tokenizer("walks without a stick", add_special_tokens=False)["input_ids"]
+        ids = self.tokenizer("walks without a stick", add_special_tokens=False)[
+            "input_ids"
+        ]
         tokens = [*ids, self.tokenizer.eos_token_id][: sampling_params.max_tokens]
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
-        # As vLLM says how probable each token of the prompt is: nothing for the first; made up here from the token's id.
+        # As vLLM says how probable each token of the prompt is: nothing for the first;
+        # made up here from the token's id.
         known = [
             [
                 None,
-                *({token: SimpleNamespace(logprob=-token / 1000, rank=1)} for token in prompt[1:]),
+                *(
+                    {token: SimpleNamespace(logprob=-token / 1000, rank=1)}
+                    for token in prompt[1:]
+                ),
             ]
             for prompt in prompt_token_ids
         ]
@@ -138,7 +161,8 @@ class Engine:
             ]
         return [
             SimpleNamespace(
-                prompt_token_ids=prompt, outputs=[SimpleNamespace(token_ids=tokens, text=text)]
+                prompt_token_ids=prompt,
+                outputs=[SimpleNamespace(token_ids=tokens, text=text)],
             )
             for prompt in prompt_token_ids
         ]
@@ -157,13 +181,21 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
 
 
 @needs_vllm
-def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: type[Engine]) -> None:
+def test_lightevals_part_runs_over_a_made_up_engine(
+    toy_model: Path, engine: type[Engine]
+) -> None:
     before = sorted(toy_model.rglob("*"))
     model: Any = open_vllm(
         f"vllm/{toy_model}",
-        options={"max_model_length": "100", "chunk_size": "8", "tensor_parallel_size": "2"},
+        options={
+            "max_model_length": "100",
+            "chunk_size": "8",
+            "tensor_parallel_size": "2",
+        },
     )
-    requests = [ask(f"q{index}", text, size=24) for index, text in enumerate(TEXTS[:21])]
+    requests = [
+        ask(f"q{index}", text, size=24) for index, text in enumerate(TEXTS[:21])
+    ]
     requests += [
         ask("short", TEXTS[0], size=2),
         ask("stop", TEXTS[0], stop=("without",)),
@@ -210,13 +242,22 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(
     )
     layout = model.setup.layout
     requests = [
-        choose(f"q{index}", text, ("A", "chest pain", " ")) for index, text in enumerate(TEXTS[:5])
+        choose(f"q{index}", text, ("A", "chest pain", " "))
+        for index, text in enumerate(TEXTS[:5])
     ]
     found = results(
-        model, [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))]
+        model,
+        [
+            *requests,
+            choose("long", "fever " * 200),
+            choose("empty", "fever", ("A", "")),
+        ],
     )
     assert len(found) == 7
-    for key, reason in (("long", "prompt too long"), ("empty", "choice without tokens")):
+    for key, reason in (
+        ("long", "prompt too long"),
+        ("empty", "choice without tokens"),
+    ):
         failure = found[key]
         assert isinstance(failure, Failure)
         assert failure.reason == reason
@@ -225,7 +266,9 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(
         answer = found[request.key]
         assert isinstance(answer, Answer)
         text = layout.render(request.messages)
-        wholes = [layout.tokens(text + continuation) for continuation in request.continuations]
+        wholes = [
+            layout.tokens(text + continuation) for continuation in request.continuations
+        ]
         parts = [whole[len(layout.tokens(text)) :] for whole in wholes]
         said = ChoiceScores.from_text(answer.text)
         assert said.tokens == tuple(map(len, parts))

@@ -27,7 +27,14 @@ def make_roberta(
     """Saves a tokenizer trained on texts, configuration and random weights; returns the model."""
     import torch
     import transformers
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
 
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -68,21 +75,32 @@ def make_alignscore(folder: Path, **options: Any) -> tuple[Path, Path]:
 
     model = make_roberta(folder / "tiny-roberta", **options)
     state = {f"base_model.{name}": value for name, value in model.state_dict().items()}
-    state["base_model.embeddings.position_ids"] = torch.arange(4)[None]  # as old files have it
+    state["base_model.embeddings.position_ids"] = torch.arange(4)[
+        None
+    ]  # as old files have it
     state["mlm_head.bias"] = torch.zeros(8)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         for layer, outputs in (("bin_layer", 2), ("tri_layer", 3), ("reg_layer", 1)):
-            state[f"{layer}.weight"] = torch.randn(outputs, int(model.config.hidden_size)) / 8
+            state[f"{layer}.weight"] = (
+                torch.randn(outputs, int(model.config.hidden_size)) / 8
+            )
             state[f"{layer}.bias"] = torch.randn(outputs) / 8
     file = folder / "tiny.ckpt"
     torch.save(
-        {"state_dict": state, "hyper_parameters": {"model": "tiny-roberta"}, "epoch": 0}, file
+        {
+            "state_dict": state,
+            "hyper_parameters": {"model": "tiny-roberta"},
+            "epoch": 0,
+        },
+        file,
     )
     return file, folder / "tiny-roberta"
 
 
-def plain_score(file: Path, backbone: Path, context: str, claim: str, head: str) -> float:
+def plain_score(
+    file: Path, backbone: Path, context: str, claim: str, head: str
+) -> float:
     """One pair by transformers alone: cut by the tokenizer, padded to the longest, and no code of the package."""
     import torch
     import transformers
@@ -101,4 +119,8 @@ def plain_score(file: Path, backbone: Path, context: str, claim: str, head: str)
         outputs = torch.nn.functional.linear(
             pooled, state[f"{layer}.weight"], state[f"{layer}.bias"]
         )[0]
-    return float(outputs[0] if head == "reg" else outputs.softmax(dim=0)[1 if head == "bin" else 0])
+    return float(
+        outputs[0]
+        if head == "reg"
+        else outputs.softmax(dim=0)[1 if head == "bin" else 0]
+    )

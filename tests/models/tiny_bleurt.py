@@ -55,10 +55,16 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
         kind.config_class(**{**sizes, "model_type": kind.config_class.model_type})
     ).state_dict()
     names = {
-        name.replace("embedding_hidden_mapping_in", "embedding_projection"): name for name in state
+        name.replace("embedding_hidden_mapping_in", "embedding_projection"): name
+        for name in state
     }
-    found = {f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()}
-    return found | {"classifier.weight": (1, config["hidden_size"]), "classifier.bias": (1,)}
+    found = {
+        f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()
+    }
+    return found | {
+        "classifier.weight": (1, config["hidden_size"]),
+        "classifier.bias": (1,),
+    }
 
 
 def make_bleurt(
@@ -71,7 +77,10 @@ def make_bleurt(
     config = {**CONFIG, **changes}
     write_json(folder / "config.json", config)
     make_pieces(folder / "spm.model")
-    state = {name: deterministic(name, shape) for name, shape in shapes(config, prefix).items()}
+    state = {
+        name: deterministic(name, shape)
+        for name, shape in shapes(config, prefix).items()
+    }
     if torch_file:
         state[f"{prefix}.embeddings.position_ids"] = torch.arange(LIMIT)[None]
         torch.save(state, folder / "pytorch_model.bin")
@@ -90,7 +99,19 @@ def make_word_bleurt(folder: Path) -> None:
             for word in text.lower().replace(".", " ").replace(",", " ").split()
         }
     )
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "[", "]", "##s", *words]
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        ".",
+        ",",
+        "[",
+        "]",
+        "##s",
+        *words,
+    ]
     make_bleurt(folder, embedding_size=None, vocab_size=len(vocabulary))
     (folder / "spm.model").unlink()
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")

@@ -34,11 +34,20 @@ def change_weights(folder: Path, change: Callable[[str, Any], Any]) -> None:
     )
 
 
-def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**30) -> Path:
+def make_bert(
+    folder: Path, *, pooler: bool = True, model_max_length: int = 10**30
+) -> Path:
     """A small BERT with a tokenizer of words; room for `LIMIT` tokens. Without `pooler` its file lacks those weights."""
     import torch
     import transformers
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Tokenizer,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
 
     raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=False)
@@ -78,7 +87,10 @@ def make_layout(
 
     make_bert(folder / inner)
     modules = [("Transformer", inner), ("Pooling", "1_Pooling")]
-    write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": WIDTH, **pooling})
+    write_json(
+        folder / "1_Pooling" / "config.json",
+        {"word_embedding_dimension": WIDTH, **pooling},
+    )
     if settings is not None:
         write_json(folder / inner / "sentence_bert_config.json", dict(settings))
     if dense:

@@ -27,7 +27,9 @@ def model_at(
         **{"concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
     )  # fmt: skip
     return EndpointModel(
-        "openai-api/host/toy", chat, **{"sampling": {"temperature": 0.0}, **(about or {})}
+        "openai-api/host/toy",
+        chat,
+        **{"sampling": {"temperature": 0.0}, **(about or {})},
     )
 
 
@@ -63,8 +65,9 @@ def together(number: int) -> Plan:
 class ToyServer(FaultServer):
     """The server, for the length of a `with` block.
 
-    `context`: longest prompt and answer by its list of models, None for a list that does not say. `scores_prompts`: whether it
-    knows `prompt_logprobs`; `ignores` takes the field and gives nothing.
+    `context`: longest prompt and answer by its list of models, None for a list that
+    does not say. `scores_prompts`: whether it knows `prompt_logprobs`; `ignores` takes
+    the field and gives nothing.
     """
 
     model = "toy"
@@ -96,7 +99,10 @@ class ToyServer(FaultServer):
         if call.path == "/v1/models":
             more = {} if self._context is None else {"max_model_len": self._context}
             return Fault.json_body(
-                {"object": "list", "data": [{"id": "another"}, {"id": self.model, **more}]}
+                {
+                    "object": "list",
+                    "data": [{"id": "another"}, {"id": self.model, **more}],
+                }
             )
         if call.path == "/tokenize":
             ids = self._ids(body)
@@ -107,11 +113,16 @@ class ToyServer(FaultServer):
             return Fault.status_code(404, "Not Found")
         if body.get("top_logprobs", 0) > self._most:
             return Fault.status_code(
-                400, f"Requested {body['top_logprobs']} logprobs, max allowed: {self._most}"
+                400,
+                f"Requested {body['top_logprobs']} logprobs, max allowed: {self._most}",
             )
         if "prompt_logprobs" in body and not self._scores_prompts:
-            return Fault.status_code(400, "Unrecognized request argument supplied: prompt_logprobs")
-        if body.get("continue_final_message") and body.get("add_generation_prompt", True):
+            return Fault.status_code(
+                400, "Unrecognized request argument supplied: prompt_logprobs"
+            )
+        if body.get("continue_final_message") and body.get(
+            "add_generation_prompt", True
+        ):
             return Fault.status_code(400, "Cannot set both")
         try:
             reply = self._scored(body)
@@ -156,10 +167,15 @@ class ToyServer(FaultServer):
             "logprobs": None,
         }
         if body.get("logprobs"):
-            top = rows[-1].topk(min(body["top_logprobs"], rows.shape[1])).indices.tolist()
+            top = (
+                rows[-1].topk(min(body["top_logprobs"], rows.shape[1])).indices.tolist()
+            )
             choice["logprobs"] = {
                 "content": [
-                    {**entry(-1, chosen), "top_logprobs": [entry(-1, each) for each in top]}
+                    {
+                        **entry(-1, chosen),
+                        "top_logprobs": [entry(-1, each) for each in top],
+                    }
                 ]
             }
         reply: dict[str, Any] = {
@@ -173,8 +189,12 @@ class ToyServer(FaultServer):
         if "prompt_logprobs" in body and self._scores_prompts is True:
             said: list[dict[str, Any] | None] = [None]
             for row, token in enumerate(ids[1:]):
-                # The prompt's own token first, then the most probable ones: vLLM's order.
-                named = [token, *rows[row].topk(body["prompt_logprobs"]).indices.tolist()]
+                # The prompt's own token first, then the most probable ones: vLLM's
+                # order.
+                named = [
+                    token,
+                    *rows[row].topk(body["prompt_logprobs"]).indices.tolist(),
+                ]
                 said.append(
                     {
                         str(each): {

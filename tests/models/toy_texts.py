@@ -18,7 +18,9 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """Of the repository in `hub_cache`."""
 
 _PARTS = product(*(WORDS[part] for part in ("subjects", "findings", "questions")))
-TEXTS = tuple(f"{subject} {finding}. {question}" for subject, finding, question in _PARTS)
+TEXTS = tuple(
+    f"{subject} {finding}. {question}" for subject, finding, question in _PARTS
+)
 
 
 def ask(
@@ -34,5 +36,6 @@ def change_json(folder: Path, file: str, **values: object) -> None:
     """Changes some entries of one of a model's JSON files."""
     path = folder / file
     path.write_text(
-        json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8"
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}),
+        encoding="utf-8",
     )

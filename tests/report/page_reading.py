@@ -8,7 +8,16 @@ from html.parser import HTMLParser
 from typing import Any
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}
-LOADS = {"src", "srcset", "data", "action", "poster", "background", "formaction", "xlink:href"}
+LOADS = {
+    "src",
+    "srcset",
+    "data",
+    "action",
+    "poster",
+    "background",
+    "formaction",
+    "xlink:href",
+}
 
 
 class PageReader(HTMLParser):
@@ -49,7 +58,9 @@ class PageReader(HTMLParser):
         if "id" in known:
             self.ids[known["id"]] += 1
         for name in ("for", "aria-labelledby", "aria-describedby"):
-            self.references += [(f"{tag} {name}", one) for one in known.get(name, "").split()]
+            self.references += [
+                (f"{tag} {name}", one) for one in known.get(name, "").split()
+            ]
         if tag == "a":
             self.links.append(known)
         if tag == "meta":
@@ -59,7 +70,9 @@ class PageReader(HTMLParser):
         if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self.headings.append(int(tag[1]))
         for name, value in known.items():
-            if name in LOADS or (name == "href" and tag != "a" and not value.startswith("data:")):
+            if name in LOADS or (
+                name == "href" and tag != "a" and not value.startswith("data:")
+            ):
                 self.faults.append(f"<{tag} {name}={value!r}> loads something")
             if name.startswith("on") or name == "style":
                 self.faults.append(f"<{tag}> has {name}, which the policy forbids")
@@ -73,7 +86,9 @@ class PageReader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open[-1][0] != tag:
-            self.faults.append(f"</{tag}> closes {self._open[-1][0] if self._open else 'nothing'}")
+            self.faults.append(
+                f"</{tag}> closes {self._open[-1][0] if self._open else 'nothing'}"
+            )
         else:
             self._open.pop()
 
@@ -89,7 +104,9 @@ class PageReader(HTMLParser):
     def _finish(self) -> None:
         self.faults += [f"<{tag}> is never closed" for tag, _ in self._open]
         self.faults += [
-            f"id {name!r} stands {count} times" for name, count in self.ids.items() if count > 1
+            f"id {name!r} stands {count} times"
+            for name, count in self.ids.items()
+            if count > 1
         ]
         self.faults += [
             f"{what} names {one!r}, which is not there"

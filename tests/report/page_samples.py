@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask, ReportVerdict
+from medical_tasks.report.page_data import (
+    ReportData,
+    ReportItem,
+    ReportTask,
+    ReportVerdict,
+)
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
@@ -39,7 +44,9 @@ LIKE = MetricSpec(
     limits=(-1.0, 1.0),
 )
 RECALL = MetricSpec(
-    name="recall", kind="mean", description="Share of the must-have statements that are entailed."
+    name="recall",
+    kind="mean",
+    description="Share of the must-have statements that are entailed.",
 )
 HARM = MetricSpec(
     name="contradictions",
@@ -50,7 +57,11 @@ HARM = MetricSpec(
 
 
 def metric(value: float | None, n: int, **more: Any) -> dict[str, Any]:
-    half = 0.0 if value is None or not n else 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n)
+    half = (
+        0.0
+        if value is None or not n
+        else 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n)
+    )
     ends: dict[str, float | None] = {
         "ci_low": None,
         "ci_high": None,
@@ -130,7 +141,9 @@ def calculation(
                 answer_sha256=hashlib.sha256(answer.encode()).hexdigest(),
             )
         )
-    known = [item.values["accuracy"] for item in made if item.values["accuracy"] is not None]
+    known = [
+        item.values["accuracy"] for item in made if item.values["accuracy"] is not None
+    ]
     entry = {
         "n_items": items,
         "metrics": {
@@ -146,7 +159,9 @@ def calculation(
         },
         "breakdown": {
             "category": {name: _three(made, "category", name) for name in CATEGORIES},
-            "steps": {str(step): _three(made, "steps", str(step)) for step in range(1, 7)},
+            "steps": {
+                str(step): _three(made, "steps", str(step)) for step in range(1, 7)
+            },
         },
         "recipe": recipe(f"hf/{run}-model"),
     }
@@ -238,7 +253,11 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         for number in range(items)
     ]
     shared = {"comparable": False}
-    verdicts = {"asked": 2 * items, "decided": items, "unscored": {"unreadable reply": items}}
+    verdicts = {
+        "asked": 2 * items,
+        "decided": items,
+        "unscored": {"unreadable reply": items},
+    }
     names = ("must_have", "nice_to_have")
     entry = {
         "n_items": items,
@@ -252,7 +271,9 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
             "scored": items - items // 4,
             "unscored": {"verdict unreadable": items // 4},
         },
-        "breakdown": {"kind": {name: {"recall": metric(0.5, items, **shared)} for name in names}},
+        "breakdown": {
+            "kind": {name: {"recall": metric(0.5, items, **shared)} for name in names}
+        },
         "recipe": recipe(f"hf/{run}-model", judge={"name": "lexical"}),
         "judge": {**SAMPLES["judge"], "verdicts": verdicts},
         "paper": {
@@ -284,9 +305,17 @@ def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
     entry = {
         "n_items": items,
         "metrics": {"accuracy": metric(0.5, items)},
-        "coverage": {"asked": items, "answered": items, "scored": items, "unscored": {}},
+        "coverage": {
+            "asked": items,
+            "answered": items,
+            "scored": items,
+            "unscored": {},
+        },
         "breakdown": {
-            "level": {"1": {"accuracy": metric(0.0, 5)}, "2": {"accuracy": metric(1.0, 4)}}
+            "level": {
+                "1": {"accuracy": metric(0.0, 5)},
+                "2": {"accuracy": metric(1.0, 4)},
+            }
         },
         "recipe": recipe(f"hf/{run}-model"),
     }
@@ -315,17 +344,26 @@ def empty(run: str = "small") -> ReportTask:
         "recipe": recipe(f"hf/{run}-model"),
     }
     return ReportTask(
-        **SAMPLES["tasks"]["empty"], run=run, folder="", entry=entry, metrics=(RIGHT,), items=()
+        **SAMPLES["tasks"]["empty"],
+        run=run,
+        folder="",
+        entry=entry,
+        metrics=(RIGHT,),
+        items=(),
     )
 
 
-def sample_report(*, runs: Sequence[str] = ("small", "large"), items: int = 40) -> ReportData:
+def sample_report(
+    *, runs: Sequence[str] = ("small", "large"), items: int = 40
+) -> ReportData:
     """A report of four tasks."""
     tasks = [calculation(run, items=items, seed=seed) for seed, run in enumerate(runs)]
     tasks += [judged(run) for run in runs]
     tasks += [credentialed(runs[0]), empty(runs[0])]
     notes = (
-        ("The runs were made with different prompts: small with `own`, large with `official`.",)
+        (
+            "The runs were made with different prompts: small with `own`, large with `official`.",
+        )
         if len(runs) > 1
         else ()
     )

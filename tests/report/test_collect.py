@@ -49,17 +49,26 @@ def reference(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def random(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ran(
-        home, tmp_path_factory.mktemp("runs") / "random", "kqa,medcalc", "baseline/random", LEXICAL
+        home,
+        tmp_path_factory.mktemp("runs") / "random",
+        "kqa,medcalc",
+        "baseline/random",
+        LEXICAL,
     )
 
 
 def task(data: ReportData, name: str, run: str = "") -> ReportTask:
-    (found,) = [each for each in data.tasks if each.name == name and run in ("", each.run)]
+    (found,) = [
+        each for each in data.tasks if each.name == name and run in ("", each.run)
+    ]
     return found
 
 
 def changed(
-    run: Path, place: Path, change: Callable[[dict[str, Any]], None], name: str = "changed"
+    run: Path,
+    place: Path,
+    change: Callable[[dict[str, Any]], None],
+    name: str = "changed",
 ) -> Path:
     """A copy of a run with other entries of its tasks."""
     folder = Path(shutil.copytree(run, place / name))
@@ -97,7 +106,9 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
         assert item.answer == item.gold != ""
         assert item.parsed
         assert item.why
-        assert item.question.startswith("You support a clinician with a medical calculation.")
+        assert item.question.startswith(
+            "You support a clinician with a medical calculation."
+        )
         assert item.answer_sha256 == hashlib.sha256(item.answer.encode()).hexdigest()
         assert item.verdicts == ()
 
@@ -108,7 +119,10 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
     data = report_data([reference, random], TextPlaces(data=home))
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", f"baseline/{run}").plots
-        assert [plot.title.rpartition(", ")[2] for plot in plots] == ["equations", "scores"]
+        assert [plot.title.rpartition(", ")[2] for plot in plots] == [
+            "equations",
+            "scores",
+        ]
         points: list[Any] = [point for plot in plots for point in plot.points]
         assert sum(point.n for point in points) == 31
         assert sum(round(point.value * point.n) for point in points) == right
@@ -116,13 +130,20 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
     kqa = task(data, "kqa", "baseline/reference")
     # Verdicts stand with their items.
     assert sum(len(item.verdicts) for item in kqa.items) == 80
-    assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
+    assert {each.value for item in kqa.items for each in item.verdicts} == {
+        "entailment"
+    }
     assert kqa.items[0].verdicts[0].id == "must/0"
     (plot,) = kqa.plots
-    shown: dict[str, Any] = {point.label: (point.value, point.n) for point in plot.points}
+    shown: dict[str, Any] = {
+        point.label: (point.value, point.n) for point in plot.points
+    }
     must, nice = shown["must-have, said"][1], shown["nice-to-have, said"][1]
     # The demo's 13 questions: its own statements, by the verdicts of the run.
-    lines = [json.loads(line) for line in (reference / "verdicts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (reference / "verdicts.jsonl").read_text().splitlines()
+    ]
     assert must + nice == len(lines) == 80
     assert must == sum("/must/" in line["id"] for line in lines)
     assert shown == {
@@ -140,7 +161,9 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
 ) -> None:
     other = tmp_path / "again" / "reference"
     shutil.copytree(reference, other)
-    data = report_data([reference, other, reference], TextPlaces(data=home), title="Mine")
+    data = report_data(
+        [reference, other, reference], TextPlaces(data=home), title="Mine"
+    )
     assert data.title == "Mine"
     runs = [
         f"baseline/reference ({reference.parent.name}/reference)",
@@ -154,8 +177,12 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
     ]
 
 
-def test_notes_say_what_cannot_be_compared(home: Path, reference: Path, tmp_path: Path) -> None:
-    few = ran(home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5"))
+def test_notes_say_what_cannot_be_compared(
+    home: Path, reference: Path, tmp_path: Path
+) -> None:
+    few = ran(
+        home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5")
+    )
     fewer = changed(
         few,
         tmp_path,
@@ -173,7 +200,8 @@ def test_notes_say_what_cannot_be_compared(home: Path, reference: Path, tmp_path
     shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts
     assert {
-        (item.question, item.answer, item.gold, item.answer_sha256) for item in shown.items
+        (item.question, item.answer, item.gold, item.answer_sha256)
+        for item in shown.items
     } == {("", "", "", "")}
     assert shown.plots == ()
     assert len(told) == 1
@@ -201,11 +229,15 @@ def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> N
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
     told: list[str] = []
-    data = report_data([reference], TextPlaces(data=home), max_text_bytes=20_000, tell=told.append)
+    data = report_data(
+        [reference], TextPlaces(data=home), max_text_bytes=20_000, tell=told.append
+    )
     said_there = task(data, "medcalc").texts
     assert "items are cut in their middle to 800 characters" in said_there
     assert "of 31 items, the last ones, are shown without texts" in said_there
-    assert any(said.startswith("medcalc (baseline/reference): Texts of") for said in told)
+    assert any(
+        said.startswith("medcalc (baseline/reference): Texts of") for said in told
+    )
     shown = task(data, "medcalc").items
     assert [bool(item.question) for item in shown] == sorted(
         (bool(item.question) for item in shown), reverse=True
@@ -228,7 +260,10 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(
     assert [metric.name for metric in shown.metrics] == list(shown.entry["metrics"])
     assert shown.items == ()
     folder = changed(
-        reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}), "damaged"
+        reference,
+        tmp_path,
+        lambda tasks: tasks["medcalc"]["recipe"].update(data={}),
+        "damaged",
     )
     shown = task(report_data([folder], TextPlaces(data=home)), "medcalc")
     assert "does not say how it was run (the recipe is damaged)" in shown.texts
@@ -236,7 +271,10 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(
 
 
 def test_answers_of_a_model_and_of_a_run_scored_anew(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def answer(call: Call) -> str:
         return f"Answer to a question of {len(str(call.body['messages']))} signs: \ud83d\ude00 </script>"
@@ -272,16 +310,22 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         assert item.question
         assert not item.question.startswith("[user]")
     assert "4 of 4 answers are not in the run's store" in lacking.texts
-    assert all(item.question and item.gold and not item.answer for item in lacking.items)
+    assert all(
+        item.question and item.gold and not item.answer for item in lacking.items
+    )
     assert found.texts == ""
-    assert [item.answer for item in found.items] == [item.answer for item in shown.items]
+    assert [item.answer for item in found.items] == [
+        item.answer for item in shown.items
+    ]
 
 
 def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     home: Path, reference: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "answers.jsonl"
-    file.write_text('{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n')
+    file.write_text(
+        '{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n'
+    )
     out = tmp_path / "scored"
     words = [
         "score",
@@ -301,7 +345,9 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     data = report_data([reference, out], TextPlaces(data=home, responses=[file]))
     items = {item.id: item for item in task(data, "medcalc", "answers.jsonl").items}
     assert items["1"].answer == "The answer is 7."
-    assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()  # an empty answer is one
+    assert (
+        items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()
+    )  # an empty answer is one
     assert items["3"].answer == items["3"].answer_sha256 == ""
     assert items["3"].unscored == "no answer: not in the responses"
     other = tmp_path / "other.jsonl"
@@ -337,7 +383,8 @@ def test_questions_are_those_that_were_put(
     folder = changed(reference, tmp_path, asked)
     (shown,) = report_data([folder], TextPlaces(data=home)).tasks
     assert (
-        "Questions are not shown: they were put with other prompts, by medical-tasks" in shown.texts
+        "Questions are not shown: they were put with other prompts, by medical-tasks"
+        in shown.texts
     )
     assert {item.question for item in shown.items} == {""}
     assert all(item.gold for item in shown.items)
@@ -351,7 +398,9 @@ def test_questions_are_those_that_were_put(
     prompts = PromptSet(name="own", sha256="f" * 64, render=render, shorten=shorten)
     monkeypatch.setattr(texts, "load_task_prompts", lambda *given: prompts)
     (shown,) = report_data([folder], TextPlaces(data=home)).tasks
-    assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
+    assert [item.question for item in shown.items if "less" in item.question] == [
+        "3 words less"
+    ]
     assert shown.items[1].question == "3 words less"
     assert (
         shown.texts
@@ -406,13 +455,23 @@ def test_verdicts_of_open_data_keep_their_words() -> None:
     assert {each.text for each in found["1"]} == {"It says so."}
 
 
-def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has_them() -> None:
+def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has_them() -> (
+    None
+):
     lines = [
         line("1/a", "The patient, 63, came with chest pain."),
-        line("1/b", "entailment", votes=["He said", "x"], unscored="judge: he wrote a letter"),
+        line(
+            "1/b",
+            "entailment",
+            votes=["He said", "x"],
+            unscored="judge: he wrote a letter",
+        ),
     ]
     verdicts = verdicts_by_item(lines, ["1"], private=True)["1"]
-    assert [(each.value, each.text) for each in verdicts] == [("", ""), ("entailment", "")]
+    assert [(each.value, each.text) for each in verdicts] == [
+        ("", ""),
+        ("entailment", ""),
+    ]
     assert verdicts[1].votes == ("", "x")
     assert verdicts[1].unscored == "judge: other"
 
@@ -437,7 +496,9 @@ def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
         "d": "must 1/3, contradicted 0",
         "e": "",
     }
-    rows = [{"id": name, "cluster": name, "parsed": text} for name, text in parsed.items()]
+    rows = [
+        {"id": name, "cluster": name, "parsed": text} for name, text in parsed.items()
+    ]
     (plot,) = statement_plots(rows)
     assert [(point.label, point.value, point.n) for point in plot.points] == [
         ("must-have, said", 3 / 6, 6),
@@ -485,7 +546,9 @@ def recorded(kappa: tuple[float, float, float], **asked: Any) -> None:
     assert record_check(check_key(JUDGE, votes=5, **asked), check)
 
 
-def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_record() -> None:
+def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_record() -> (
+    None
+):
     task, entry = task_spec("kqa"), {"recipe": {"judge": RECIPE}}
     assert judge_plots(task, entry) == []
     recorded((0.6, 0.5, 0.7))

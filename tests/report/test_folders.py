@@ -41,7 +41,10 @@ def entry() -> dict[str, Any]:
 
 
 def written(folder: Path, told: dict[str, Any]) -> Path:
-    rows = [{"task": "toy", "id": name, "cluster": name, "accuracy": 1.0} for name in ("1", "2")]
+    rows = [
+        {"task": "toy", "id": name, "cluster": name, "accuracy": 1.0}
+        for name in ("1", "2")
+    ]
     write_run(
         folder,
         {"schema_version": 1, "tasks": told},
@@ -72,7 +75,8 @@ def test_a_damaged_entry_is_told_with_its_file(
         del part[last]
     file.write_text(json.dumps(told))
     with pytest.raises(
-        UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"
+        UsageError,
+        match=rf"results\.json: damaged \({reason}\)\. Give the run's command again",
     ):
         read_run(folder)
 
@@ -107,7 +111,12 @@ def test_damaged_verdicts(tmp_path: Path, content: bytes, reason: str) -> None:
 
 def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> None:
     folders = [tmp_path / part for part in ("a/run", "b/run", "other", "x/b/run")]
-    assert short_names(folders) == ["a/run", f"{tmp_path.name}/b/run", "other", "x/b/run"]
+    assert short_names(folders) == [
+        "a/run",
+        f"{tmp_path.name}/b/run",
+        "other",
+        "x/b/run",
+    ]
     assert short_names([tmp_path / "a" / ".." / "run"]) == ["run"]
     assert short_names([Path("/")]) == ["/"]
 
@@ -115,7 +124,12 @@ def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> 
 def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "run")
-    given = [tmp_path / "run", tmp_path / "other", tmp_path / "x" / ".." / "run", tmp_path / "link"]
+    given = [
+        tmp_path / "run",
+        tmp_path / "other",
+        tmp_path / "x" / ".." / "run",
+        tmp_path / "link",
+    ]
     assert without_repeats(given) == (given[:2], given[2:])
 
 
@@ -145,11 +159,19 @@ def test_a_suffix_and_a_format_must_agree(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"<!DOCTYPE html>\n<p>mine", b"# Results\nmine", b"\xff\xfe", b" " + MARK.encode()],
+    [
+        b"",
+        b"<!DOCTYPE html>\n<p>mine",
+        b"# Results\nmine",
+        b"\xff\xfe",
+        b" " + MARK.encode(),
+    ],
 )
 def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "report.html").write_bytes(content)
-    with pytest.raises(UsageError, match=r"report\.html: is there and is no report of this suite"):
+    with pytest.raises(
+        UsageError, match=r"report\.html: is there and is no report of this suite"
+    ):
         report_places([tmp_path], None, None)
     assert (tmp_path / "report.html").read_bytes() == content
     (tmp_path / "report.html").unlink()

@@ -27,11 +27,15 @@ ROWS = [
 
 
 def table(rows: list[Row] = ROWS, **more: Any) -> str:
-    return html_table(Table(id="t", columns=COLUMNS, rows=rows, caption="A & B", **more))
+    return html_table(
+        Table(id="t", columns=COLUMNS, rows=rows, caption="A & B", **more)
+    )
 
 
 def test_a_table_is_whole_without_scripts() -> None:
-    read = PageReader(table(filter_label="Filter", toggles=(("Verified", "verified", True),)))
+    read = PageReader(
+        table(filter_label="Filter", toggles=(("Verified", "verified", True),))
+    )
     assert read.faults == []
     assert read.elements["th"] == 4
     assert read.elements["td"] == 2
@@ -70,7 +74,9 @@ def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
     text = table([], filter_label="Filter", empty="Nobody <yet>.")
     assert '<td class="mt-text" colspan="2">Nobody &lt;yet&gt;.</td>' in text
     assert "mt-controls" not in text
-    with pytest.raises(ValueError, match="table t: a row has 1 cells, there are 2 columns"):
+    with pytest.raises(
+        ValueError, match="table t: a row has 1 cells, there are 2 columns"
+    ):
         table([Row([Cell("a")])])
 
 
@@ -103,5 +109,7 @@ def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None
     inside = [one for one in selectors if not one.startswith("@")]
     assert len(inside) > 60
     assert [
-        one for one in inside if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)
+        one
+        for one in inside
+        if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)
     ] == []

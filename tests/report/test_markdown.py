@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from medical_tasks.io.table import align
-from medical_tasks.report.markdown import cell, code, markdown_table, render_markdown, render_report
+from medical_tasks.report.markdown import (
+    cell,
+    code,
+    markdown_table,
+    render_markdown,
+    render_report,
+)
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.table import Cell, Cells
 from medical_tasks.report.tables import plain_table
@@ -40,13 +46,17 @@ def metric(
     }
 
 
-def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -> dict[str, Any]:
+def results(
+    unscored: dict[str, int] | None = None, value: float | None = 0.2
+) -> dict[str, Any]:
     missing = sum((unscored or {}).values())
     return {
         "tasks": {
             "toy": {
                 "metrics": {
-                    "right": metric(value) if value is not None else metric(None, None, None)
+                    "right": metric(value)
+                    if value is not None
+                    else metric(None, None, None)
                 },
                 "coverage": {
                     "asked": 10 + missing,
@@ -55,7 +65,10 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
                     "unscored": unscored or {},
                 },
                 "breakdown": {"kind": {"a|b": {"right": metric(0.2)}}},
-                "paper": {"comparable": False, "why": ["own prompts", "10 of 20 items answered"]},
+                "paper": {
+                    "comparable": False,
+                    "why": ["own prompts", "10 of 20 items answered"],
+                },
                 "recipe": {"model": {"name": "hf/toy"}, "task_version": "1-A"},
             }
         }
@@ -63,7 +76,9 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
 
 
 def test_the_table_lines_up_and_says_what_is_missing() -> None:
-    lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
+    lines = align(
+        ("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")]
+    )
     assert lines == [
         "a     b       c     d",
         "----  ------  -  ----",
@@ -71,17 +86,27 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
         "s     longer  z  1000",
     ]
     assert (percent(0.12345), percent(0.0), percent(None)) == ("12.3", "0.0", "n/a")
-    assert (interval(metric(0.2)), interval(metric(None, None, None))) == ("10.0 to 30.0", "n/a")
+    assert (interval(metric(0.2)), interval(metric(None, None, None))) == (
+        "10.0 to 30.0",
+        "n/a",
+    )
     text = render_table(results({"no answer: timeout": 2}))
     header, rule, row, paper, note = text.split("\n")
     assert paper == f"hf/toy, toy: {PAPER}"
     assert len(rule) == len(row) >= len(header)
-    assert row.split() == "hf/toy toy right 20.0 % 10.0 to 30.0 10 10/12 15.0 to 40.0".split()
     assert (
-        note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
+        row.split()
+        == "hf/toy toy right 20.0 % 10.0 to 30.0 10 10/12 15.0 to 40.0".split()
+    )
+    assert (
+        note
+        == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
     )
     # What cannot be computed is not zero.
-    assert render_table(results(value=None)).split("\n")[2].split()[3:5] == ["n/a", "n/a"]
+    assert render_table(results(value=None)).split("\n")[2].split()[3:5] == [
+        "n/a",
+        "n/a",
+    ]
 
 
 def test_markdown_has_headline_breakdown_and_recipe() -> None:
@@ -110,7 +135,9 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     text = render_table(judged(comparable=True))
     assert "bounds" in text.split("\n")[0]
     assert "15.0 to 40.0" in text
-    assert re.search(r"words \(number\) +63\.1 +60\.0 to 70\.0", text)  # a count is no percentage
+    assert re.search(
+        r"words \(number\) +63\.1 +60\.0 to 70\.0", text
+    )  # a count is no percentage
     assert (
         "judge openai-api/x/y: 1,588 of 1,589 verdicts (missing: 1 x judge: http 500); 1,000 replies from the store; "
         "600 calls made; 1,200 votes saved of 5 each." in text
@@ -118,16 +145,23 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     assert (
         "judge: 1,600 requests, 9,000 prompt tokens, 1,000 output tokens, 8.0 s (125.0 output tokens a second), $ 1.50; "
         "replies of earlier commands included; forecast with nothing in the store: 1,589 to 4,767 calls, about 8,000 to "
-        "24,000 prompt tokens, at most 2,000 to 6,000 output tokens, about $ 2.00 to 6.00." in text
+        "24,000 prompt tokens, at most 2,000 to 6,000 output tokens, about $ 2.00 to 6.00."
+        in text
     )
     assert "judge x was never checked" in text
     made = judged(comparable=True)
     assert "1,588 of 1,589 verdicts" in render_markdown(made)
     # Replies that gave no verdict are not missing where no score lacks one.
-    made["tasks"]["toy"]["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
+    made["tasks"]["toy"]["coverage"] = {
+        "asked": 12,
+        "answered": 12,
+        "scored": 12,
+        "unscored": {},
+    }
     said = render_table(made)
     assert (
-        "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+        "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)"
+        in said
     )
     assert "of 1,589" not in said
 
@@ -135,10 +169,13 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
 def test_why_there_are_no_official_figures_stands_below_the_table() -> None:
     made = judged(comparable=False)
     made["tasks"]["toy"]["paper"]["official"] = "no official figures: own prompts"
-    assert f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts." in render_table(
+    assert (
+        f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts."
+        in render_table(made)
+    )
+    assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(
         made
     )
-    assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(made)
     # Results that never said so are not taken for comparable ones.
     del made["tasks"]["toy"]["paper"]
     assert "toy: Comparable with the paper: not known" in render_table(made)
@@ -157,7 +194,13 @@ def estimated_and_ended() -> dict[str, Any]:
     ended = "official script ends: no citations (1 of 12 items)"
     entry["metrics"] = {
         "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
-        "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
+        "rate": {
+            **metric(0.2),
+            "unit": "per answer",
+            "n": 12,
+            "scored": 10,
+            "estimated": 2,
+        },
         "rouge": {**metric(0.2), "n": 12},
         "cited_official": {
             **metric(None, None, None),
@@ -166,7 +209,11 @@ def estimated_and_ended() -> dict[str, Any]:
             "bound_high": None,
             "reason": ended,
         },
-        "blank": {**metric(None, None, None), "n": 0, "reason": "nothing to count on any item"},
+        "blank": {
+            **metric(None, None, None),
+            "n": 0,
+            "reason": "nothing to count on any item",
+        },
     }
     return made
 
@@ -185,8 +232,13 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
     assert " 0.20 " in lines["rate"]
     assert "%" not in lines["rate"]
     assert "rate (per answer)" in lines["rate"]
-    assert "cited_official: n/a, official script ends: no citations (1 of 12 items)." in text
-    assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
+    assert (
+        "cited_official: n/a, official script ends: no citations (1 of 12 items)."
+        in text
+    )
+    assert (
+        "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
+    )
     assert "blank: n/a" not in text  # it says so itself
 
 
@@ -199,26 +251,48 @@ def value(number: float | None, **more: Any) -> dict[str, Any]:
         if number is None
         else {"ci_low": number / 2, "ci_high": number}
     )
-    return {"value": number, "n": 4, "bound_low": number, "bound_high": number, **ends, **more}
+    return {
+        "value": number,
+        "n": 4,
+        "bound_low": number,
+        "bound_high": number,
+        **ends,
+        **more,
+    }
 
 
 def entry(
-    model: str = "hf/toy", unscored: dict[str, int] | None = None, number: float | None = 0.25
+    model: str = "hf/toy",
+    unscored: dict[str, int] | None = None,
+    number: float | None = 0.25,
 ) -> dict[str, Any]:
     missing = sum((unscored or {}).values())
     return {
         "n_items": 4 + missing,
         "metrics": {"words": value(61.26, unit="number"), "accuracy": value(number)},
-        "coverage": {"asked": 4 + missing, "answered": 4, "scored": 4, "unscored": unscored or {}},
-        "breakdown": {"kind": {"a|b": {"accuracy": value(0.5)}, "c": {"accuracy": value(None)}}},
+        "coverage": {
+            "asked": 4 + missing,
+            "answered": 4,
+            "scored": 4,
+            "unscored": unscored or {},
+        },
+        "breakdown": {
+            "kind": {"a|b": {"accuracy": value(0.5)}, "c": {"accuracy": value(None)}}
+        },
         "recipe": {"model": {"name": model}, "task_version": "1-A"},
-        "paper": {"comparable": False, "why": ["own prompts", "10 of 20 items answered"]},
+        "paper": {
+            "comparable": False,
+            "why": ["own prompts", "10 of 20 items answered"],
+        },
     }
 
 
 def task(run: str, told: dict[str, Any], **more: Any) -> ReportTask:
     accuracy = MetricSpec(name="accuracy", kind="proportion", description="right")
-    metrics = (accuracy, MetricSpec(name="words", kind="mean", description="length", unit="number"))
+    metrics = (
+        accuracy,
+        MetricSpec(name="words", kind="mean", description="length", unit="number"),
+    )
     about: dict[str, Any] = {
         "name": "toy",
         "title": "A toy",
@@ -241,11 +315,13 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
         task("two", entry("hf/other", number=None)),
     )
     assert (
-        "| toy | accuracy | one | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 | higher |" in text
+        "| toy | accuracy | one | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 | higher |"
+        in text
     )
     assert "| toy | accuracy | two | n/a | n/a | 4 | 4/4 | n/a | higher |" in text
     assert (
-        "| words (number) | one | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 | higher |" in text
+        "| words (number) | one | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 | higher |"
+        in text
     )
     assert (
         f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout"
@@ -256,7 +332,9 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
 
 def test_breakdowns_of_several_runs_share_a_table() -> None:
     text = report(task("one", entry()), task("two", entry()))
-    rows = [line for line in text.splitlines() if line.startswith(("| a\\|b |", "| c |"))]
+    rows = [
+        line for line in text.splitlines() if line.startswith(("| a\\|b |", "| c |"))
+    ]
     assert [row.split(" | ")[1] for row in rows] == ["one", "two", "one", "two"]
     assert rows[0] == "| a\\|b | one | 50.0 % | 25.0 to 50.0 | 4 |"
     assert rows[2] == "| c | one | n/a | n/a | 4 |"
@@ -273,12 +351,14 @@ def test_published_results_say_what_is_different_there_and_plots_are_tables() ->
     assert "Published" not in report(task("one", entry()))
     point = PlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
     plot = Plot(
-        title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all."
+        title="By size",
+        x_label="Size",
+        y_label="Accuracy",
+        points=(point,),
+        note="Of all.",
     )
     text = report(task("one", entry(), plots=(plot,)))
-    rows = (
-        "| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
-    )
+    rows = "| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
     assert f"### By size\n\n{rows}" in text
     assert "\nOf all.\n" in text
 
@@ -286,7 +366,9 @@ def test_published_results_say_what_is_different_there_and_plots_are_tables() ->
 @pytest.mark.parametrize("render", ["report", "run"])
 def test_no_text_becomes_html_a_picture_a_link_or_a_heading(render: str) -> None:
     told = entry(HOSTILE, unscored={HOSTILE: 1})
-    told["breakdown"] = {HOSTILE: {HOSTILE: {"accuracy": value(0.5)}}} if render == "report" else {}
+    told["breakdown"] = (
+        {HOSTILE: {HOSTILE: {"accuracy": value(0.5)}}} if render == "report" else {}
+    )
     told["recipe"]["note"] = HOSTILE
     text = (
         report(task(HOSTILE, told), notes=(HOSTILE,))

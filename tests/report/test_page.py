@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 
 from medical_tasks.report.html_parts import escaped, link
 from medical_tasks.report.page import render_page
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict, script_json
+from medical_tasks.report.page_data import (
+    ReportData,
+    ReportItem,
+    ReportVerdict,
+    script_json,
+)
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import Plot, PlotPoint, Table, View
 from tests.case_tables import tabled
@@ -44,7 +49,9 @@ def read(page: str) -> PageReader:
 
 
 def one(*tasks: Any, **more: Any) -> PageReader:
-    return PageReader(render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more)))
+    return PageReader(
+        render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more))
+    )
 
 
 def test_its_structure_is_sound(page: str, read: PageReader) -> None:
@@ -53,10 +60,14 @@ def test_its_structure_is_sound(page: str, read: PageReader) -> None:
     assert read.elements["table"] > 10
     assert read.elements["caption"] == read.elements["table"]
     assert read.elements["svg"] > 20
-    assert [read.elements[name] for name in ("main", "nav", "header", "footer", "h1")] == [1] * 5
+    assert [
+        read.elements[name] for name in ("main", "nav", "header", "footer", "h1")
+    ] == [1] * 5
 
 
-def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReader) -> None:
+def test_it_forbids_every_request_and_runs_its_own_scripts_alone(
+    read: PageReader,
+) -> None:
     policy = next(
         meta["content"]
         for meta in read.metas
@@ -83,7 +94,8 @@ def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReade
 def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
     task = calculation(items=2)
     named = replace(
-        task, entry={**task.entry, "recipe": {"model": {"name": '</pre><b a="1">&quot;'}}}
+        task,
+        entry={**task.entry, "recipe": {"model": {"name": '</pre><b a="1">&quot;'}}},
     )
     text = render_page(ReportData(title="Report", tasks=[named], suite="suite 1"))
     assert '"name": "&lt;/pre&gt;&lt;b a=\\"1\\"&gt;&amp;quot;"' in text
@@ -180,7 +192,13 @@ def test_credentialed_items_have_no_texts() -> None:
     (data,) = read.data.values()
     assert "Texts of credentialed data are not shown" in read.text
     assert data["runs"][0]["texts"]
-    assert {name for name in "isvgqaepwuhd" if data["runs"][0][name]} == {"i", "s", "v", "g", "h"}
+    assert {name for name in "isvgqaepwuhd" if data["runs"][0][name]} == {
+        "i",
+        "s",
+        "v",
+        "g",
+        "h",
+    }
     # What is true of one run is said of that run.
     some, whole = credentialed("one"), replace(credentialed("two"), texts="")
     assert "one: Texts of credentialed data are not shown" in one(some, whole).text
@@ -192,11 +210,14 @@ def test_tasks_with_odd_names_keep_apart() -> None:
     read = one(*tasks, judged())
     assert read.faults == []
     assert (
-        sum(name.startswith("task-") and name.endswith("-h") for name in read.ids) == 6 + 1
+        sum(name.startswith("task-") and name.endswith("-h") for name in read.ids)
+        == 6 + 1
     )  # the judged one has items
 
 
-def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_items() -> None:
+def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_items() -> (
+    None
+):
     (first, *_) = published()
     official = {"accuracy_official": 0.619}
     theirs = replace(
@@ -224,7 +245,8 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
     )
     assert re.search(r"25\.0 % \([^)]*\), n = \d+", read.text)
     assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2" in read.text
-    # A run that is not comparable with the paper has the paper's figure marked; the legend says what the mark means.
+    # A run that is not comparable with the paper has the paper's figure marked; the
+    # legend says what the mark means.
     assert read.text.count("[other setting]") > 1
     alike = {"comparable": True, "why": ["all 1,047 items"]}
     beside = replace(ours, entry={**ours.entry, "paper": alike})
@@ -240,7 +262,9 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
 
 def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     shots = View(
-        title="By shot", metrics=("accuracy",), tasks={"zero": "no example", "one": "one example"}
+        title="By shot",
+        metrics=("accuracy",),
+        tasks={"zero": "no example", "one": "one example"},
     )
     views = (shots, View(title="Across", metrics=("words", "accuracy"), plane=True))
     by = View(title="By category", metrics=("accuracy",), by="category")
@@ -253,7 +277,8 @@ def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     assert re.search(r"no example.*one example", read.text)
     told = runs[1].entry["breakdown"]["category"]["dates"]["accuracy"]
     assert re.search(
-        rf"dates.*large {100 * told['value']:.1f} % \({100 * told['ci_low']:.1f} to ", read.text
+        rf"dates.*large {100 * told['value']:.1f} % \({100 * told['ci_low']:.1f} to ",
+        read.text,
     )
     assert "small: words (number) 23.4 (20.1 to 27.0), n = 40; accuracy " in read.text
     assert read.ids["task-zero-view2-table"] == 1
@@ -270,12 +295,24 @@ def everywhere(text: str) -> ReportData:
     task = calculation(items=2)
     item = ReportItem(
         **dict.fromkeys(
-            ("id", "question", "answer", "gold", "parsed", "why", "unscored", "answer_sha256"), text
+            (
+                "id",
+                "question",
+                "answer",
+                "gold",
+                "parsed",
+                "why",
+                "unscored",
+                "answer_sha256",
+            ),
+            text,
         ),
         groups={text: text},
         values={"accuracy": 1.0},
         verdicts=(
-            ReportVerdict(id=text, value=text, unscored=text, text=text, votes=(text, text)),
+            ReportVerdict(
+                id=text, value=text, unscored=text, text=text, votes=(text, text)
+            ),
         ),
     )
     accuracy = task.entry["metrics"]["accuracy"]
@@ -297,11 +334,15 @@ def everywhere(text: str) -> ReportData:
         differences=(text, text),
     )
     point = PlotPoint(label=text, value=0.5, low=0.4, high=0.6, n=3)
-    plot = Plot(**dict.fromkeys(("title", "x_label", "y_label", "note"), text), points=(point,))
+    plot = Plot(
+        **dict.fromkeys(("title", "x_label", "y_label", "note"), text), points=(point,)
+    )
     table = Table(title=text, header=(text,), rows=((text,),), note=text)
     whole = replace(
         task,
-        **dict.fromkeys(("run", "folder", "name", "title", "benchmark", "access", "texts"), text),
+        **dict.fromkeys(
+            ("run", "folder", "name", "title", "benchmark", "access", "texts"), text
+        ),
         entry=entry,
         metrics=(replace(task.metrics[0], description=text),),
         items=(item,),
@@ -314,7 +355,9 @@ def everywhere(text: str) -> ReportData:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(name: str) -> None:
+def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(
+    name: str,
+) -> None:
     text = HOSTILE[name]
     page = render_page(everywhere(text))
     page.encode("utf-8")
@@ -324,7 +367,9 @@ def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(name: str)
     assert read.elements == plain.elements
     assert read.scripts == plain.scripts
     assert [read.metas[0], read.metas[1:]] == [plain.metas[0], plain.metas[1:]]
-    assert [item["href"] for item in read.links if not item["href"].startswith("#")] == []
+    assert [
+        item["href"] for item in read.links if not item["href"].startswith("#")
+    ] == []
     (data,) = read.data.values()
     run = data["runs"][0]
     for key in "iqaepwuh":
@@ -362,7 +407,8 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     written = script_json({"value": value, "more": ["</script>", "<!--"]})
     assert not set("<>&\u2028\u2029") & set(written)
     written.encode("utf-8")
-    # Two halves of a pair that stand side by side are one character for every reader of JSON.
+    # Two halves of a pair that stand side by side are one character for every reader of
+    # JSON.
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
 
 

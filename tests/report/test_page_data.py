@@ -20,7 +20,9 @@ from medical_tasks.report.texts import TaskTexts, report_items
 from medical_tasks.spec import MetricSpec
 
 
-def item(name: str, question: str = "", answer: str = "", judged: str = "") -> ReportItem:
+def item(
+    name: str, question: str = "", answer: str = "", judged: str = ""
+) -> ReportItem:
     verdicts = (ReportVerdict(id="v", value="true", text=judged),) if judged else ()
     return ReportItem(
         id=name,
@@ -46,7 +48,9 @@ def item(name: str, question: str = "", answer: str = "", judged: str = "") -> R
 def test_an_item_stands_under_one_word(
     value: float | None, unclear: str, unscored: str, word: str
 ) -> None:
-    one = ReportItem(id="1", groups={}, values={"right": value}, unclear=unclear, unscored=unscored)
+    one = ReportItem(
+        id="1", groups={}, values={"right": value}, unclear=unclear, unscored=unscored
+    )
     metric = MetricSpec(name="right", kind="proportion", description="")
     assert decision(one, metric) == word
 
@@ -61,19 +65,24 @@ def test_an_item_stands_under_one_word(
         ("x" * 2000, 2, "x\n[... 1,998 characters left out ...]\nx"),
     ],
 )
-def test_a_text_is_cut_in_its_middle_and_says_by_how_much(text: str, length: int, cut: str) -> None:
+def test_a_text_is_cut_in_its_middle_and_says_by_how_much(
+    text: str, length: int, cut: str
+) -> None:
     assert cut_middle(text, length) == cut
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("", 0), ("ab", 4), ("a\nb", 6), ("<b>", 15), ("é", 4), ("\udc80", 5)]
+    ("text", "size"),
+    [("", 0), ("ab", 4), ("a\nb", 6), ("<b>", 15), ("é", 4), ("\udc80", 5)],
 )
 def test_the_size_is_that_of_the_text_in_a_page(text: str, size: int) -> None:
     assert size_of(text) == size
 
 
 def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
-    texts = [("t", [item(str(number), str(number) + "q" * 13_000) for number in range(10)])]
+    texts = [
+        ("t", [item(str(number), str(number) + "q" * 13_000) for number in range(10)])
+    ]
     (fitted,) = fit_texts(texts, 31_500)
     assert (fitted.length, fitted.cut, fitted.emptied) == (3000, 10, 0)
     assert all("10,001 characters left out" in each.question for each in fitted.items)
@@ -94,7 +103,10 @@ def test_where_the_smallest_length_is_too_much_the_last_items_have_no_texts() ->
 
 
 def test_runs_of_a_task_share_their_questions_and_lose_the_same_items() -> None:
-    runs = [("t", [item(str(n), str(n) * 700, f"{run}{n}") for n in range(4)]) for run in "ab"]
+    runs = [
+        ("t", [item(str(n), str(n) * 700, f"{run}{n}") for n in range(4)])
+        for run in "ab"
+    ]
     # A question has 702 bytes, two answers have 8.
     first, second = fit_texts(runs, 3 * 710)
     assert [bool(each.question) for each in first.items] == [True, True, True, False]
@@ -110,7 +122,11 @@ def test_what_a_small_task_does_not_need_a_large_one_has() -> None:
 
 def test_an_answer_that_is_read_as_a_book_is_no_line() -> None:
     (shown,) = report_items(
-        [{"id": "1", "parsed": "9" * 5000, "why": "w" * 5000}], [], TaskTexts(), {}, note_words=None
+        [{"id": "1", "parsed": "9" * 5000, "why": "w" * 5000}],
+        [],
+        TaskTexts(),
+        {},
+        note_words=None,
     )
     assert len(shown.parsed) < 400
     assert len(shown.why) < 400
@@ -129,7 +145,8 @@ def test_a_report_never_has_more_text_than_it_may(
     runs: list[tuple[str, list[tuple[str, ...]]]], room: int
 ) -> None:
     tasks = [
-        (name, [item(str(n), *texts) for n, texts in enumerate(items)]) for name, items in runs
+        (name, [item(str(n), *texts) for n, texts in enumerate(items)])
+        for name, items in runs
     ]
     fitted = fit_texts(tasks, room)
     assert [[each.id for each in part.items] for part in fitted] == [
@@ -139,7 +156,11 @@ def test_a_report_never_has_more_text_than_it_may(
         (name, text)
         for (name, _), part in zip(tasks, fitted, strict=True)
         for each in part.items
-        for text in (each.question, each.answer, *(verdict.text for verdict in each.verdicts))
+        for text in (
+            each.question,
+            each.answer,
+            *(verdict.text for verdict in each.verdicts),
+        )
     }
     assert sum(size_of(text) for _, text in stored) <= room
     for (_, items), part in zip(tasks, fitted, strict=True):

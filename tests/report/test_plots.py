@@ -29,7 +29,10 @@ PAPER = PlotPoint(label="theirs", value=0.4, published=True, detail="a paper, ta
 
 def chart(*points: PlotPoint, **more: Any) -> str:
     return intervals_chart(
-        [Line(point.label, [point]) for point in points], id="f", title="Accuracy & more", **more
+        [Line(point.label, [point]) for point in points],
+        id="f",
+        title="Accuracy & more",
+        **more,
     )
 
 
@@ -123,7 +126,10 @@ def test_axes_begin_at_zero_and_end_at_a_round_number(
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(-1e6, 1e6), max_size=6), st.sampled_from(["", "number", "cosine"]))
+@given(
+    st.lists(st.floats(-1e6, 1e6), max_size=6),
+    st.sampled_from(["", "number", "cosine"]),
+)
 @example([5e-324, -6.0], "")
 @example([2.7e-16, -1.2e-07], "")
 def test_an_axis_holds_its_values_in_few_steps(values: list[float], unit: str) -> None:

@@ -42,7 +42,11 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("MEDICAL_TASKS_HOME", str(tmp_path_factory.mktemp("private")))
         out = tmp_path_factory.mktemp("runs") / "run"
         return ran(
-            home, out, TASKS, "baseline/reference", ("--judge", "lexical", "--judging", "single")
+            home,
+            out,
+            TASKS,
+            "baseline/reference",
+            ("--judge", "lexical", "--judging", "single"),
         )
 
 
@@ -64,15 +68,21 @@ def leaks(text: str, home: Path, *datasets: str) -> int:
 def test_no_twelve_words_of_the_source_stand_in_a_report(
     home: Path, run: Path, tmp_path: Path
 ) -> None:
-    assert main(["report", str(run), "--data", str(home), "--out", str(tmp_path / "out")]) == 0
+    assert (
+        main(["report", str(run), "--data", str(home), "--out", str(tmp_path / "out")])
+        == 0
+    )
     written = sorted((tmp_path / "out").iterdir())
     assert [path.name for path in written] == ["report.html", "report.md"]
     for path in written:
-        assert leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
+        assert (
+            leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
+        )
     # The same check finds the texts of open data.
     page = render_page(
         report_data(
-            [ran(home, tmp_path / "open", "medcalc", "baseline/reference")], TextPlaces(data=home)
+            [ran(home, tmp_path / "open", "medcalc", "baseline/reference")],
+            TextPlaces(data=home),
         )
     )
     assert leaks(page, home, "medcalc_bench") > 1000
@@ -83,30 +93,52 @@ def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
     pytest.importorskip("inspect_ai")
     for form in export_formats():
         assert (
-            main(["export", str(run), "--data", str(home), "--to", form, "--out", str(out / form)])
+            main(
+                [
+                    "export",
+                    str(run),
+                    "--data",
+                    str(home),
+                    "--to",
+                    form,
+                    "--out",
+                    str(out / form),
+                ]
+            )
             == 0
         )
     files = {
-        str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()
+        str(path.relative_to(out)): path.read_text()
+        for path in out.rglob("*")
+        if path.is_file()
     }
     assert {name.partition("/")[0] for name in files} == set(export_formats())
     return files
 
 
-def test_no_export_has_words_of_the_source(home: Path, run: Path, tmp_path: Path) -> None:
+def test_no_export_has_words_of_the_source(
+    home: Path, run: Path, tmp_path: Path
+) -> None:
     files = exported(run, home, tmp_path)
     assert (
-        sum(leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa") for text in files.values())
+        sum(
+            leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa")
+            for text in files.values()
+        )
         == 0
     )
     ids = {row["id"] for row in read_items(run)}
     items = list(csv.DictReader(io.StringIO(files["csv/items.csv"])))
     assert {row["id"] for row in items} == ids
-    assert not any(row[name] for row in items for name in ("question", "answer", "gold"))
+    assert not any(
+        row[name] for row in items for name in ("question", "answer", "gold")
+    )
     assert all(re.fullmatch("[0-9a-f]{64}", row["response_sha256"]) for row in items)
 
 
-def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: Path) -> None:
+def test_items_of_credentialed_data_have_ids_scores_and_hashes(
+    home: Path, run: Path
+) -> None:
     data = report_data([run], TextPlaces(data=home))
     rows = {(row["task"], row["id"]): row for row in read_items(run)}
     assert len(data.tasks) == 5
@@ -116,14 +148,17 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: 
         assert task.items
         for item in task.items:
             assert (item.question, item.answer, item.gold) == ("", "", "")
-            assert item.answer_sha256 == rows[task.name, item.id]["response_sha256"] != ""
+            assert (
+                item.answer_sha256 == rows[task.name, item.id]["response_sha256"] != ""
+            )
             assert not any(verdict.text for verdict in item.verdicts)
     assert any(item.verdicts for task in data.tasks for item in task.items)
     assert any(
         item.parsed for task in data.tasks for item in task.items
     )  # numbers that hold no text
     plots = {task.name: task.plots for task in data.tasks}
-    # MedCalc-Bench's own data are open, so their attributes can be counted; only this run's texts are kept back.
+    # MedCalc-Bench's own data are open, so their attributes can be counted; only this
+    # run's texts are kept back.
     assert len(plots["medcalc"]) == 2
 
 
@@ -145,7 +180,11 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
     assert len(rows) == 8
     results: dict[str, Any] = json.loads((run / "results.json").read_text())
     entry = results["tasks"]["ehrnoteqa_open_level1"]
-    entry["coverage"]["unscored"] = {f"no answer: {secret}": 1, f"judge: {secret}": 2, secret: 3}
+    entry["coverage"]["unscored"] = {
+        f"no answer: {secret}": 1,
+        f"judge: {secret}": 2,
+        secret: 3,
+    }
     entry["judge"]["verdicts"]["unscored"] = {f"judge: {secret}": 1}
     results["tasks"] = {"ehrnoteqa_open_level1": entry}
     line = {
@@ -174,6 +213,11 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
     }
     assert task.items[0].verdicts[0].unscored == "judge: other"
     files = exported(folder, home, tmp_path / "exported").values()
-    for text in (json.dumps(asdict(data)), render_page(data), render_report(data), *files):
+    for text in (
+        json.dumps(asdict(data)),
+        render_page(data),
+        render_report(data),
+        *files,
+    ):
         assert "fisherman" not in text
         assert "niece" not in text

@@ -15,7 +15,9 @@ def built(home: Path, *datasets: str) -> Path:
     return home
 
 
-def ran(home: Path, out: Path, tasks: str, model: str, more: Sequence[str] = ()) -> Path:
+def ran(
+    home: Path, out: Path, tasks: str, model: str, more: Sequence[str] = ()
+) -> Path:
     words = [
         "run",
         "--tasks",

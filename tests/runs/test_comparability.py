@@ -59,7 +59,9 @@ def changed(entry: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("task", PAPERS, ids=lambda task: task.name)
-def test_a_run_that_did_what_the_paper_did_is_comparable_where_one_can_be(task: Any) -> None:
+def test_a_run_that_did_what_the_paper_did_is_comparable_where_one_can_be(
+    task: Any,
+) -> None:
     found = comparability(task, as_the_paper(task.name))
     assert found.comparable == (not task.paper.differs)
     if task.paper.differs:
@@ -77,7 +79,10 @@ def test_what_makes_it_so_is_said() -> None:
         "openai-api/host/gpt-4; votes: 1; all 201 items)."
     )
     ehrnoteqa = tasks()["ehrnoteqa_mc_level1"]
-    assert "votes: 5" in comparability_lines(ehrnoteqa, as_the_paper("ehrnoteqa_mc_level1"))[0]
+    assert (
+        "votes: 5"
+        in comparability_lines(ehrnoteqa, as_the_paper("ehrnoteqa_mc_level1"))[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,10 +109,14 @@ def test_each_reason_alone(name: str, place: str, value: Any, reason: str) -> No
     found = comparability(tasks()[name], entry)
     # Of answers that are not there none is scored.
     reasons = [
-        each for each in found.reasons if "answers scored" not in each or place.endswith("scored")
+        each
+        for each in found.reasons
+        if "answers scored" not in each or place.endswith("scored")
     ]
     assert (found.comparable, reasons) == (False, [reason])
-    assert paper_lines({"paper": found.as_json()})[0].startswith("Comparable with the paper: no (")
+    assert paper_lines({"paper": found.as_json()})[0].startswith(
+        "Comparable with the paper: no ("
+    )
 
 
 def test_a_shared_task_takes_any_prompts_and_its_own_baseline() -> None:
@@ -136,13 +145,17 @@ def test_official_figures_by_a_judge_need_the_authors_prompts() -> None:
             if each.name.endswith("_official") and task.judge and each.judged
         }
         official = {each.name for each in task.metrics if each.official is not None}
-        assert official == {each.name for each in task.metrics if each.name.endswith("_official")}
+        assert official == {
+            each.name for each in task.metrics if each.name.endswith("_official")
+        }
 
 
 def test_what_no_paper_has_and_what_is_not_known() -> None:
     own = tasks()["doclens_own"]
     entry = {
-        "recipe": {"judge": {"name": "lexical", "comparable": False, "prompts": {"set": "own"}}}
+        "recipe": {
+            "judge": {"name": "lexical", "comparable": False, "prompts": {"set": "own"}}
+        }
     }
     assert comparability_lines(own, entry) == [
         "Comparable with the paper: no (no paper has this task; judge lexical compares words).",

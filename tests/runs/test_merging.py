@@ -64,7 +64,8 @@ class Scripted(GeneratesOnly):
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [
-            Length(tokens=len(each.messages[-1]["content"].split()), room=600) for each in requests
+            Length(tokens=len(each.messages[-1]["content"].split()), room=600)
+            for each in requests
         ]
 
 
@@ -80,7 +81,9 @@ def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted())
 
 
-def ran(out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any) -> Path:
+def ran(
+    out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any
+) -> Path:
     if not out.exists():
         given = {"config": "demo", "max_samples": 14, "model_args": PRICES, **more}
         mt.run(tasks, MODEL, shard=shard, out=out, **given)
@@ -93,22 +96,33 @@ _TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+
 def told(folder: Path) -> dict[str, str]:
     """What the files of a run say, but for seconds."""
     names = [
-        path.name for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl", ".md")
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".json", ".jsonl", ".md")
     ]
     assert {"run.json", "results.json"} <= set(names)
     return {name: re.sub(_TIMES, "", (folder / name).read_text()) for name in names}
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
-def test_any_parts_that_hold_all_items_make_the_run_of_all(home: Path, data: st.DataObject) -> None:
+def test_any_parts_that_hold_all_items_make_the_run_of_all(
+    home: Path, data: st.DataObject
+) -> None:
     n = data.draw(st.integers(1, 5))
     others = data.draw(
-        st.lists(st.sampled_from([f"{i}/{m}" for m in (2, 3) for i in range(1, m + 1)]), max_size=2)
+        st.lists(
+            st.sampled_from([f"{i}/{m}" for m in (2, 3) for i in range(1, m + 1)]),
+            max_size=2,
+        )
     )
-    shards = data.draw(st.permutations([*(f"{i}/{n}" for i in range(1, n + 1)), *others]))
+    shards = data.draw(
+        st.permutations([*(f"{i}/{n}" for i in range(1, n + 1)), *others])
+    )
     parts = [ran(home / "parts" / each.replace("/", "of"), each) for each in shards]
     out = home / "merged" / "-".join(part.name for part in parts)
     mt.merge(*parts, out=out)
@@ -117,7 +131,17 @@ def test_any_parts_that_hold_all_items_make_the_run_of_all(home: Path, data: st.
 
 
 def killed(out: Path, shard: str, after: int) -> None:
-    words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo", "--max-samples", "14"]
+    words = [
+        "run",
+        "--tasks",
+        TASKS,
+        "--model",
+        MODEL,
+        "--config",
+        "demo",
+        "--max-samples",
+        "14",
+    ]
     words += ["--shard", shard, "--model-args", PRICES, "--out", str(out)]
     code = (
         "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
@@ -125,7 +149,10 @@ def killed(out: Path, shard: str, after: int) -> None:
         f"evaluating.open_model = lambda *given, **more: Scripted(dies_after={after})\nmain(sys.argv[1:])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *words], check=False, capture_output=True, text=True
+        [sys.executable, "-c", code, *words],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
 
@@ -178,7 +205,12 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
     monkeypatch.setattr(Store, "put", take)
     mt.merge(parts[0], out=out)
     again = mt.run(
-        TASKS, MODEL, config="demo", out=out, max_samples=14, model_args=read_settings(PRICES)
+        TASKS,
+        MODEL,
+        config="demo",
+        out=out,
+        max_samples=14,
+        model_args=read_settings(PRICES),
     )  # asks what the other part has
     assert (
         again.content["tasks"]["medcalc"]["coverage"]
@@ -190,14 +222,20 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
 
 def answers(folder: Path) -> dict[str, str]:
     with Store(folder / "answers.sqlite") as store:
-        return {key: record["text"] for kind, key, record in store.records() if kind == "answer"}
+        return {
+            key: record["text"]
+            for kind, key, record in store.records()
+            if kind == "answer"
+        }
 
 
 def test_parts_that_disagree_are_named_with_their_items(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ran(tmp_path / "first", "1/2")
-    monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted(more="again"))
+    monkeypatch.setattr(
+        evaluating, "open_model", lambda *given, **more: Scripted(more="again")
+    )
     other, last = ran(tmp_path / "other", "1/3"), ran(tmp_path / "last", "2/2")
     with pytest.raises(
         UsageError,
@@ -222,22 +260,28 @@ def test_what_is_of_another_run_is_refused(
     with pytest.raises(UsageError, match=rf"not parts of one run \({message}\)"):
         mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
     with pytest.raises(
-        UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"
+        UsageError,
+        match=r"the judge of the parts is another one \(name lexical and nli/x\)",
     ):
         mt.merge(first, out=tmp_path / "merged", judge="nli/x")
     with pytest.raises(UsageError, match="forecast: merge scores what the parts have"):
         mt.merge(first, out=tmp_path / "merged", forecast=True)
     with pytest.raises(UsageError, match="not of `medical-tasks run`"):
         mt.merge(
-            mt.score("medcalc", first, out=tmp_path / "scored").folder, out=tmp_path / "merged"
+            mt.score("medcalc", first, out=tmp_path / "scored").folder,
+            out=tmp_path / "merged",
         )
 
 
-@pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "a/b", "1/3/3", "", "-1/2", "01/2"])
+@pytest.mark.parametrize(
+    "shard", ["0/3", "4/3", "3", "a/b", "1/3/3", "", "-1/2", "01/2"]
+)
 def test_a_shard_is_refused_by_message(shard: str, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
-        match=re.escape(f"shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."),
+        match=re.escape(
+            f"shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."
+        ),
     ):
         ran(tmp_path / "part", shard)
 
@@ -251,13 +295,20 @@ def test_a_part_says_so_and_is_not_submitted(
         mt.compare(part, ran(tmp_path / "same", "1/3")).content
     )
     assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
-    assert "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
+    assert (
+        "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
+    )
 
 
 def test_parts_of_a_sample_make_the_run_of_the_sample(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given: dict[str, Any] = {"tasks": "medcalc", "subset": 13, "seed": 4, "max_samples": None}
+    given: dict[str, Any] = {
+        "tasks": "medcalc",
+        "subset": 13,
+        "seed": 4,
+        "max_samples": None,
+    }
     whole = ran(tmp_path / "whole", **given)
     parts = [ran(tmp_path / f"part{i}", f"{i}/2", **given) for i in (1, 2)]
     assert told(mt.merge(*parts, out=tmp_path / "merged").folder) == told(whole)
@@ -278,7 +329,10 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(
     )
     answers = tmp_path / "answers.jsonl"
     answers.write_text(
-        "".join(json.dumps({"id": name, "response": "1"}) + "\n" for name in every.items["id"])
+        "".join(
+            json.dumps({"id": name, "response": "1"}) + "\n"
+            for name in every.items["id"]
+        )
     )
     few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
     mt.report(few, out=tmp_path / "few.html", responses=[answers])

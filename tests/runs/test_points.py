@@ -14,7 +14,9 @@ from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Ve
 from tests.support import toy_task
 
 WEIGHTS = st.sampled_from([-8.0, -3.0, 2.0, 5.0])
-CRITERIA = st.lists(st.tuples(WEIGHTS, st.sampled_from(["met", "not", "missing"])), max_size=6)
+CRITERIA = st.lists(
+    st.tuples(WEIGHTS, st.sampled_from(["met", "not", "missing"])), max_size=6
+)
 """A criterion's points, and what the judge said."""
 ENDS = ("ci_low", "value", "ci_high")
 
@@ -45,21 +47,30 @@ def points(criteria: list[tuple[float, str]], met: tuple[bool, ...]) -> float:
 
 @settings(deadline=None)
 @given(CRITERIA)
-def test_the_limits_are_those_of_all_ways_to_decide(criteria: list[tuple[float, str]]) -> None:
+def test_the_limits_are_those_of_all_ways_to_decide(
+    criteria: list[tuple[float, str]],
+) -> None:
     low, high = Counts(how="points", verdicts=verdicts_of(criteria)).limits
     if not any(weight > 0 for weight, _ in criteria):
         assert math.isnan(low)
         assert math.isnan(high)
         return
     missing = sum(outcome == "missing" for _, outcome in criteria)
-    ways = [points(criteria, met) for met in itertools.product((False, True), repeat=missing)]
+    ways = [
+        points(criteria, met)
+        for met in itertools.product((False, True), repeat=missing)
+    ]
     assert (low, high) == pytest.approx((min(ways), max(ways)))
 
 
 def rubric(total: tuple[float, float] | None) -> TaskSpec:
     return toy_task(
         MetricSpec(
-            name="points", kind="mean", description="", limits=(-math.inf, 1.0), total=total
+            name="points",
+            kind="mean",
+            description="",
+            limits=(-math.inf, 1.0),
+            total=total,
         ),
         judge=True,
     )
@@ -81,19 +92,28 @@ def test_a_figure_lies_inside_its_limits_and_its_bounds(
         for item, criteria in zip(items, replies, strict=True)
     }
     whole, cut = (
-        dict(summarise(rubric(total), items, scores, {}, recipe={})["metrics"]["points"])
+        dict(
+            summarise(rubric(total), items, scores, {}, recipe={})["metrics"]["points"]
+        )
         for total in (None, (0.0, 1.0))
     )
-    counted = [criteria for criteria in replies if any(weight > 0 for weight, _ in criteria)]
+    counted = [
+        criteria for criteria in replies if any(weight > 0 for weight, _ in criteria)
+    ]
     assert (whole["value"] is None) == (cut["value"] is None)
     if whole["value"] is None or cut["value"] is None:
         return
     numbers = [value for name in ENDS if isinstance(value := whole[name], float)]
     assert numbers == sorted(numbers)
     assert max(numbers) <= 1.0
-    missing = [sum(outcome == "missing" for _, outcome in criteria) for criteria in counted]
+    missing = [
+        sum(outcome == "missing" for _, outcome in criteria) for criteria in counted
+    ]
     ways = [
-        [points(criteria, met) for met in itertools.product((False, True), repeat=count)]
+        [
+            points(criteria, met)
+            for met in itertools.product((False, True), repeat=count)
+        ]
         for criteria, count in zip(counted, missing, strict=True)
     ]
     ends = whole["bound_low"], whole["bound_high"]
@@ -102,4 +122,6 @@ def test_a_figure_lies_inside_its_limits_and_its_bounds(
     )
     for name in (*ENDS, "bound_low", "bound_high"):
         value = whole[name]
-        assert cut[name] == (min(max(value, 0.0), 1.0) if isinstance(value, float) else None)
+        assert cut[name] == (
+            min(max(value, 0.0), 1.0) if isinstance(value, float) else None
+        )

@@ -26,7 +26,11 @@ from tests.support import toy_task, write_run
 NAN = math.nan
 SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
 PART = MetricSpec(
-    name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share"
+    name="share_top",
+    kind="ratio",
+    description="of the top",
+    part=("section", "top"),
+    whole="share",
 )
 TASK = toy_task(SHARE, PART, groups=("kind",))
 
@@ -38,23 +42,33 @@ def item(name: str) -> Item:
 def scored(name: str, hits: float, of: float) -> ItemScore:
     value = hits / of if of else NAN
     return ItemScore(
-        id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0}
+        id=name,
+        values={"share": value, "share_top": NAN},
+        weights={"share": of, "share_top": 0.0},
     )
 
 
 def summary(scores: dict[str, ItemScore]) -> TaskEntry:
     return summarise(
-        TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}}
+        TASK,
+        [item(name) for name in scores],
+        scores,
+        {},
+        recipe={"model": {"name": "m"}},
     )
 
 
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)),
+        min_size=1,
+        max_size=6,
     )
 )
-def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]]) -> None:
+def test_bounds_hold_whatever_the_missing_are(
+    parts: list[tuple[int, int, int]],
+) -> None:
     """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
     scores: dict[str, ItemScore] = {}
     for place, (hits, misses, undecided) in enumerate(parts):
@@ -62,7 +76,11 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
         if undecided:
             limits = {"share": (hits / of, (hits + undecided) / of)}
             scores[str(place)] = ItemScore(
-                id=str(place), values={}, limits=limits, weights={"share": float(of)}, unscored="x"
+                id=str(place),
+                values={},
+                limits=limits,
+                weights={"share": float(of)},
+                unscored="x",
             )
         else:
             scores[str(place)] = scored(str(place), hits, of)
@@ -71,7 +89,9 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
     if not total:
         assert found["bound_low"] is None
         return
-    assert found["bound_low"] == pytest.approx(sum(hits for hits, _, _ in parts) / total)
+    assert found["bound_low"] == pytest.approx(
+        sum(hits for hits, _, _ in parts) / total
+    )
     assert found["bound_high"] == pytest.approx(
         sum(hits + undecided for hits, _, undecided in parts) / total
     )
@@ -79,9 +99,13 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
 
 def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     score = ItemScore(
-        id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0}
+        id="a",
+        values={"share": 0.5, "share_top": 0.25},
+        weights={"share": 8.0, "share_top": 4.0},
     )
-    entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
+    entry = summarise(
+        TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}}
+    )
     assert list(entry["metrics"]) == ["share"]
     assert entry["breakdown"]["section"]["top"]["share"]["value"] == 0.25
     assert list(entry["breakdown"]["kind"]["a"]) == ["share"]
@@ -111,27 +135,39 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
 def written(
     folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, **entry: Any
 ) -> Path:
-    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+    recipe = {
+        "task_version": "1-A",
+        "data": {"rows_sha256": "a"},
+        "metrics": {},
+        "prompts": None,
+    }
     rows = item_rows(task, [item(name) for name in scores], scores, {})
-    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, **entry}}}, rows)
+    write_run(
+        folder,
+        {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, **entry}}},
+        rows,
+    )
     return folder
 
 
 def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
     return written(
-        folder, {str(place): scored(str(place), *each) for place, each in enumerate(counts)}
+        folder,
+        {str(place): scored(str(place), *each) for place, each in enumerate(counts)},
     )
 
 
-def compare_runs(first: Path, second: Path, tasks: dict[str, TaskSpec]) -> dict[str, Any]:
+def compare_runs(
+    first: Path, second: Path, tasks: dict[str, TaskSpec]
+) -> dict[str, Any]:
     return compare_results(read_compared(first), read_compared(second), tasks)
 
 
 def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
     a, b = [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
-    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"][
-        "metrics"
-    ]["share"]
+    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})[
+        "toy"
+    ]["metrics"]["share"]
     assert found["value_a"] == pytest.approx(6 / 13)
     assert found["value_b"] == pytest.approx(
         6 / 14
@@ -140,9 +176,9 @@ def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
     assert found["minimum_detectable_difference"] > 0
     # Equal weights detect what a mean detects.
     a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
-    pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"][
-        "metrics"
-    ]["share"]
+    pooled = compare_runs(
+        run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK}
+    )["toy"]["metrics"]["share"]
     shares = [[top / bottom for top, bottom in each] for each in (a, b)]
     assert pooled["minimum_detectable_difference"] == pytest.approx(
         minimum_detectable_difference(*shares)
@@ -173,19 +209,31 @@ AVERAGED = replace(
     metrics=(
         SHARE,
         MetricSpec(name="likeness", kind="mean", description="likeness"),
-        MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights"),
         MetricSpec(
-            name="relevance", kind="average", description="of two", of=("likeness", "costly")
+            name="costly", kind="mean", description="needs weights", needs="weights"
         ),
         MetricSpec(
-            name="overall", kind="average", description="of both", of=("share", "relevance")
+            name="relevance",
+            kind="average",
+            description="of two",
+            of=("likeness", "costly"),
+        ),
+        MetricSpec(
+            name="overall",
+            kind="average",
+            description="of both",
+            of=("share", "relevance"),
         ),
     ),
 )
-CHEAP = replace(AVERAGED, metrics=tuple(metric for metric in AVERAGED.metrics if not metric.needs))
+CHEAP = replace(
+    AVERAGED, metrics=tuple(metric for metric in AVERAGED.metrics if not metric.needs)
+)
 
 
-def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9) -> ItemScore:
+def both(
+    name: str, hits: float, of: float, likeness: float, costly: float = 0.9
+) -> ItemScore:
     values = {"share": hits / of, "likeness": likeness, "costly": costly}
     return ItemScore(id=name, values=values, weights={"share": of})
 
@@ -193,27 +241,41 @@ def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9
 TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
 
 
-def test_averages_are_compared_item_by_item_unless_their_components_differ(tmp_path: Path) -> None:
+def test_averages_are_compared_item_by_item_unless_their_components_differ(
+    tmp_path: Path,
+) -> None:
     other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
-    runs = written(tmp_path / "a", TWO, AVERAGED), written(tmp_path / "b", other, AVERAGED)
+    runs = (
+        written(tmp_path / "a", TWO, AVERAGED),
+        written(tmp_path / "b", other, AVERAGED),
+    )
     overall = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
     assert overall["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
     assert overall["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
-    found = compare_runs(runs[0], written(tmp_path / "c", TWO, CHEAP), {"toy": AVERAGED})["toy"]
+    found = compare_runs(
+        runs[0], written(tmp_path / "c", TWO, CHEAP), {"toy": AVERAGED}
+    )["toy"]
     assert "overall" not in found["metrics"]
-    assert any("other components in each run" in warning for warning in found["warnings"])
+    assert any(
+        "other components in each run" in warning for warning in found["warnings"]
+    )
 
 
 def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
     official = replace(
         SHARE,
         name="share_official",
-        official=Official(unanswered="ends", undecided="official script ends: no citations"),
+        official=Official(
+            unanswered="ends", undecided="official script ends: no citations"
+        ),
         judged=False,
     )
     # An average of it and of what is not reported: there is none in either run.
     average = replace(
-        official, name="overall_official", kind="average", of=("share_official", "model_official")
+        official,
+        name="overall_official",
+        kind="average",
+        of=("share_official", "model_official"),
     )
     task = replace(TASK, metrics=(SHARE, official, average), groups=())
     for name, silent in (("a", False), ("b", True)):
@@ -233,10 +295,12 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
             (None,) * 3 if silent else (1.0,) * 3
         )
         overall = entry["metrics"]["overall_official"]
-        assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [
-            None
-        ] * 4
-        assert overall["reason"] == (found["reason"] if silent else f"{NOT_ALL}: model_official")
+        assert [
+            overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")
+        ] == [None] * 4
+        assert overall["reason"] == (
+            found["reason"] if silent else f"{NOT_ALL}: model_official"
+        )
         written(tmp_path / name, scores, task, metrics=entry["metrics"])
     found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
     assert list(found["metrics"]) == ["share"]

@@ -9,7 +9,14 @@ import pytest
 
 from medical_tasks.runs.recipes import differing, one_line, recipe_differences, short
 from tests.case_tables import cases, tabled
-from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compare_results, compared, rows
+from tests.comparison.comparison_cases import (
+    COSTLY,
+    RIGHT,
+    TASK,
+    compare_results,
+    compared,
+    rows,
+)
 
 ONE, TWO = "1" * 64, "2" * 64
 BASE: dict[str, Any] = cases(__file__, "BASE")
@@ -30,9 +37,9 @@ def test_the_same_recipe_has_no_differences() -> None:
 @tabled("change", "sentence")
 def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> None:
     refused, warned = told(change)
-    assert [said.startswith(f"the runs cannot be compared, {sentence}") for said in refused] == [
-        True
-    ], refused
+    assert [
+        said.startswith(f"the runs cannot be compared, {sentence}") for said in refused
+    ] == [True], refused
     assert warned == []
 
 
@@ -49,28 +56,43 @@ def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
 
 
 def test_what_is_said_of_judges_that_nobody_knows() -> None:
-    recorded = {"backend": "recorded", "name": "recorded/a", "sha256": ONE, "comparable": True}
-    _, warned = told({"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded)
+    recorded = {
+        "backend": "recorded",
+        "name": "recorded/a",
+        "sha256": ONE,
+        "comparable": True,
+    }
+    _, warned = told(
+        {"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded
+    )
     assert [
-        said.startswith("the verdicts of both runs were read from files") for said in warned
+        said.startswith("the verdicts of both runs were read from files")
+        for said in warned
     ] == [True]
 
 
 def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
-    first, second = ({**BASE, "scoring": {"weights": {"sha256": digest}}} for digest in (ONE, TWO))
+    first, second = (
+        {**BASE, "scoring": {"weights": {"sha256": digest}}} for digest in (ONE, TWO)
+    )
     assert recipe_differences("toy", first, second).refused != []
     found = recipe_differences("toy", first, second, metrics=(RIGHT, COSTLY))
     assert (found.refused, found.warned) == ([], [])
     assert found.left_out["weights"].startswith(
         "its setting differs (weights.sha256 11111111 and 22222222), so that it is another"
     )
-    a, b = (compared(rows([1.0]), scoring=recipe["scoring"]) for recipe in (first, second))
+    a, b = (
+        compared(rows([1.0]), scoring=recipe["scoring"]) for recipe in (first, second)
+    )
     average = replace(
-        TASK, metrics=(*TASK.metrics[:-1], replace(TASK.metrics[-1], of=("right", "costly")))
+        TASK,
+        metrics=(*TASK.metrics[:-1], replace(TASK.metrics[-1], of=("right", "costly"))),
     )
     toy = compare_results(a, b, {"toy": average})["toy"]
     assert list(toy["metrics"]) == ["right", "harm", "words", "share"]
-    assert toy["warnings"][0].startswith("costly cannot be compared: its setting differs")
+    assert toy["warnings"][0].startswith(
+        "costly cannot be compared: its setting differs"
+    )
     assert toy["warnings"][1] == "both is left out: costly in it cannot be compared"
     # Turned off in one run, it is given by the other alone.
     off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
@@ -80,14 +102,18 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
         "only the second run was scored with weights"
     ]
     assert (
-        recipe_differences("toy", off, {**BASE, "scoring": {}}, metrics=(RIGHT, COSTLY)).warned
+        recipe_differences(
+            "toy", off, {**BASE, "scoring": {}}, metrics=(RIGHT, COSTLY)
+        ).warned
         == []
     )
 
 
 def test_no_value_is_ever_shown_whole() -> None:
     long = {"settings": {f"k{place}": {"deep": "x" * 500} for place in range(50)}}
-    other = {"settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}}
+    other = {
+        "settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}
+    }
     for said in (
         *told({"prompts": {**long}}, prompts=other)[1],
         *told({"data": long}, data=other)[0],
@@ -117,7 +143,9 @@ def test_what_differs_is_named_with_words_first() -> None:
 @pytest.mark.parametrize(
     ("name", "told"), [("baseline/random", False), ("responses/answers.jsonl", True)]
 )
-def test_a_baseline_was_asked_nothing_and_its_name_says_so(name: str, told: bool) -> None:
+def test_a_baseline_was_asked_nothing_and_its_name_says_so(
+    name: str, told: bool
+) -> None:
     asked = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
     other = BASE | {"prompts": None, "model": {"name": name}}
     for pair in ((asked, other), (other, asked)):

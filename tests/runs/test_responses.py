@@ -26,7 +26,9 @@ IDS = ["1", "2", "3"]
 
 def write(path: Path, *lines: object) -> Path:
     path.write_text(
-        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines),
+        "\n".join(
+            line if isinstance(line, str) else json.dumps(line) for line in lines
+        ),
         encoding="utf-8",
     )
     return path
@@ -59,7 +61,9 @@ def test_bad_lists_by_message_without_a_word_of_them(
 
 
 @tabled("lines", "message")
-def test_bad_files_by_message(tmp_path: Path, lines: list[object], message: str) -> None:
+def test_bad_files_by_message(
+    tmp_path: Path, lines: list[object], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         read_responses(write(tmp_path / "r.jsonl", *lines), IDS)
 
@@ -74,7 +78,9 @@ def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"r\.jsonl: no such file. Give --responses"):
         read_responses(tmp_path / "r.jsonl", IDS)
     (tmp_path / "r.jsonl").write_bytes(b'{"id": 1, "response": "\xe9"}')
-    with pytest.raises(UsageError, match="line 1 is not UTF-8 .byte 0xe9., as JSON must be"):
+    with pytest.raises(
+        UsageError, match="line 1 is not UTF-8 .byte 0xe9., as JSON must be"
+    ):
         read_responses(tmp_path / "r.jsonl", IDS)
 
 
@@ -83,11 +89,15 @@ def test_columns_and_ids_as_people_and_spreadsheets_write_them(
     table: str, read: dict[str, str]
 ) -> None:
     ids = ["17", "0071", "71-a", "9"]
-    assert read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC) == read
+    assert (
+        read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC) == read
+    )
 
 
 @tabled("table", "message")
-def test_tables_that_can_mean_two_things_are_refused_by_name(table: str, message: str) -> None:
+def test_tables_that_can_mean_two_things_are_refused_by_name(
+    table: str, message: str
+) -> None:
     ids = ["17", "007", "07", "9"]
     with pytest.raises(UsageError, match=f"t.csv.*{message}"):
         read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC)
@@ -96,13 +106,20 @@ def test_tables_that_can_mean_two_things_are_refused_by_name(table: str, message
 def test_a_question_names_its_item_where_it_has_its_own() -> None:
     items = KQA.benchmark.load_items(KQA, demo_rows())
     first = items[0]
-    typed = str(first.fields["question"]).replace("'", "\u2019").replace(" ", "\u00a0 ").upper()
+    typed = (
+        str(first.fields["question"])
+        .replace("'", "\u2019")
+        .replace(" ", "\u00a0 ")
+        .upper()
+    )
     table = f'question,answer\n"{typed}",Yes.\n'
     known = [item.id for item in items]
-    assert read_responses(Path("t"), known, content=table.encode(), task=KQA, items=items) == {
-        first.id: "Yes."
-    }
-    with pytest.raises(UsageError, match="1 id is no item of the task: a text of 25 characters"):
+    assert read_responses(
+        Path("t"), known, content=table.encode(), task=KQA, items=items
+    ) == {first.id: "Yes."}
+    with pytest.raises(
+        UsageError, match="1 id is no item of the task: a text of 25 characters"
+    ):
         read_responses(
             Path("t"),
             known,
@@ -113,12 +130,19 @@ def test_a_question_names_its_item_where_it_has_its_own() -> None:
     with pytest.raises(
         UsageError, match="no column 'id' names the items"
     ):  # questions that two items share name none
-        read_responses(Path("t"), known, content=table.encode(), task=KQA, items=[*items, first])
+        read_responses(
+            Path("t"), known, content=table.encode(), task=KQA, items=[*items, first]
+        )
     with pytest.raises(
-        UsageError, match="'answer' looks like its own answers. Name the model's 'response'"
+        UsageError,
+        match="'answer' looks like its own answers. Name the model's 'response'",
     ):
         read_responses(
-            Path("t"), known, content=b"id,answer,must_have\n1,x,y\n", task=KQA, items=items
+            Path("t"),
+            known,
+            content=b"id,answer,must_have\n1,x,y\n",
+            task=KQA,
+            items=items,
         )
 
 
@@ -126,18 +150,26 @@ def kqa_items() -> list[Item]:
     return KQA.benchmark.load_items(KQA, demo_rows())
 
 
-def read_published(task: TaskSpec, items: Sequence[Item], name: str, text: str) -> dict[str, str]:
+def read_published(
+    task: TaskSpec, items: Sequence[Item], name: str, text: str
+) -> dict[str, str]:
     ids = [item.id for item in items]
-    return dict(read_responses(Path(name), ids, content=text.encode(), task=task, items=items))
+    return dict(
+        read_responses(Path(name), ids, content=text.encode(), task=task, items=items)
+    )
 
 
-def test_files_as_the_authors_of_kqa_write_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_as_the_authors_of_kqa_write_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     first, second, *_ = items = kqa_items()
     records: list[dict[str, Any]] = [
         {"Question": f" {first.fields['question']}\n", "result": " \n"},
         {"Question": second.fields["question"], "result": None},
     ]
-    assert read_published(KQA, items, "r.json", json.dumps(records)) == {first.id: " \n"}
+    assert read_published(KQA, items, "r.json", json.dumps(records)) == {
+        first.id: " \n"
+    }
     table = f'Question,result\n"{second.fields["question"]}",Yes.\n'
     assert read_published(KQA, items, "r.csv", table) == {second.id: "Yes."}
     assert capsys.readouterr().err == ""
@@ -149,13 +181,21 @@ def test_files_as_the_authors_of_kqa_write_them(capsys: pytest.CaptureFixture[st
     for wrong, message in (
         (beside[2:], r"r.json: 1 id is no item of the task: 'Who asks\?' \(record 1\)"),
         (records[:1] * 2, "records 1 and 2 both answer id"),
-        ([records[0], {"id": "1", "response": "x"}], "record 2: has other fields than the first"),
-        ([{**records[0], "result": 5}], "record 1: must be the model's raw text .* got a number"),
+        (
+            [records[0], {"id": "1", "response": "x"}],
+            "record 2: has other fields than the first",
+        ),
+        (
+            [{**records[0], "result": 5}],
+            "record 1: must be the model's raw text .* got a number",
+        ),
     ):
         with pytest.raises(UsageError, match=message):
             read_published(KQA, items, "r.json", json.dumps(wrong))
     twice = [*items, replace(first, id="other")]
-    with pytest.raises(UsageError, match="record 1: could answer .* or other. Say which"):
+    with pytest.raises(
+        UsageError, match="record 1: could answer .* or other. Say which"
+    ):
         read_published(KQA, twice, "r.json", json.dumps(records))
 
 
@@ -163,10 +203,15 @@ def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
     """The questions and notes as processed, and a column that is called as the model."""
     task = task_of("mc")
     items = [
-        replace(item(question=f"What of {patient}?"), id=patient) for patient in ("100", "200")
+        replace(item(question=f"What of {patient}?"), id=patient)
+        for patient in ("100", "200")
     ]
     released = [
-        {"patient_id": int(each.id), "num_notes": 1, "question": each.fields["question"]}
+        {
+            "patient_id": int(each.id),
+            "num_notes": 1,
+            "question": each.fields["question"],
+        }
         | {f"choice_{letter}": "x" for letter in "ABCDE"}
         | {"answer": "B", "category": "Level1", "clinician": 1, "note_1": "n"}
         for each in items
@@ -187,9 +232,14 @@ def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
     assert read_published(task, items, "r.csv", judged) == {"100": "B.\nSo."}
     lines = "".join(json.dumps({**each, "gpt-4": "C"}) + "\n" for each in released)
     assert read_published(task, items, "r.jsonl", lines) == {"100": "C", "200": "C"}
-    other = [replace(items[0], fields={**items[0].fields, "question": "Another?"}), items[1]]
+    other = [
+        replace(items[0], fields={**items[0].fields, "question": "Another?"}),
+        items[1],
+    ]
     assert read_published(task, other, "r.jsonl", lines) == {"200": "C"}
-    with pytest.raises(UsageError, match="answers of several models: 'a', 'b'. Leave out all but"):
+    with pytest.raises(
+        UsageError, match="answers of several models: 'a', 'b'. Leave out all but"
+    ):
         read_published(task, items, "r.csv", table(a=["A", "A"], b=["B", "B"]))
     both = table(a=["A", "A"], response=["B", "D"])
     assert read_published(task, items, "r.csv", both) == {"100": "B", "200": "D"}
@@ -201,7 +251,11 @@ def test_files_as_the_authors_of_medcalc_bench_write_them(
     """Not replies, but what was taken out of them; a row of another release has other texts under its number."""
     first, second, *_ = items = MEDCALC.benchmark.load_items(MEDCALC, medcalc_rows())
     records = [
-        {"Row Number": int(each.id), "Question": each.fields["question"], "Note ID": note}
+        {
+            "Row Number": int(each.id),
+            "Question": each.fields["question"],
+            "Note ID": note,
+        }
         | {"LLM Answer": '7 "x"', "LLM Explanation": "It is {7}.", "Result": "Correct"}
         for each, note in ((first, first.fields["note_id"]), (second, "pmc-1-1"))
     ]
@@ -212,9 +266,13 @@ def test_files_as_the_authors_of_medcalc_bench_write_them(
     }
     assert f"'{second.id} otherwise' (line 2)" in capsys.readouterr().err
     own = "".join(
-        json.dumps({**each, "id": each["Row Number"], "response": "9"}) + "\n" for each in records
+        json.dumps({**each, "id": each["Row Number"], "response": "9"}) + "\n"
+        for each in records
     )
-    assert read_published(MEDCALC, items, "r.jsonl", own) == {first.id: "9", second.id: "9"}
+    assert read_published(MEDCALC, items, "r.jsonl", own) == {
+        first.id: "9",
+        second.id: "9",
+    }
     assert read_published(MEDCALC_CODE, items[:1], "r.jsonl", lines.split("\n")[0]) == {
         first.id: '7 "x"'
     }
@@ -225,27 +283,37 @@ def test_files_as_the_authors_of_doclens_write_them() -> None:
     names = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
     record = {"example_id": "D2N1", "input": "i", "reference": "r", "output": "whole"}
     divided = record | {f"output_{name}": f"its {name}" for name in names}
-    items = [Item(id=f"D2N1/{name}", fields={}, groups={}, cluster="D2N1") for name in names]
+    items = [
+        Item(id=f"D2N1/{name}", fields={}, groups={}, cluster="D2N1") for name in names
+    ]
     assert read_published(section, items, "r.json", json.dumps([divided])) == {
         f"D2N1/{name}": f"its {name}" for name in names
     }
     whole = next(task for task in DOCLENS.tasks if task.name == "aci_bench")
     note = Item(id="D2N1", fields={}, groups={}, cluster="D2N1")
-    assert read_published(whole, [note], "r.json", json.dumps([divided])) == {"D2N1": "whole"}
+    assert read_published(whole, [note], "r.json", json.dumps([divided])) == {
+        "D2N1": "whole"
+    }
 
 
 def test_answers_given_in_python_are_called_so() -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"Row Number": [17.0, 9], "Model Answer": [25.0, None]})
-    assert read_responses(GivenAnswers.of(frame), ["17", "9"], task=MEDCALC) == {"17": "25"}
+    assert read_responses(GivenAnswers.of(frame), ["17", "9"], task=MEDCALC) == {
+        "17": "25"
+    }
     assert read_responses(
         GivenAnswers.of(frame.set_index("Row Number")), ["17", "9"], task=MEDCALC
     ) == {"17": "25"}
-    with pytest.raises(UsageError, match="^the answers given: 1 id is no item of the task: '18'"):
+    with pytest.raises(
+        UsageError, match="^the answers given: 1 id is no item of the task: '18'"
+    ):
         read_responses(GivenAnswers.of({18: "x"}), ["17"])
     with pytest.raises(
         UsageError,
         match="^the answers given, row 1, column 'response': must be the model's raw text .* got a list",
     ):
-        read_responses(GivenAnswers.of(pd.DataFrame({"id": ["1"], "response": [["a"]]})), ["1"])
+        read_responses(
+            GivenAnswers.of(pd.DataFrame({"id": ["1"], "response": [["a"]]})), ["1"]
+        )

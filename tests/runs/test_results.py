@@ -38,15 +38,20 @@ TASK = toy_task(
 
 
 def item(identifier: str, kind: str = "a", cluster: str | None = None) -> Item:
-    return Item(id=identifier, fields={}, groups={"kind": kind}, cluster=cluster or identifier)
+    return Item(
+        id=identifier, fields={}, groups={"kind": kind}, cluster=cluster or identifier
+    )
 
 
 def scored(identifier: str, right: float, share: float = 0.5) -> ItemScore:
-    return ItemScore(id=identifier, values={"right": right, "share": share}, parsed="p", why="w")
+    return ItemScore(
+        id=identifier, values={"right": right, "share": share}, parsed="p", why="w"
+    )
 
 
 def test_counts_values_and_wilson_interval() -> None:
-    # 15 of 148: Wilson 0.0624-0.1605 (Newcombe 1998, Statistics in Medicine 17:857-872, table I, method 3).
+    # 15 of 148: Wilson 0.0624-0.1605 (Newcombe 1998, Statistics in Medicine 17:857-872,
+    # table I, method 3).
     items = [item(str(n)) for n in range(148)]
     scores = {str(n): scored(str(n), float(n < 15)) for n in range(148)}
     entry = summarise(TASK, items, scores, {}, recipe={"r": 1})
@@ -72,11 +77,14 @@ def test_a_group_too_small_for_its_distance_from_all_items_is_marked() -> None:
     items = [item(f"{n}", kind) for n, kind in enumerate(kinds)]
     half = {each.id: float(int(each.id) % 2) for each in items}
     scores = {
-        each.id: scored(each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0)
+        each.id: scored(
+            each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0
+        )
         for each in items
     }
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
-    # Of all 45 % are right. 40 detect that none of them is, and not a difference of 5 points; 9 are fewer than 10.
+    # Of all 45 % are right. 40 detect that none of them is, and not a difference of 5
+    # points; 9 are fewer than 10.
     assert [name for name, told in groups.items() if told["right"].get("too_few")] == [
         "near",
         "small",
@@ -85,10 +93,17 @@ def test_a_group_too_small_for_its_distance_from_all_items_is_marked() -> None:
 
 @tabled("about", "task", "found", "lost", "limits", "expected")
 def test_by_hand(
-    about: str, task: str, found: Any, lost: dict[str, str], limits: Any, expected: dict[str, Any]
+    about: str,
+    task: str,
+    found: Any,
+    lost: dict[str, str],
+    limits: Any,
+    expected: dict[str, Any],
 ) -> None:
     """A place in the entry to what stands there; null also where there is no such place."""
-    metrics = [MetricSpec(description="", **each) for each in cases(__file__, "tasks")[task]]
+    metrics = [
+        MetricSpec(description="", **each) for each in cases(__file__, "tasks")[task]
+    ]
     scores = {name: ItemScore(id=name, **score) for name, score in found.items()}
     entry = summarise(
         toy_task(*metrics), [item(name) for name in (*scores, *lost)], scores, lost, recipe={},
@@ -111,11 +126,20 @@ def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
     assert list(groups) == ["a", "b"]
     assert groups["b"]["right"]["value"] == 0.5
     assert sum(group["right"]["n"] for group in groups.values()) == 3
-    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
-    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
+    scores = {
+        "0": scored("0", 1.0),
+        "1": ItemScore(id="1", values={}, unscored="unreadable"),
+    }
+    rows = item_rows(
+        TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")}
+    )
     assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
     assert [row["right"] for row in rows] == [1.0, None, None]
-    assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
+    assert [row["unscored"] for row in rows] == [
+        None,
+        "unreadable",
+        "no answer: timeout",
+    ]
     assert rows[0] == {
         "task": "toy", "id": "0", "cluster": "0", "group_kind": "b", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
         "unscored": None, "unclear": "",
@@ -131,7 +155,9 @@ def test_shared_notes_widen_the_interval() -> None:
     alone = summarise(TASK, apart, scores, {}, recipe={})["metrics"]["right"]
     together = summarise(clustered, shared, scores, {}, recipe={})["metrics"]["right"]
     assert together["value"] == alone["value"]
-    assert together["ci_high"] - together["ci_low"] > 1.5 * (alone["ci_high"] - alone["ci_low"])
+    assert together["ci_high"] - together["ci_low"] > 1.5 * (
+        alone["ci_high"] - alone["ci_low"]
+    )
 
 
 def run_of(value: float) -> dict[str, Any]:
@@ -157,7 +183,10 @@ def test_written_files_come_back(tmp_path: Path) -> None:
     write_run(tmp_path, run_of(0.5), rows)
     assert without_hash(read_results(tmp_path)) == run_of(0.5)
     assert read_items(tmp_path) == rows
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "items.parquet",
+        "results.json",
+    ]
     # Verdicts are written beside the items.
     rows = item_rows(TASK, [item("0")], {}, {"0": "timeout"})
     verdicts = [{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
@@ -179,10 +208,14 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(UsageError, match="not valid JSON"):
         read_results(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps({"schema_version": 7, "tasks": {}}))
+    (tmp_path / "results.json").write_text(
+        json.dumps({"schema_version": 7, "tasks": {}})
+    )
     with pytest.raises(UsageError, match="schema_version 7, expected 1"):
         read_results(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps({"schema_version": 1, "tasks": {"toy": {}}}))
+    (tmp_path / "results.json").write_text(
+        json.dumps({"schema_version": 1, "tasks": {"toy": {}}})
+    )
     with pytest.raises(UsageError, match="not results that this version reads"):
         read_results(tmp_path)
     damaged: list[Any] = [
@@ -201,7 +234,9 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     for entry in damaged:
         told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
         (tmp_path / "results.json").write_text(told)
-        with pytest.raises(UsageError, match="the results of toy lack a recipe, counts or"):
+        with pytest.raises(
+            UsageError, match="the results of toy lack a recipe, counts or"
+        ):
             read_sound_results(tmp_path)
     write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
@@ -242,13 +277,18 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     )
     process.start()
     process.join(60)
-    assert "results could not be written (File too large)" in (tmp_path / "message").read_text()
+    assert (
+        "results could not be written (File too large)"
+        in (tmp_path / "message").read_text()
+    )
     assert without_hash(read_results(tmp_path)) == run_of(0.1)
     assert read_items(tmp_path) == [{"id": "old"}]
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> None:
+def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> (
+    None
+):
     groups = dict.fromkeys(KQA.groups, "all")
     items = [
         Item(
@@ -269,6 +309,13 @@ def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answ
         recipe={},
         unanswered_limits=_unanswered_limits(KQA, items),
     )
-    # Had the model abstained from the other, the mean of the answered would stay at 8; of all, it falls to 5 at most.
-    for name, high in (("hallucination_rate_answered", 8.0), ("hallucination_rate", 5.0)):
-        assert [entry["metrics"][name][end] for end in ("bound_low", "bound_high")] == [4.0, high]
+    # Had the model abstained from the other, the mean of the answered would stay at 8;
+    # of all, it falls to 5 at most.
+    for name, high in (
+        ("hallucination_rate_answered", 8.0),
+        ("hallucination_rate", 5.0),
+    ):
+        assert [entry["metrics"][name][end] for end in ("bound_low", "bound_high")] == [
+            4.0,
+            high,
+        ]

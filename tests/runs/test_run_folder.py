@@ -11,14 +11,19 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.folder import default_folder, locked, open_run_folder
 
 
-def test_the_same_settings_enter_again_and_others_are_refused_and_named(tmp_path: Path) -> None:
-    open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}).answers.touch()
+def test_the_same_settings_enter_again_and_others_are_refused_and_named(
+    tmp_path: Path,
+) -> None:
+    open_run_folder(
+        tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}
+    ).answers.touch()
     assert (
         open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"}).path
         == tmp_path / "run"
     )
     with pytest.raises(
-        UsageError, match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out"
+        UsageError,
+        match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out",
     ):
         open_run_folder(tmp_path / "run", {"model": "b", "tasks": ["medcalc"]})
     assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
@@ -43,7 +48,10 @@ def test_one_command_at_a_time(tmp_path: Path) -> None:
     with locked(first):
         with pytest.raises(UsageError, match="another command is using this folder"):
             open_run_folder(tmp_path / "run", {"model": "b"})
-        with pytest.raises(UsageError, match="another command is using this folder"), locked(first):
+        with (
+            pytest.raises(UsageError, match="another command is using this folder"),
+            locked(first),
+        ):
             pass
     with locked(first):
         assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
@@ -55,7 +63,9 @@ def test_one_of_several_processes_keeps_the_answers(
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     first = open_run_folder(tmp_path / "run", {}, private=private)
-    assert first.answers.parent == (tmp_path / "run" if not private else first.logs.parent)
+    assert first.answers.parent == (
+        tmp_path / "run" if not private else first.logs.parent
+    )
     monkeypatch.setenv("RANK", "1")
     other = open_run_folder(tmp_path / "run", {}, private=private)
     assert other.private == first.private == private
@@ -66,7 +76,8 @@ def test_one_of_several_processes_keeps_the_answers(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", r"run\.json: not valid JSON"), ("[]", "not the settings of a run")]
+    ("text", "message"),
+    [("{", r"run\.json: not valid JSON"), ("[]", "not the settings of a run")],
 )
 def test_damaged_settings_are_said(tmp_path: Path, text: str, message: str) -> None:
     open_run_folder(tmp_path / "run", {})

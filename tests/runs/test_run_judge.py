@@ -86,8 +86,12 @@ def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
     Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
     assert main([*score, "--out", "first"]) == 0
-    # It was never asked whether the unsure answers are abstentions, and its file does not say.
-    assert main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"]) == 0
+    # It was never asked whether the unsure answers are abstentions, and its file does
+    # not say.
+    assert (
+        main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"])
+        == 0
+    )
     first, again = entry("first"), entry("again")
     assert {name: metric["value"] for name, metric in first["metrics"].items()} == {
         name: metric["value"] for name, metric in again["metrics"].items()
@@ -95,7 +99,9 @@ def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
     assert again["coverage"] == first["coverage"]
 
 
-def test_requests_that_a_refused_key_cost_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_a_refused_key_cost_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with FaultServer(lambda call: Fault.status_code(401)) as server:
         monkeypatch.setenv("SOME_HOST_BASE_URL", server.base_url)
         monkeypatch.setenv("SOME_HOST_API_KEY", "k")
@@ -165,7 +171,9 @@ FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
 
 
 @tabled("name", "args", "votes")
-def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], votes: int) -> None:
+def test_a_task_s_own_number_of_votes(
+    name: str, args: dict[str, str], votes: int
+) -> None:
     assert default_votes(name, args, [FIVE_VOTES]) == votes
     assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
@@ -180,6 +188,7 @@ def test_tasks_that_are_judged_in_two_ways_are_run_one_by_one() -> None:
     with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
         default_mode([KQA, batched])
     with pytest.raises(
-        UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"
+        UsageError,
+        match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes",
     ):
         default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])

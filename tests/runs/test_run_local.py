@@ -1,6 +1,7 @@
 """A local model over real rows, end to end: one process, two processes, killed and resumed.
 
-The two processes start afresh, by the command that the documents give; the others with torch imported.
+The two processes start afresh, by the command that the documents give; the others with
+torch imported.
 """
 
 from __future__ import annotations
@@ -93,14 +94,18 @@ def _records(folder: Path) -> dict[str, Any]:
         # How long an answer took is the machine's.
         return {
             key: (json.loads(payload) | {"seconds": None}, times)
-            for key, payload, times in connection.execute("SELECT key, payload, times FROM records")
+            for key, payload, times in connection.execute(
+                "SELECT key, payload, times FROM records"
+            )
         }
     finally:
         connection.close()
 
 
 def _task(folder: Path) -> dict[str, Any]:
-    entry: dict[str, Any] = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"]
+    entry: dict[str, Any] = json.loads((folder / "results.json").read_text())["tasks"][
+        "medcalc"
+    ]
     assert entry["usage"].pop("seconds") >= 0
     assert entry["usage"].pop("tokens_per_second") >= 0
     return entry
@@ -123,9 +128,7 @@ def alone(home: Path, warm: WarmProcess) -> Path:
 
 def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     # One write each: the two share a stream, and print writes its parts one by one.
-    launcher = (
-        "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
-    )
+    launcher = "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
     launcher += "runpy.run_module('medical_tasks', run_name='__main__')"
     script = home / "launch.py"
     script.write_text(launcher)
@@ -143,7 +146,9 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     )  # fmt: skip
     assert done.stderr.count("WORLD 2") == 2, done.stderr[-3000:]
     assert "Traceback" not in done.stderr.replace("Traceback : to enable", "")
-    assert "medcalc" in json.loads(done.stdout)["tasks"]  # one value, of the one that writes
+    assert (
+        "medcalc" in json.loads(done.stdout)["tasks"]
+    )  # one value, of the one that writes
     assert _records(home / "pair") == _records(alone)
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
@@ -156,7 +161,10 @@ def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
         with Path(os.devnull).open("wb") as nowhere:
             outputs = (nowhere.fileno(), nowhere.fileno())
             run = warm.start(
-                ["-m", *_words("killed")], cwd=home, environment=_environment(), outputs=outputs
+                ["-m", *_words("killed")],
+                cwd=home,
+                environment=_environment(),
+                outputs=outputs,
             )
         _wait_for_more(home / "killed", done[-1] if done else 0, run)
         os.kill(run.pid, signal.SIGKILL)
@@ -174,7 +182,9 @@ def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
 def _wait_for_more(folder: Path, than: int, run: Started) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until and not run.ended():
-        if (folder / "answers.sqlite").exists() and len(_records_or_none(folder)) > than:
+        if (folder / "answers.sqlite").exists() and len(
+            _records_or_none(folder)
+        ) > than:
             return
         time.sleep(0.005)
     pytest.fail("the run ended or hung before it could be killed")

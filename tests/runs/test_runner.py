@@ -24,7 +24,14 @@ from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.models.base import (
+    Answer,
+    ChoiceScores,
+    Failure,
+    Length,
+    OnResult,
+    Request,
+)
 from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.options import Run, parameters
 from medical_tasks.runs import finishing, runner
@@ -73,7 +80,9 @@ class Counting:
 
     def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
         last = dialogue.answers[-1]
-        records.put("look", f"{dialogue.item.id}:{len(dialogue.answers)}", {"text": last})
+        records.put(
+            "look", f"{dialogue.item.id}:{len(dialogue.answers)}", {"text": last}
+        )
         if last == "enough" or len(dialogue.answers) == 4:
             return Done("|".join(dialogue.answers))
         more: Any = (
@@ -124,9 +133,15 @@ class Scripted(GeneratesOnly):
     identity: Mapping[str, str] = {"backend": "scripted"}
 
     def __init__(
-        self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None
+        self,
+        data: TaskData,
+        *,
+        dies_after: int | None = None,
+        fails: tuple[int, int] | None = None,
     ) -> None:
-        self.notes = {item.fields["question"]: number for number, item in enumerate(data.items)}
+        self.notes = {
+            item.fields["question"]: number for number, item in enumerate(data.items)
+        }
         self.dies_after, self.fails = dies_after, fails
         self.asked: list[str] = []
         self.rounds: list[list[int]] = []
@@ -141,15 +156,21 @@ class Scripted(GeneratesOnly):
 
     def reply(self, request: Request) -> Answer | Failure:
         opening = request.messages[0]["content"]
-        number = max((len(text), n) for text, n in self.notes.items() if opening.endswith(text))[1]
+        number = max(
+            (len(text), n) for text, n in self.notes.items() if opening.endswith(text)
+        )[1]
         asked = round_of(request)
         if self.fails == (number, asked):
             return Failure(key=request.key, reason="http 500", detail="down")
-        return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
+        return Answer(
+            key=request.key, text="enough" if asked > number else f"{number}.{asked}"
+        )
 
 
 def run(model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
-    answered = run_model([MEDCALC_CODE], {MEDCALC_CODE.name: data}, model, folder, RunOptions())
+    answered = run_model(
+        [MEDCALC_CODE], {MEDCALC_CODE.name: data}, model, folder, RunOptions()
+    )
     assert answered is not None
     return answered[-1]
 
@@ -185,7 +206,10 @@ def test_each_item_goes_on_until_it_is_done(
     assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
     assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
-    assert [plain.responses[item] for item in ids] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
+    assert [plain.responses[item] for item in ids] == [
+        "enough",
+        *[f"{n}.1" for n in range(1, 6)],
+    ]
     assert "protocol" not in plain.recipe
     assert plain.asked == {}
 
@@ -204,7 +228,12 @@ def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> N
         model.ask_in_batches(folder.answers.with_name(JOURNAL))
         task = run(model, data, folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
-    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [5, 5, 4, 3]
+    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [
+        5,
+        5,
+        4,
+        3,
+    ]
 
 
 def test_blocks_of_items_change_nothing(
@@ -340,7 +369,9 @@ class Cluster:
                     return keys
                 return cluster.channel.get(timeout=20)
 
-            def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+            def generate(
+                self, requests: Sequence[Request], on_result: OnResult
+            ) -> None:
                 cluster.seen[is_main].append(list(requests))
                 if is_main:
                     super().generate(requests, on_result)
@@ -356,7 +387,13 @@ class Cluster:
         def follow() -> None:
             other = self.model(is_main=False)
             results.append(
-                run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions())
+                run_model(
+                    [MEDCALC_CODE],
+                    {"medcalc_code": self.data},
+                    other,
+                    folder,
+                    RunOptions(),
+                )
             )
 
         thread = threading.Thread(target=follow)
@@ -369,7 +406,9 @@ class Cluster:
         return task
 
 
-def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: RunFolder) -> None:
+def test_every_process_is_given_every_rounds_questions(
+    data: TaskData, folder: RunFolder
+) -> None:
     cluster = Cluster(data)
     task = cluster.run(folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
@@ -378,7 +417,8 @@ def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: R
     finished.run(folder)
     assert finished.seen == {True: [], False: []}
     odd = [
-        replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]
+        replace(item, fields={**item.fields, "patient_note": "\ud800"})
+        for item in data.items[:1]
     ]
     surrogates = Cluster(replace(data, items=odd))
     surrogates.run(folder)
@@ -414,7 +454,11 @@ def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(
     assert first["seconds"] >= 0
     with Store(folder.answers) as store:
         text = store.get_many("answer", model.asked[:1])[model.asked[0]]["text"]
-        store.put("answer", model.asked[0], {"text": text, "output_tokens": 7, "finish": "stop"})
+        store.put(
+            "answer",
+            model.asked[0],
+            {"text": text, "output_tokens": 7, "finish": "stop"},
+        )
     unknown = run(Metered(data), data, folder).usage
     assert unknown is not None
     assert (unknown["output_tokens"], unknown["prompt_tokens"], unknown["seconds"]) == (
@@ -437,7 +481,9 @@ class Saying(GeneratesOnly):
 
     name = "scripted/model"
 
-    def __init__(self, reply: Reply, *, identity: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, reply: Reply, *, identity: Mapping[str, str] | None = None
+    ) -> None:
         self.reply = reply
         self.identity: Mapping[str, str] = identity or {"backend": "scripted"}
         self.asked: list[str] = []
@@ -452,8 +498,12 @@ def says(text: str) -> Reply:
     return lambda request: Answer(key=request.key, text=text)
 
 
-def answered(model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any) -> AnsweredTask:
-    answered = run_model([MEDCALC], {"medcalc": medcalc}, model, folder, RunOptions(**options))
+def answered(
+    model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any
+) -> AnsweredTask:
+    answered = run_model(
+        [MEDCALC], {"medcalc": medcalc}, model, folder, RunOptions(**options)
+    )
     assert answered is not None
     (task,) = answered
     return task
@@ -464,14 +514,20 @@ def test_whatever_could_change_an_answer_asks_anew(
     medcalc: TaskData, folder: RunFolder, change: str
 ) -> None:
     answered(Saying(says("a")), medcalc, folder)
-    model = Saying(says("b"), identity={"backend": "other"} if change == "model" else None)
+    model = Saying(
+        says("b"), identity={"backend": "other"} if change == "model" else None
+    )
     if change == "prompt":
         items = [
-            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"})
+            replace(
+                item, fields={**item.fields, "question": item.fields["question"] + "?"}
+            )
             for item in medcalc.items
         ]
         medcalc = replace(medcalc, items=items)
-    task = answered(model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {}))
+    task = answered(
+        model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {})
+    )
     assert len(model.asked) == len(medcalc.items)
     assert set(task.responses.values()) == {"b"}
 
@@ -479,12 +535,16 @@ def test_whatever_could_change_an_answer_asks_anew(
 def test_answers_that_are_empty_or_cut_at_the_length_limit(
     medcalc: TaskData, folder: RunFolder
 ) -> None:
-    entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
+    entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"][
+        "medcalc"
+    ]
     assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
 
     def cut(request: Request) -> Answer | Failure:
-        return Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
+        return Answer(
+            key=request.key, text="so", finish="length" if request.key < "4" else "stop"
+        )
 
     model = Saying(cut, identity={"backend": "other"})
     entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
@@ -492,7 +552,10 @@ def test_answers_that_are_empty_or_cut_at_the_length_limit(
 
 
 BY_NAME = {task.name: task for task in TASKS}
-INDEX, OPEN = BY_NAME["ehrnoteqa_mc_prob_index_level1"], BY_NAME["ehrnoteqa_open_level1"]
+INDEX, OPEN = (
+    BY_NAME["ehrnoteqa_mc_prob_index_level1"],
+    BY_NAME["ehrnoteqa_open_level1"],
+)
 
 
 class Words(GeneratesOnly):
@@ -512,12 +575,16 @@ class Words(GeneratesOnly):
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
             self.asked += 1
-            logprobs = tuple(-1.0 if text == "B" else -2.0 for text in request.continuations)
+            logprobs = tuple(
+                -1.0 if text == "B" else -2.0 for text in request.continuations
+            )
             scores = ChoiceScores(logprobs=logprobs, tokens=(1,) * len(logprobs))
             on_result(Answer(key=request.key, text=scores.to_text()))
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        return [Length(tokens=self._words(request), room=self.room) for request in requests]
+        return [
+            Length(tokens=self._words(request), room=self.room) for request in requests
+        ]
 
     def _words(self, request: Request) -> int:
         return len(request.messages[-1]["content"].split())
@@ -552,7 +619,11 @@ def test_probabilities_are_not_asked_in_batches(home: Path, private: RunFolder) 
     model = Words()
     with pytest.raises(UsageError, match=f"--batch: {INDEX.name} asks how probable"):
         run_model(
-            [INDEX], {INDEX.name: data_of(INDEX, home)}, model, private, RunOptions(batch=True)
+            [INDEX],
+            {INDEX.name: data_of(INDEX, home)},
+            model,
+            private,
+            RunOptions(batch=True),
         )
     assert model.asked == 0
 
@@ -578,7 +649,9 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
     home: Path, private: RunFolder
 ) -> None:
     data = data_of(OPEN, home)
-    part = asked_once(OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest")
+    part = asked_once(
+        OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest"
+    )
     cut = part.recipe["truncation"]["words_left_out"]
     assert part.recipe["truncation"]["rule"] == "notes-from-the-oldest"
     assert 0 < len(cut) < len(data.items)
@@ -590,9 +663,12 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
     assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
     # The judge reads the notes whole.
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
-    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not
+    # this one's.
     data = data_of(INDEX, home)
-    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
+    part = asked_once(
+        INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest"
+    )
     number = len(part.recipe["truncation"]["words_left_out"])
     assert 0 < number <= len(data.items)
     again = replace(
@@ -604,15 +680,20 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
         assert "scoring" not in entry["recipe"]
 
 
-def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: RunFolder) -> None:
+def test_what_does_not_fit_is_refused_or_left_unanswered(
+    home: Path, private: RunFolder
+) -> None:
     class Refusing(Words):
         def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
             super().generate(
-                [request for request in requests if self._words(request) <= self.room], on_result
+                [request for request in requests if self._words(request) <= self.room],
+                on_result,
             )
 
     data, model = data_of(OPEN, home), Refusing(room=400)
-    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
+    with pytest.raises(
+        UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"
+    ):
         asked_once(OPEN, data, model, private)
     assert model.asked == 0
     part = asked_once(OPEN, data, model, private, truncate="unanswered")
@@ -640,7 +721,8 @@ class Measuring(Words):
         if not self.knows:
             return [None for _ in requests]
         return [
-            Length(tokens=FRAME + 2 * self._words(request), room=self.room) for request in requests
+            Length(tokens=FRAME + 2 * self._words(request), room=self.room)
+            for request in requests
         ]
 
 
@@ -661,7 +743,10 @@ PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
 
 
 def fit(
-    items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: Any
+    items: Sequence[Item],
+    model: Measuring,
+    prompts: PromptSet = PROMPTS,
+    **options: Any,
 ) -> Fitted:
     return fit_items(KQA, prompts, items, model, RunOptions(**options))
 
@@ -673,18 +758,25 @@ def test_what_is_left_as_it_is() -> None:
     assert model.measured == 1
     assert fit(long, Measuring(FRAME + 20), truncate="unanswered").items == long
     # Some never fit, and some models cannot tell.
-    assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
+    assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(
+        items=items
+    )
     assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
     assert parameters(Run)["truncate"].choices == get_args(Truncate)
 
 
 def test_too_long_is_refused_with_a_list() -> None:
-    items = [item("short", 3), *(item(f"long{number}", 12 + number) for number in range(30))]
+    items = [
+        item("short", 3),
+        *(item(f"long{number}", 12 + number) for number in range(30)),
+    ]
     with pytest.raises(UsageError) as error:
         fit(items, Measuring(FRAME + 20))
     said = str(error.value)
     assert "kqa: 30 of 31 questions do not fit" in said
-    assert f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said  # the longest first
+    assert (
+        f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said
+    )  # the longest first
     assert "and 10 more" in said
     assert "--truncate notes-from-the-oldest" in said
     assert "w1" not in said  # none of the text
@@ -705,13 +797,20 @@ def test_prompts_that_cannot_shorten_are_not_measured() -> None:
     model, whole = Measuring(1), replace(PROMPTS, shorten=None)
     assert fit([item("a", 100)], model, whole).measured
     assert model.measured == 0
-    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
+    with pytest.raises(
+        UsageError, match="kqa: its questions have no notes to leave out"
+    ):
         fit([item("a", 3)], model, whole, truncate="notes-from-the-oldest")
 
 
 @settings(deadline=None, max_examples=60)
-@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8), words=st.integers(0, 200))
-def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words: int) -> None:
+@given(
+    sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8),
+    words=st.integers(0, 200),
+)
+def test_every_question_fits_and_loses_no_word_too_many(
+    sizes: list[int], words: int
+) -> None:
     items = [item(str(number), size) for number, size in enumerate(sizes)]
     found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
     assert found.shortened == {

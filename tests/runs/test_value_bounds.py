@@ -62,7 +62,10 @@ class LosingJudge:
         self.inner, self.share, self.seed = inner, 0.0, 0
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        lost = [random.Random(f"{self.seed} {each.id}").random() < self.share for each in questions]
+        lost = [
+            random.Random(f"{self.seed} {each.id}").random() < self.share
+            for each in questions
+        ]
         return [
             Unscored(id=each.id, reason="judge: http 500") if gone else each
             for each, gone in zip(self.inner.ask(questions), lost, strict=True)
@@ -80,10 +83,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def judge(home: Path) -> Iterator[LosingJudge]:
     with Store(home / "judge.sqlite") as store:
-        yield LosingJudge(JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True))
+        yield LosingJudge(
+            JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
+        )
 
 
-def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> dict[str, str]:
+def _answers(
+    task: TaskSpec, items: Sequence[Item], chance: random.Random
+) -> dict[str, str]:
     """Right ones, halves, others', empty ones, abstentions, and some that are not there."""
     gold = task.benchmark.gold_response
     made = {}
@@ -105,10 +112,18 @@ def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> di
 
 
 def _summary(
-    task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share: float, whole: bool
+    task: TaskSpec,
+    home: Path,
+    judge: LosingJudge,
+    *,
+    seed: int,
+    share: float,
+    whole: bool,
 ) -> TaskEntry:
     chance = random.Random(f"{task.name} {seed}")
-    items = load_task_data(task, datasets()[task.dataset], data=home, config="demo").items[:9]
+    items = load_task_data(
+        task, datasets()[task.dataset], data=home, config="demo"
+    ).items[:9]
     answers = _answers(task, items, chance)
     if whole:
         gold = task.benchmark.gold_response
@@ -119,7 +134,9 @@ def _summary(
         prompts = task.benchmark.load_judge_prompts(task)
         given["judging"] = Judging(judge=judge, prompts=prompts, mode=task.judging)
     if task.scoring_arguments:
-        given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
+        given["arguments"] = (
+            {"official": "yes"} if "official" in task.scoring_arguments else {}
+        )
     asked = [item for item in items if item.id in answers]
     texts = [Answer(text=answers[item.id]) for item in asked]
     scored = task.benchmark.score_items(task, asked, texts, Scoring(**given))
@@ -146,13 +163,20 @@ def _all_metrics(
                 yield known[name], metric
 
 
-def _law(metric: MetricSpec, entry: Mapping[str, Any], *, unclear: bool = False) -> None:
+def _law(
+    metric: MetricSpec, entry: Mapping[str, Any], *, unclear: bool = False
+) -> None:
     value, low, high = entry["value"], entry["bound_low"], entry["bound_high"]
-    numbers = [entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")]
+    numbers = [
+        entry[name]
+        for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+    ]
     assert all(each is None or math.isfinite(each) for each in numbers), metric.name
     if value is None:
         assert entry["reason"], metric.name
-        assert (entry["ci_low"], entry["ci_high"], entry["n"]) == (None, None, 0), metric.name
+        assert (entry["ci_low"], entry["ci_high"], entry["n"]) == (None, None, 0), (
+            metric.name
+        )
         return
     assert "reason" not in entry
     assert entry["n"] >= 1
@@ -161,7 +185,9 @@ def _law(metric: MetricSpec, entry: Mapping[str, Any], *, unclear: bool = False)
     for name, sign in (("ci_low", 1), ("ci_high", -1)):
         if entry[name] is not None:
             assert sign * (entry[name] - value) <= EXACT, (metric.name, entry)
-            assert metric.limits[0] - EXACT <= entry[name] <= metric.limits[1] + EXACT, (
+            assert (
+                metric.limits[0] - EXACT <= entry[name] <= metric.limits[1] + EXACT
+            ), (
                 metric.name,
                 entry,
             )
@@ -170,7 +196,10 @@ def _law(metric: MetricSpec, entry: Mapping[str, Any], *, unclear: bool = False)
         assert (unclear and metric.read) or low == value == high, (metric.name, entry)
         assert "estimated" not in entry
     else:
-        assert entry["n"] <= entry["scored"] + entry.get("estimated", 0) or metric.kind == "average"
+        assert (
+            entry["n"] <= entry["scored"] + entry.get("estimated", 0)
+            or metric.kind == "average"
+        )
 
 
 @pytest.mark.parametrize("name", [*JUDGED, *OTHERS])
@@ -212,7 +241,11 @@ def test_there_are_tasks_of_both_kinds() -> None:
 LAW_TASK = toy_task(
     MetricSpec(name="share", kind="mean", description=""),
     MetricSpec(
-        name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"
+        name="count",
+        kind="mean",
+        description="",
+        limits=(0.0, math.inf),
+        unit="per answer",
     ),
     MetricSpec(name="any", kind="proportion", description=""),
     MetricSpec(name="pooled", kind="ratio", description=""),
@@ -260,7 +293,9 @@ def _score(draw: st.DrawFn) -> ItemScore:
 
 @settings(deadline=None, max_examples=80)
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
-def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject) -> None:
+def test_whatever_is_missing(
+    found: list[ItemScore | None], data: st.DataObject
+) -> None:
     items = [
         Item(id=str(place), fields={}, groups={}, cluster=str(place // 2))
         for place in range(len(found))
@@ -271,17 +306,26 @@ def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject)
         if one is not None
     }
     task = replace(LAW_TASK, cluster="note") if data.draw(st.booleans()) else LAW_TASK
-    most = max([2.0, *(one.counts["count"].limits[1] for one in scores.values() if one.counts)])
+    most = max(
+        [2.0, *(one.counts["count"].limits[1] for one in scores.values() if one.counts)]
+    )
     most = max([most, *(one.values.get("count", 0.0) for one in scores.values())])
     least = {item.id: (0.0, 1.0 if item.id not in scores else most) for item in items}
     estimator = Estimator(
-        task, scores, items=len(items), unanswered_limits=lambda item: {"count": least[item.id]}
+        task,
+        scores,
+        items=len(items),
+        unanswered_limits=lambda item: {"count": least[item.id]},
     )
     for metric in task.metrics:
         entry = estimator.entry(metric, items)
         _law(metric, entry)
         values = [estimator.item_value(metric, score) for score in scores.values()]
-        pairs = [(value, weight) for value, weight in values if weight and not math.isnan(value)]
+        pairs = [
+            (value, weight)
+            for value, weight in values
+            if weight and not math.isnan(value)
+        ]
         if all(
             one is not None and (metric.name in one.values or metric.name in one.counts)
             for one in found
@@ -297,10 +341,14 @@ def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject)
 
 READ_TASK = toy_task(
     MetricSpec(name="right", kind="proportion", description="", read=True),
-    MetricSpec(name="faults", kind="mean", description="", higher_is_better=False, read=True),
+    MetricSpec(
+        name="faults", kind="mean", description="", higher_is_better=False, read=True
+    ),
     MetricSpec(name="pooled", kind="ratio", description="", read=True),
     MetricSpec(name="official", kind="proportion", description=""),
-    MetricSpec(name="among_right", kind="proportion", description="", read=True, if_right=True),
+    MetricSpec(
+        name="among_right", kind="proportion", description="", read=True, if_right=True
+    ),
     MetricSpec(name="whole", kind="average", description="", of=("right", "pooled")),
     name="read",
     groups=("kind",),
@@ -316,12 +364,19 @@ def _read(name: str, outcome: str) -> ItemScore:
     if outcome == "unscored":
         return ItemScore(id=name, values={}, weights=weights, unscored="lost")
     right = float(outcome == "right")
-    values = {"right": right, "faults": 1.0 - right, "pooled": right, "official": int(name) % 2}
+    values = {
+        "right": right,
+        "faults": 1.0 - right,
+        "pooled": right,
+        "official": int(name) % 2,
+    }
     values["among_right"] = int(name) // 2 % 2 if right else math.nan
     if outcome != "unclear":
         return ItemScore(id=name, values=values, weights=weights)
     limits = unclear_limits(READ_TASK.metrics, values)
-    return ItemScore(id=name, values=values, weights=weights, unclear="a bound", limits=limits)
+    return ItemScore(
+        id=name, values=values, weights=weights, unclear="a bound", limits=limits
+    )
 
 
 @settings(deadline=None, max_examples=80)
@@ -374,14 +429,22 @@ def test_estimates_by_hand() -> None:
     """Known verdicts of an item stand for its missing ones; where there are none, those of judged answers, never of empty ones."""
     share, count, any_of, pooled = LAW_TASK.metrics
 
-    def one(name: str, hits: int, known: int, missing: int, *, judged: bool = True) -> ItemScore:
+    def one(
+        name: str, hits: int, known: int, missing: int, *, judged: bool = True
+    ) -> ItemScore:
         verdicts = (Verdicts(hits=hits, known=known, missing=missing),)
         counts = {
             metric.name: Counts(how=how, verdicts=verdicts)
             for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
         }
-        made = ItemScore.counted(counts, id=name, weights={"pooled": float(known + missing)})
-        return made if judged else ItemScore(id=name, values=made.values, weights=made.weights)
+        made = ItemScore.counted(
+            counts, id=name, weights={"pooled": float(known + missing)}
+        )
+        return (
+            made
+            if judged
+            else ItemScore(id=name, values=made.values, weights=made.weights)
+        )
 
     scores = {
         score.id: score
@@ -411,7 +474,8 @@ def test_estimates_by_hand() -> None:
         (0.25 + 0 + 0.75) / 4,
         (0.75 + 1 + 0.75) / 4,
     )
-    # An answer of four verdicts, one hidden and none a hit: of those of 3 in 4, hidden at random, none leaves the others clean.
+    # An answer of four verdicts, one hidden and none a hit: of those of 3 in 4, hidden
+    # at random, none leaves the others clean.
     lone = {
         score.id: score
         for score in (one("lacks", 0, 3, 1), one("one", 1, 4, 0), one("clean", 0, 4, 0))

@@ -19,9 +19,12 @@ def sandbox() -> None:
 
 
 @pytest.fixture
-def clean(sandbox: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def clean(
+    sandbox: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Nothing of the test's programs stays on the machine."""
-    # A folder of its own for temporary files, so that those of tests at work beside this one do not count.
+    # A folder of its own for temporary files, so that those of tests at work beside
+    # this one do not count.
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     with nothing_left():

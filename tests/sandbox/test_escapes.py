@@ -20,7 +20,9 @@ from medical_tasks.sandbox import Limits, Outcome, run_code
 from tests.sandbox.traces import adopt_orphans, descendants, wait_until_gone
 from tests.support import ROOT
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -55,7 +57,9 @@ def blocked(code: str, *, limits: Limits | None = None) -> Outcome:
 
 def each_blocked(*tries: str) -> list[str]:
     """Runs several tries in one program, each of which ends with `out()` where it got out; the exception that ended each."""
-    frame = "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
+    frame = (
+        "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
+    )
     frame += "    try: exec(code, {{'out': out}})\n    except Exception as error: print(type(error).__name__)\n"
     frame += "    else: print('nothing')\n    finally: __import__('os').chdir('/tmp')"
     outcome = blocked(frame.format(tries=tries))
@@ -77,7 +81,8 @@ def test_no_network(listener: socket.socket) -> None:
         listener.accept()
     families = ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_PACKET")
     tries = [
-        f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()" for name in families
+        f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()"
+        for name in families
     ]
     assert each_blocked(*tries) == ["PermissionError"] * 5
     assert each_blocked(
@@ -90,7 +95,12 @@ def test_no_network(listener: socket.socket) -> None:
 
 
 def test_no_file_of_the_machine_is_reached(witness: Path) -> None:
-    places = [*TABLES["places"], str(witness), str(Path.home()), str(ROOT / "setup.cfg")]
+    places = [
+        *TABLES["places"],
+        str(witness),
+        str(Path.home()),
+        str(ROOT / "setup.cfg"),
+    ]
     outcome = run_code(
         f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])"
     )
@@ -104,17 +114,25 @@ def test_no_file_of_the_machine_is_reached(witness: Path) -> None:
 
 def test_nothing_can_be_changed_started_or_left() -> None:
     code = "import os, json\nfor act in (os.unlink, os.remove, lambda p: os.chmod(p, 0o777), lambda p: os.rename(p, p + 'x')):\n"
-    code += "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
+    code += (
+        "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
+    )
     assert blocked(code).exit == "ok"
-    assert run_code("open('left', 'w').write('x')\nprint('written')").stdout == "written\n"
     assert (
-        run_code("import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))").stdout
+        run_code("open('left', 'w').write('x')\nprint('written')").stdout == "written\n"
+    )
+    assert (
+        run_code(
+            "import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))"
+        ).stdout
         == "[] False\n"
     )
     code = "import os\nopen('own', 'wb').write(open('/usr/bin/python3', 'rb').read(8_000_000))\nos.chmod('own', 0o4755)\n"
     assert (
         "PermissionError"
-        in blocked(code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])").stderr_tail
+        in blocked(
+            code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])"
+        ).stderr_tail
     )
     ends = each_blocked(*TABLES["starts"])
     assert ends[:2] == ["nothing", "nothing"]
@@ -126,7 +144,9 @@ def test_nothing_can_be_changed_started_or_left() -> None:
 # Environment, descriptors, other programs
 
 
-def test_the_environment_and_imports_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_and_imports_show_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     outcome = run_code("import os\nprint(sorted(set(os.environ) - {'LC_CTYPE'}))")
     assert outcome.stdout == "['PYTHONHASHSEED']\n"
@@ -160,7 +180,9 @@ def test_a_program_that_becomes_another_is_still_in_it(listener: socket.socket) 
 
 def test_signals_reach_nobody() -> None:
     received: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+    before = signal.signal(
+        signal.SIGUSR1, lambda number, frame: received.append(number)
+    )
     try:
         me, parent = os.getpid(), os.getppid()
         code = f"""
@@ -193,10 +215,13 @@ def test_fork_bomb(code: str) -> None:
     assert run_code(code, limits=SHORT).exit in ("error", "timeout")
 
 
-@pytest.mark.parametrize("code", TABLES["memory_bomb"].values(), ids=TABLES["memory_bomb"])
+@pytest.mark.parametrize(
+    "code", TABLES["memory_bomb"].values(), ids=TABLES["memory_bomb"]
+)
 def test_memory_bomb(code: str) -> None:
     fills = "bytearray" in code or "+=" in code
-    # Filling half a gigabyte takes its time on a busy machine, and is to end at the memory's limit, not the clock's.
+    # Filling half a gigabyte takes its time on a busy machine, and is to end at the
+    # memory's limit, not the clock's.
     outcome = run_code(code, limits=PATIENT if fills else SHORT)
     assert outcome.exit in ("memory", "timeout", "error")
     if fills:
@@ -204,7 +229,9 @@ def test_memory_bomb(code: str) -> None:
         assert "more than 512 MiB of memory" in outcome.stderr_tail
 
 
-@pytest.mark.parametrize("code", TABLES["endless_loop"].values(), ids=TABLES["endless_loop"])
+@pytest.mark.parametrize(
+    "code", TABLES["endless_loop"].values(), ids=TABLES["endless_loop"]
+)
 def test_endless_loop(code: str) -> None:
     outcome = run_code(code, limits=SHORT)
     assert outcome.exit == "timeout"
@@ -232,7 +259,8 @@ def test_output_flood(stream: str) -> None:
 
 def test_output_at_the_limit_is_whole() -> None:
     whole, over = (
-        run_code(f"print('x' * {count})", limits=Limits(output_bytes=1000)) for count in (999, 1000)
+        run_code(f"print('x' * {count})", limits=Limits(output_bytes=1000))
+        for count in (999, 1000)
     )
     assert [(each.exit, len(each.stdout)) for each in (whole, over)] == [
         ("ok", 1000),
@@ -254,7 +282,9 @@ def test_ends_with_the_one_who_asked() -> None:
     adopt_orphans()
     before = descendants()  # processes that serve other tests
     code = "from medical_tasks.sandbox import run_code\nprint('started', flush=True)\nrun_code('import time; time.sleep(600)')"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as asker:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT
+    ) as asker:
         assert asker.stdout is not None
         assert asker.stdout.readline() == b"started\n"
         deadline = time.monotonic() + 20
@@ -288,4 +318,9 @@ def test_a_crowd_of_bad_programs_at_once() -> None:
     ] * 3
     with ThreadPoolExecutor(max_workers=4) as pool:
         outcomes = list(pool.map(lambda code: run_code(code, limits=SHORT), codes))
-    assert [outcome.exit for outcome in outcomes] == ["output", "memory", "error", "error"] * 3
+    assert [outcome.exit for outcome in outcomes] == [
+        "output",
+        "memory",
+        "error",
+        "error",
+    ] * 3

@@ -12,7 +12,9 @@ import pytest
 from medical_tasks.errors import UsageError
 from medical_tasks.sandbox import Limits, run_code
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -37,7 +39,9 @@ def test_what_is_kept_of_output_and_errors() -> None:
     tail = run_code("import json\njson.loads('{')").stderr_tail
     assert 'File "/program.py", line 2' in tail
     assert 'File "/usr/lib' in tail
-    outcome = run_code("import sys\nsys.stderr.write('x' * 30000 + 'END')\nraise SystemExit(1)")
+    outcome = run_code(
+        "import sys\nsys.stderr.write('x' * 30000 + 'END')\nraise SystemExit(1)"
+    )
     assert outcome.exit == "error"
     assert len(outcome.stderr_tail) <= 4000
     assert outcome.stderr_tail.endswith("END")
@@ -52,7 +56,9 @@ def test_programs_too_long_and_beside_each_other() -> None:
     assert run_code("#" * 900_000 + "\nprint(1)").stdout == "1\n"
     with ThreadPoolExecutor(max_workers=4) as pool:
         outcomes = list(
-            pool.map(run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)])
+            pool.map(
+                run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)]
+            )
         )
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(12)]
 

@@ -24,20 +24,28 @@ from medical_tasks.sandbox.execution import (
 )
 from tests.case_tables import tabled
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 EPERM = refuse(errno.EPERM)
 
 
 def decide(
-    machine: Machine, number: int, arguments: tuple[int, ...] = (), *, arch: int | None = None
+    machine: Machine,
+    number: int,
+    arguments: tuple[int, ...] = (),
+    *,
+    arch: int | None = None,
 ) -> int:
     """Runs the filter on one call, as the kernel does (`struct seccomp_data`)."""
     program = filter_program(machine)
     steps = list(struct.iter_unpack("<HBBI", program))
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
-    data = struct.pack("<IIQ6Q", number, machine.audit_arch if arch is None else arch, 0, *padded)
+    data = struct.pack(
+        "<IIQ6Q", number, machine.audit_arch if arch is None else arch, 0, *padded
+    )
     accumulator, place = 0, 0
     while True:
         code, if_true, if_false, value = steps[place]
@@ -75,7 +83,9 @@ def test_what_is_refused_and_what_ends_the_program() -> None:
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(0, 2**64 - 1)] * 6))
 @settings(deadline=None, max_examples=100)
 def test_only_the_list_passes(number: int, arguments: tuple[int, ...]) -> None:
-    looked_into = {X86.others[name] for name in ("ioctl", "prlimit64", "tgkill", "tkill")}
+    looked_into = {
+        X86.others[name] for name in ("ioctl", "prlimit64", "tgkill", "tkill")
+    }
     if decide(X86, number, arguments) == ALLOW:
         assert number in {*X86.allowed.values(), *looked_into}
 
@@ -84,7 +94,9 @@ def test_only_the_list_passes(number: int, arguments: tuple[int, ...]) -> None:
 def test_calls_that_pass_with_some_arguments(machine: Machine) -> None:
     others = machine.others
     assert decide(machine, others["ioctl"], (1, 0x5401)) == ALLOW
-    assert decide(machine, others["ioctl"], (1, 0x5412)) == EPERM  # TIOCSTI: types into a terminal
+    assert (
+        decide(machine, others["ioctl"], (1, 0x5412)) == EPERM
+    )  # TIOCSTI: types into a terminal
     assert decide(machine, others["ioctl"], (0x5401, 0x5412)) == EPERM
     for name in ("tgkill", "tkill", "prlimit64"):
         assert decide(machine, others[name], (PROGRAM_PID,)) == ALLOW
@@ -93,11 +105,17 @@ def test_calls_that_pass_with_some_arguments(machine: Machine) -> None:
     assert decide(machine, others["prlimit64"], (0,)) == ALLOW
     assert decide(machine, others["tgkill"], (0,)) == EPERM
     assert decide(machine, others["clone3"]) == refuse(errno.ENOSYS)
-    assert decide(machine, others["capset"]) == decide(machine, others["pivot_root"]) == EPERM
+    assert (
+        decide(machine, others["capset"])
+        == decide(machine, others["pivot_root"])
+        == EPERM
+    )
 
 
 @tabled("name", "header", "prefixes")
-def test_the_numbers_are_the_kernels(name: str, header: str, prefixes: tuple[str, ...]) -> None:
+def test_the_numbers_are_the_kernels(
+    name: str, header: str, prefixes: tuple[str, ...]
+) -> None:
     path = Path(header)
     if not path.is_file():
         pytest.skip(f"{header} is not on this machine (linux-libc-dev)")

@@ -40,7 +40,9 @@ def no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tries() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield attempts_program(platform.machine(), port=listener.getsockname()[1], pid=os.getpid())
+        yield attempts_program(
+            platform.machine(), port=listener.getsockname()[1], pid=os.getpid()
+        )
 
 
 def test_all_attempts_fail(tries: str) -> None:
@@ -52,8 +54,14 @@ def test_all_attempts_fail(tries: str) -> None:
 def test_the_attempts_are_real_ones(tries: str) -> None:
     """Without the filter some succeed, so that their failing with it says something; the walls behind it hold."""
     reached = set(json.loads(run_code(tries).stdout))
-    assert {"open a socket", "make a namespace", "change the system call filter"} <= reached
-    walls = set(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
+    assert {
+        "open a socket",
+        "make a namespace",
+        "change the system call filter",
+    } <= reached
+    walls = set(
+        json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    )
     assert walls <= set(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE))
     assert reached & walls == set()
 
@@ -67,7 +75,8 @@ def test_the_probe_refuses_a_sandbox_with_a_hole() -> None:
     require_sandbox.cache_clear()
     try:
         with pytest.raises(
-            MissingError, match="here they cannot: a program in it could .*open a socket"
+            MissingError,
+            match="here they cannot: a program in it could .*open a socket",
         ):
             require_sandbox()
     finally:
@@ -108,7 +117,9 @@ main()
 @pytest.mark.usefixtures("no_filter")
 def test_signals_end_at_the_namespace() -> None:
     received: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+    before = signal.signal(
+        signal.SIGUSR1, lambda number, frame: received.append(number)
+    )
     try:
         code = f"import os\nfor p in (1, {os.getpid()}, {os.getppid()}, -1):\n    try: os.kill(p, 10)\n    except OSError: pass\n"
         outcome = run_code(code + "print('alive')")
@@ -140,7 +151,9 @@ except OSError as error:
     print(error.strerror)
 """
             assert run_code(code).stdout == "-1\nConnection refused\n"
-            with socket.socket(socket.AF_UNIX) as other:  # it is there for everyone else
+            with socket.socket(
+                socket.AF_UNIX
+            ) as other:  # it is there for everyone else
                 other.connect(f"\0medical-tasks-{os.getpid()}")
     finally:
         libc.shmctl(segment, 0, None)
@@ -148,11 +161,15 @@ except OSError as error:
 
 def test_what_is_left_would_be_seen() -> None:
     """The check around every test of this folder, checked."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as left:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as left:
         assert left.pid in descendants()
         left.communicate(b"\n")
     with pytest.raises(AssertionError), nothing_left():
-        left = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        left = subprocess.Popen(
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+        )
     left.communicate(b"\n")
     with pytest.raises(AssertionError), nothing_left():
         (Path(tempfile.gettempdir()) / "left").touch()

@@ -21,7 +21,9 @@ from medical_tasks.sandbox.execution import ALLOW, MACHINES, refuse
 from medical_tasks.sandbox.probe import probe, require_sandbox
 from tests.support import ROOT
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +38,17 @@ def fresh() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("system", "machine"), [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "riscv64")]
+    ("system", "machine"),
+    [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "riscv64")],
 )
-def test_other_systems(system: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems(
+    system: str, machine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     with pytest.raises(
-        MissingError, match=f"is {system} on {machine}, expected Linux on x86_64 or aarch64"
+        MissingError,
+        match=f"is {system} on {machine}, expected Linux on x86_64 or aarch64",
     ):
         run_code("print(1)")
     with pytest.raises(
@@ -89,7 +95,9 @@ def _without(call: str, code: str, *words: str) -> subprocess.CompletedProcess[s
 @known_machine
 @pytest.mark.parametrize(("call", "told"), TABLES["a_container_that_forbids_it"])
 def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> None:
-    done = _without(call, "from medical_tasks.sandbox.probe import probe\nprint(probe())")
+    done = _without(
+        call, "from medical_tasks.sandbox.probe import probe\nprint(probe())"
+    )
     assert done.stdout.strip() == told, done.stderr
 
 
@@ -99,7 +107,14 @@ def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
     data = ["--config", "demo", "--data", str(tmp_path)]
     assert (
         main(
-            ["build", "medcalc_bench", "--config", "demo", "--out", str(tmp_path / "medcalc_bench")]
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "demo",
+                "--out",
+                str(tmp_path / "medcalc_bench"),
+            ]
         )
         == 0
     )
@@ -117,7 +132,9 @@ def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_python_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_python_that_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\nexit 7\n")
     broken.chmod(0o755)
@@ -138,6 +155,7 @@ def test_a_probe_program_that_says_nothing_is_no_proof(
     text: str, monkeypatch: pytest.MonkeyPatch, sandbox: None
 ) -> None:
     monkeypatch.setattr(
-        "medical_tasks.sandbox.probe.attempts_program", lambda *_, **__: f"print({text!r})"
+        "medical_tasks.sandbox.probe.attempts_program",
+        lambda *_, **__: f"print({text!r})",
     )
     assert (probe() or "").startswith("the program that tries to get out ended early")

@@ -29,14 +29,18 @@ def test_only_the_standard_library_is_mounted() -> None:
     runtime = find_runtime()
     sources = [Path(source) for source, _ in runtime.binds]
     folders = [path for path in sources if path.is_dir()]
-    assert [folder.resolve() for folder in folders] == [Path(os.__file__).resolve().parent]
+    assert [folder.resolve() for folder in folders] == [
+        Path(os.__file__).resolve().parent
+    ]
     assert all(
         path.name.count(".so") or path == Path(runtime.binds[0][0])
         for path in sources
         if path.is_file()
     )
     assert runtime.binds[0][1] == INTERPRETER
-    assert [place for place in runtime.withheld if place.endswith("site-packages")] != []
+    assert [
+        place for place in runtime.withheld if place.endswith("site-packages")
+    ] != []
     assert not any("site-packages" in source for source, _ in runtime.binds)
     assert runtime.version == ".".join(map(str, sys.version_info[:3]))
 
@@ -49,7 +53,9 @@ def copy() -> Iterator[Path]:
         (folder / "medical_tasks").mkdir()
         (folder / "medical_tasks" / "__init__.py").touch()
         shutil.copy(ROOT / "medical_tasks" / "errors.py", folder / "medical_tasks")
-        shutil.copytree(ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox")
+        shutil.copytree(
+            ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox"
+        )
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         yield folder
@@ -58,14 +64,18 @@ def copy() -> Iterator[Path]:
 def _others() -> list[str]:
     """Pythons of this machine, 3.11 or newer, each kind once."""
     found: dict[str, str] = {}
-    places = ["/usr/bin/python3", *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3"))]
+    places = [
+        "/usr/bin/python3",
+        *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3")),
+    ]
     for place in places:
         if Path(place).is_file():
-            code = (
-                "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
-            )
+            code = "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
             told = subprocess.run(
-                [place, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
+                [place, "-I", "-S", "-c", code],
+                capture_output=True,
+                text=True,
+                check=False,
             ).stdout
             if told.startswith("True"):
                 found.setdefault(told, place)
@@ -96,7 +106,8 @@ def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
 )
 def test_an_ordinary_user(copy: Path, sandbox: None) -> None:
     python = next(
-        (path for path in ("/usr/bin/python3", sys.executable) if path in _others()), None
+        (path for path in ("/usr/bin/python3", sys.executable) if path in _others()),
+        None,
     )
     if python is None:
         pytest.skip("no Python, 3.11 or newer, that every user may start")
@@ -104,6 +115,9 @@ def test_an_ordinary_user(copy: Path, sandbox: None) -> None:
         [python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False, user=54321, group=54321,
         extra_groups=[],
     )  # fmt: skip
-    assert done.stdout.split() == ["None", "54321", *f"{sys.version_info[:2]}".split(), "65534"], (
-        done.stderr
-    )
+    assert done.stdout.split() == [
+        "None",
+        "54321",
+        *f"{sys.version_info[:2]}".split(),
+        "65534",
+    ], done.stderr

@@ -34,7 +34,9 @@ def descendants() -> frozenset[int]:
 def look() -> tuple[tuple[str, ...], int, tuple[str, ...]]:
     """This machine's mounts, and the descriptors and temporary files of this process."""
     mounts = tuple(Path("/proc/self/mountinfo").read_text().splitlines())
-    temporary = tuple(sorted(path.name for path in Path(tempfile.gettempdir()).iterdir()))
+    temporary = tuple(
+        sorted(path.name for path in Path(tempfile.gettempdir()).iterdir())
+    )
     return mounts, len(list(Path("/proc/self/fd").iterdir())), temporary
 
 

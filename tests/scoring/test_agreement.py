@@ -31,8 +31,9 @@ from medical_tasks.scoring.agreement import (
 )
 from medical_tasks.scoring.intervals import wilson_interval
 
-# Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists into one of 5 diagnoses (depression,
-# personality disorder, schizophrenia, neurosis, other).
+# Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists
+# into one of 5 diagnoses (depression, personality disorder, schizophrenia, neurosis,
+# other).
 FLEISS_1971 = """
 0 0 0 6 0   0 3 0 0 3   0 1 4 0 1   0 0 0 0 6   0 3 0 3 0   2 0 4 0 0   0 0 4 0 2   2 0 3 1 0   2 0 0 4 0   0 0 0 0 6
 1 0 0 5 0   1 1 0 4 0   0 3 3 0 0   1 0 0 5 0   0 2 0 3 1   0 0 5 0 1   3 0 0 1 2   5 1 0 0 0   0 2 0 4 0   1 0 2 0 3
@@ -40,7 +41,8 @@ FLEISS_1971 = """
 """
 DIAGNOSES = np.array(FLEISS_1971.split(), dtype=np.int64).reshape(30, 5)
 
-# Cohen (1968), Psychol Bull 70:213, table 1: 200 cases, two judges, personality disorder, neurosis, psychosis.
+# Cohen (1968), Psychol Bull 70:213, table 1: 200 cases, two judges, personality
+# disorder, neurosis, psychosis.
 COHEN_1968 = [[88, 10, 2], [14, 40, 6], [18, 10, 12]]
 
 ABC = ("a", "b", "c")
@@ -65,37 +67,54 @@ def fleiss_kappa(counts: Counts) -> float:
 
 
 def test_kappas_of_published_tables_and_of_nothing() -> None:
-    # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's example is quoted with (R's irr,
-    # `kappam.fleiss(diagnoses, detail=TRUE)`).
+    # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's
+    # example is quoted with (R's irr, `kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
     assert pairwise_interval(DIAGNOSES).value == pytest.approx(
         0.556, abs=5e-4
     )  # the paper's mean P
-    alone = [fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T]
+    alone = [
+        fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T
+    ]
     assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
-    assert round(cohen_kappa(COHEN_1968), 3) == 0.492  # stated there as the unweighted kappa
-    # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1, in hundredths: 0.68.
+    assert (
+        round(cohen_kappa(COHEN_1968), 3) == 0.492
+    )  # stated there as the unweighted kappa
+    # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1,
+    # in hundredths: 0.68.
     assert round(cohen_kappa([[75, 1, 4], [5, 4, 1], [0, 0, 10]]), 2) == 0.68
-    # By hand: 50 items, observed 35/50, expected (25*30 + 25*20)/2500 = 0.5, so (0.7 - 0.5) / 0.5.
+    # By hand: 50 items, observed 35/50, expected (25*30 + 25*20)/2500 = 0.5, so (0.7 -
+    # 0.5) / 0.5.
     assert cohen_kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)
     assert math.isnan(cohen_kappa([[7, 0], [0, 0]]))  # expected agreement is 1
     assert math.isnan(cohen_kappa([[0, 0], [0, 0]]))
     assert cohen_kappa([[0, 7], [0, 0]]) == 0.0  # each in one class, but not the same
     assert cohen_kappa([[0, 5], [5, 0]]) == -1.0
-    assert math.isnan(fleiss_kappa(rating_counts([["a", "a"], ["a", "a"]], classes=ABC)))
+    assert math.isnan(
+        fleiss_kappa(rating_counts([["a", "a"], ["a", "a"]], classes=ABC))
+    )
     assert math.isnan(fleiss_kappa(rating_counts([], classes=ABC)))
     assert math.isnan(pairwise_interval(rating_counts([], classes=ABC)).value)
     assert fleiss_kappa(rating_counts([["a", "b"], ["b", "a"]], classes=ABC)) == -1.0
 
 
 def test_labels_by_hand() -> None:
-    table = confusion_matrix(["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC)
+    table = confusion_matrix(
+        ["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC
+    )
     assert table.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]
-    # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item without a label counts nowhere.
+    # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item
+    # without a label counts nowhere.
     gold, given = ["a", "a", "a", "b", "b", "c"], ["a", "c", None, "a", "a", "c"]
     figures = class_figures(confusion_matrix(gold, given, classes=ABC), ABC)
     a, b, c = (SimpleNamespace(**figures[name]) for name in ABC)
-    assert (a.recall, a.precision, a.f1, a.n_true, a.n_given) == (1 / 2, 1 / 3, 2 / 5, 2, 3)
+    assert (a.recall, a.precision, a.f1, a.n_true, a.n_given) == (
+        1 / 2,
+        1 / 3,
+        2 / 5,
+        2,
+        3,
+    )
     assert (b.recall, b.f1, b.n_true, b.n_given) == (0.0, 0.0, 2, 0)
     assert math.isnan(b.precision)
     assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
@@ -112,8 +131,8 @@ def test_labels_by_hand() -> None:
     assert majority(["a", "a", "b", "b", "c"]) is None
     assert majority([]) is None
     found = leave_one_out([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"]])
-    # The first rater: the others say (a, b), (b, b), (b, c), so one item counts and it agrees there. The third: (a, a) no,
-    # (b, b) yes.
+    # The first rater: the others say (a, b), (b, b), (b, c), so one item counts and it
+    # agrees there. The third: (a, a) no, (b, b) yes.
     assert found.references == ((None, "b", None), (None, "b", None), ("a", "b", None))
     assert found.counted == (1, 1, 2)
     assert found.accuracy == (1.0, 1.0, 0.5)
@@ -127,13 +146,19 @@ def test_accuracy_counts_what_has_a_label_and_clusters_widen_it() -> None:
     assert math.isnan(accuracy_interval(["a"], [None]).value)
     # 20 answers of 10 statements each, all right or all wrong: worth 20 items, not 200.
     gold = [name for i in range(20) for name in (["a"] * 5 + ["b"] * 5)]
-    given = [name if i // 10 % 2 else ("b" if name == "a" else "a") for i, name in enumerate(gold)]
+    given = [
+        name if i // 10 % 2 else ("b" if name == "a" else "a")
+        for i, name in enumerate(gold)
+    ]
     clusters = [i // 10 for i in range(200)]
     for function in (
         accuracy_interval,
         lambda *two, **more: cohen_interval(*two, classes=("a", "b"), **more),
     ):
-        alone, together = function(gold, given), function(gold, given, clusters=clusters)
+        alone, together = (
+            function(gold, given),
+            function(gold, given, clusters=clusters),
+        )
         assert alone.value == together.value
         assert together.ci_high - together.ci_low > 2 * (alone.ci_high - alone.ci_low)
 
@@ -141,17 +166,25 @@ def test_accuracy_counts_what_has_a_label_and_clusters_widen_it() -> None:
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="same length"):
         confusion_matrix(["a"], [], classes=ABC)
-    with pytest.raises(ValueError, match="gold must be of the classes a, b, c; got 'd'"):
+    with pytest.raises(
+        ValueError, match="gold must be of the classes a, b, c; got 'd'"
+    ):
         confusion_matrix(["d"], ["a"], classes=ABC)
-    with pytest.raises(ValueError, match="given must be of the classes a, b, c; got 'd'"):
+    with pytest.raises(
+        ValueError, match="given must be of the classes a, b, c; got 'd'"
+    ):
         cohen_interval(["a"], ["d"], classes=ABC)
     with pytest.raises(ValueError, match="gold must hold a class for every item"):
         confusion_matrix([None], ["a"], classes=ABC)  # type: ignore[list-item]
     with pytest.raises(ValueError, match="classes must differ"):
         confusion_matrix(["a"], ["a"], classes=("a", "a"))
-    with pytest.raises(ValueError, match=r"same number of raters, at least 2; got \[1\]"):
+    with pytest.raises(
+        ValueError, match=r"same number of raters, at least 2; got \[1\]"
+    ):
         rating_counts([["a"]], classes=ABC)
-    with pytest.raises(ValueError, match=r"same number of raters, at least 2; got \[2, 3\]"):
+    with pytest.raises(
+        ValueError, match=r"same number of raters, at least 2; got \[2, 3\]"
+    ):
         rating_counts([["a", "b"], ["a", "b", "c"]], classes=ABC)
     with pytest.raises(ValueError, match="same number of raters"):
         pairwise_interval(np.array([[1, 1], [2, 1]]))
@@ -183,7 +216,9 @@ def test_names_and_order_of_classes_do_not_matter(
     assert math.isnan(plain) or -1.0 <= plain <= 1.0
     assert moved.sum() == len(pairs)
     figures = class_figures(moved, ABC)
-    assert sum(each["n_true"] for each in figures.values()) == sum(b is not None for b in said)
+    assert sum(each["n_true"] for each in figures.values()) == sum(
+        b is not None for b in said
+    )
     assert all(
         math.isnan(each[name]) or 0 <= each[name] <= 1
         for each in figures.values()
@@ -204,7 +239,9 @@ def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(
     )
     if not math.isnan(kappa):
         assert (kappa == 1.0) == all(a == b for a, b in pairs)
-    assert math.isnan(kappa) or -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
+    assert (
+        math.isnan(kappa) or -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -223,7 +260,8 @@ def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) ->
     # Pairwise agreement is what comparing every pair of raters gives.
     equal = [a == b for row in ratings for i, a in enumerate(row) for b in row[i + 1 :]]
     assert pairwise == pytest.approx(sum(equal) / len(equal))
-    # Neither the order of raters (for each item another one), of items nor of classes shows.
+    # Neither the order of raters (for each item another one), of items nor of classes
+    # shows.
     mixed = [chance.sample(row, raters) for row in chance.sample(ratings, len(ratings))]
     assert fleiss_kappa(rating_counts(mixed, classes=ABC[::-1])) == pytest.approx(
         kappa, nan_ok=True
@@ -233,7 +271,9 @@ def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) ->
         assert (kappa > 1 - 1e-9) == (pairwise == 1.0)
     for row in ratings:
         found, tally = majority(row), Counter(row)
-        assert found is None or all(tally[found] > n for name, n in tally.items() if name != found)
+        assert found is None or all(
+            tally[found] > n for name, n in tally.items() if name != found
+        )
 
 
 CLASSES = ("correct", "incorrect")
@@ -266,8 +306,11 @@ def test_raters_by_hand() -> None:
     ratings = [raters_labels(marks) for marks in ("111", "110", "000", "10 ", " 11")]
     given_labels = raters_labels("1101 ")
     beside = with_raters(given_labels, ratings, classes=CLASSES)
-    # Rater 1 scored items 0 to 3 (1 1 0 1) and the judge said 1 1 0 1; rater 2 has 1 1 0 0; rater 3 has 1 0 0.
-    assert [found.agreement.value for found in beside] == pytest.approx([1.0, 3 / 4, 2 / 3])
+    # Rater 1 scored items 0 to 3 (1 1 0 1) and the judge said 1 1 0 1; rater 2 has 1 1
+    # 0 0; rater 3 has 1 0 0.
+    assert [found.agreement.value for found in beside] == pytest.approx(
+        [1.0, 3 / 4, 2 / 3]
+    )
     assert [found.agreement.n for found in beside] == [4, 4, 3]
     among = among_raters(ratings, classes=CLASSES)
     assert list(among) == [(0, 1), (0, 2), (1, 2)]
@@ -287,12 +330,15 @@ def test_neither_side_comes_first(drawn: list[tuple[str | None, str | None]]) ->
     )
     assert same(there, back)
     both = [pair for pair in drawn if None not in pair]
-    assert same(there, agreement_of([a for a, _ in both], [b for _, b in both], classes=CLASSES))
+    assert same(
+        there, agreement_of([a for a, _ in both], [b for _, b in both], classes=CLASSES)
+    )
     assert there.agreement.n == len(both)
 
 
 def same(one: Agreement, other: Agreement) -> bool:
     values = [
-        (found.agreement.value, found.agreement.n, found.kappa.value) for found in (one, other)
+        (found.agreement.value, found.agreement.n, found.kappa.value)
+        for found in (one, other)
     ]
     return values[0] == pytest.approx(values[1], nan_ok=True)

@@ -23,14 +23,18 @@ def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
 
 
 def expanded_level(k: float, confidence: float = 0.95) -> float:
-    return normal_cdf(-math.sqrt(k / (k - 1)) * student_quantile(0.5 + confidence / 2, k - 1))
+    return normal_cdf(
+        -math.sqrt(k / (k - 1)) * student_quantile(0.5 + confidence / 2, k - 1)
+    )
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
     return estimate.ci_low, estimate.ci_high
 
 
-def naive_interval(groups: list[list[float]], resamples: int, level: float) -> tuple[float, float]:
+def naive_interval(
+    groups: list[list[float]], resamples: int, level: float
+) -> tuple[float, float]:
     """Clusters drawn whole, one by one, in plain Python loops."""
     generator = random.Random(11)
     means = []
@@ -38,14 +42,19 @@ def naive_interval(groups: list[list[float]], resamples: int, level: float) -> t
         drawn = [generator.choice(groups) for _ in groups]
         means.append(sum(map(sum, drawn)) / sum(map(len, drawn)))
     means.sort()
-    return means[math.ceil(level * resamples) - 1], means[resamples - math.ceil(level * resamples)]
+    return means[math.ceil(level * resamples) - 1], means[
+        resamples - math.ceil(level * resamples)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["alone", "equal", "unequal"])
 def test_same_distribution_as_a_plain_loop(kind: str) -> None:
     generator = np.random.default_rng(3)
     sizes = {"alone": [1] * 40, "equal": [4] * 25, "unequal": [1, 2, 3, 9] * 7}[kind]
-    groups = [np.clip(generator.normal(generator.random(), 0.1, m), 0, 1).tolist() for m in sizes]
+    groups = [
+        np.clip(generator.normal(generator.random(), 0.1, m), 0, 1).tolist()
+        for m in sizes
+    ]
     labels = [i for i, m in enumerate(sizes) for _ in range(m)]
     values = [v for group in groups for v in group]
     clusters = None if kind == "alone" else labels
@@ -60,8 +69,9 @@ def test_same_distribution_as_a_plain_loop(kind: str) -> None:
 
 
 def test_few_clusters_and_other_scales_give_the_t_interval() -> None:
-    # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
-    # usual one, so the interval is the t interval, up to the draws' noise.
+    # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n;
+    # freed of narrowness it is the usual one, so the interval is the t interval, up to
+    # the draws' noise.
     values = np.array([0.4, 0.5, 0.55, 0.65])
     half = student_quantile(0.975, 3) * float(values.std(ddof=1)) / 2
     estimate = bootstrap_mean(values, resamples=50_000)
@@ -78,7 +88,8 @@ def test_seed_decides() -> None:
     values = np.random.default_rng(1).random(50)
     assert bootstrap_mean(values) == bootstrap_mean(values, seed=0)
     assert ends(bootstrap_mean(values, seed=1)) != ends(bootstrap_mean(values))
-    # The draws are part of what a recipe promises; a change of numpy's streams or of ours shows here.
+    # The draws are part of what a recipe promises; a change of numpy's streams or of
+    # ours shows here.
     assert bootstrap_mean([0.0, 0.25, 0.5, 1.0] * 5, seed=4) == bootstrap_mean(
         [1.0, 0.5, 0.25, 0.0] * 5, seed=4
     )
@@ -96,18 +107,23 @@ def test_micro_f1_is_that_of_the_sums() -> None:
     columns = [generator.integers(0, 5, 30).astype(float) for _ in range(3)]
     padded = [np.concatenate([column, [0.0, math.nan, 0.0]]) for column in columns]
     assert bootstrap_statistic(padded, f1) == bootstrap_statistic(columns, f1)
-    # Precision, where 18 of 20 items predict nothing but miss something: on (18/20)^20 = 12 % of draws it is 0 / 0.
+    # Precision, where 18 of 20 items predict nothing but miss something: on (18/20)^20
+    # = 12 % of draws it is 0 / 0.
     counts = [[3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18]
     estimate = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp))
     assert estimate == Estimate(3 / 8, 0.0, 1.0, 20)
-    unlimited = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp), limits=None)
+    unlimited = bootstrap_statistic(
+        counts, lambda tp, fp, fn: tp / (tp + fp), limits=None
+    )
     assert all(map(math.isnan, ends(unlimited)))
     # The defined draws are all alike: still no certainty.
     alike = bootstrap_statistic(
         [[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp)
     )
     assert alike == Estimate(0.75, 0.0, 1.0, 20)
-    never = bootstrap_statistic([[0] * 9, [0] * 9, [1] * 9], lambda tp, fp, fn: tp / (tp + fp))
+    never = bootstrap_statistic(
+        [[0] * 9, [0] * 9, [1] * 9], lambda tp, fp, fn: tp / (tp + fp)
+    )
     assert never.n == 9
     assert all(map(math.isnan, (never.value, *ends(never))))
 
@@ -144,8 +160,18 @@ def test_memory_is_bounded() -> None:
             {},
             "the statistic must lie in its limits, 0 to 1; got 1 to 3",
         ),
-        ([[1], [2]], quotient, {"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ([[1], [2]], quotient, {"seed": 0.5}, "seed must be a whole number of .*; got 0.5"),
+        (
+            [[1], [2]],
+            quotient,
+            {"seed": -1},
+            "seed must be a whole number of at least 0; got -1",
+        ),
+        (
+            [[1], [2]],
+            quotient,
+            {"seed": 0.5},
+            "seed must be a whole number of .*; got 0.5",
+        ),
         (
             [[1], [2]],
             quotient,
@@ -160,7 +186,9 @@ def test_memory_is_bounded() -> None:
         ),
     ],
 )
-def test_wrong_input_is_told(columns: Any, function: Any, options: Any, message: str) -> None:
+def test_wrong_input_is_told(
+    columns: Any, function: Any, options: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bootstrap_statistic(columns, function, **options)
 
@@ -169,7 +197,8 @@ def test_sums_by_hand() -> None:
     values = np.array([1.0, 2.0, 3.0, math.nan, 0.0])
     weights = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
     table = sum_table([values, weights], weights, ["b", "a", "b", "c", "a"])
-    # Clusters a: 2 of weight 1; b: 4 of weight 2; c has no value; the item with 0 and weight 0 does not count.
+    # Clusters a: 2 of weight 1; b: 4 of weight 2; c has no value; the item with 0 and
+    # weight 0 does not count.
     assert table.rows.tolist() == [[2.0, 1.0], [4.0, 2.0]]
     assert (table.n, table.n_clusters) == (3, 2)
     assert table.effective == pytest.approx(9 / 5)
@@ -181,7 +210,8 @@ def test_sums_by_hand() -> None:
     ):
         assert (table.n, table.n_clusters, table.effective) == (0, 0, 0.0)
         assert table.totals() == [0.0, 0.0]
-    # Added from left to right, these three sum to 0.6 one way round and to 0.6000000000000001 the other.
+    # Added from left to right, these three sum to 0.6 one way round and to
+    # 0.6000000000000001 the other.
     one_way, other = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])
     assert one_way.tolist() == other.tolist()[::-1]
     ones = np.ones(3)

@@ -20,7 +20,10 @@ from medical_tasks.scoring.content_overlap import (
 from tests.support import SHARED, needs_shared
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("content_overlap.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("content_overlap.json")
+    .read_text(encoding="utf-8")
 )
 
 CONCEPTS = st.dictionaries(
@@ -31,7 +34,10 @@ CONCEPTS = st.dictionaries(
 
 
 def test_medcon_by_hand() -> None:
-    synonyms = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
+    synonyms = {
+        "heart attack": frozenset({"C1"}),
+        "myocardial infarction": frozenset({"C1"}),
+    }
     one = {"heart attack": frozenset({"C1"})}
     score = medcon(synonyms, one)
     assert (score.precision, score.recall) == (2.0, 1.0)
@@ -39,19 +45,31 @@ def test_medcon_by_hand() -> None:
     assert medcon(one, synonyms).f1 == pytest.approx(2 / 3)
     assert score.concept_f1 == medcon(one, synonyms).concept_f1 == 1.0
     score = medcon(
-        {"cold": frozenset({"C1", "C2"})}, {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})}
+        {"cold": frozenset({"C1", "C2"})},
+        {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})},
     )
     assert (score.precision, score.recall) == (0.5, 1.0)
     assert score.f1 == pytest.approx(2 / 3)
-    assert (score.concept_precision, score.concept_recall, score.concept_f1) == (1 / 3, 0.5, 0.4)
+    assert (score.concept_precision, score.concept_recall, score.concept_f1) == (
+        1 / 3,
+        0.5,
+        0.4,
+    )
     for reference, prediction in (({}, {}), (one, {}), ({}, one)):
         score = medcon(reference, prediction)
-        assert (score.precision, score.recall, score.f1, score.concept_f1) == (0, 0, 0, 0)
+        assert (score.precision, score.recall, score.f1, score.concept_f1) == (
+            0,
+            0,
+            0,
+            0,
+        )
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(reference=CONCEPTS, prediction=CONCEPTS)
-def test_laws(reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]) -> None:
+def test_laws(
+    reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]
+) -> None:
     score, swapped = medcon(reference, prediction), medcon(prediction, reference)
     assert 0 <= score.recall <= 1
     assert 0 <= score.concept_f1 <= 1
@@ -66,7 +84,8 @@ def test_chunks_by_hand() -> None:
     assert chunk_context("", []) == [""]
     long = "word " * 400
     assert chunk_context(long, [long]) == [long]  # one sentence, whatever its length
-    # 59 sentences of 15 words: 885 words ask for 3 chunks of 59 // 3 = 19 sentences, and two are left.
+    # 59 sentences of 15 words: 885 words ask for 3 chunks of 59 // 3 = 19 sentences,
+    # and two are left.
     sentences = [f"{'word ' * 14}{number}." for number in range(59)]
     found = chunk_context(" ".join(sentences), sentences)
     assert [chunk.count(".") for chunk in found] == [19, 19, 19, 2]
@@ -130,28 +149,42 @@ NOTHING = annotation()
 @pytest.mark.upstream
 @needs_shared
 def test_the_recorded_pairs() -> None:
-    told = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
-        "radgraph_reward"
-    ]
+    told = json.loads(
+        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+    )["radgraph_reward"]
     assert len(told["pairs"]) == 25
     for pair in told["pairs"]:
-        reward = radgraph_reward(told["annotations"][pair["ref"]], told["annotations"][pair["hyp"]])
-        assert reward == pytest.approx([pair[name] for name in RadGraphReward._fields], abs=1e-9), (
-            pair
+        reward = radgraph_reward(
+            told["annotations"][pair["ref"]], told["annotations"][pair["hyp"]]
         )
+        assert reward == pytest.approx(
+            [pair[name] for name in RadGraphReward._fields], abs=1e-9
+        ), pair
 
 
 def test_radgraph_by_hand() -> None:
-    # simple: {opacity, lower lobe, left} and {opacity, lower lobe, base}: 2 of 3 and 3. partial: opacity is there with and
-    # without a relation: 2 of 3 and 4. complete: opacity to lower lobe, lower lobe alone: 2 of 3 and 5.
+    # simple: {opacity, lower lobe, left} and {opacity, lower lobe, base}: 2 of 3 and 3.
+    # partial: opacity is there with and without a relation: 2 of 3 and 4. complete:
+    # opacity to lower lobe, lower lobe alone: 2 of 3 and 5.
     assert radgraph_reward(TWO, OPACITY) == pytest.approx((2 / 3, 4 / 7, 1 / 2))
     other_label = annotation(("opacity", "OBS-DA", []))
-    assert radgraph_reward(other_label, annotation(("opacity", "OBS-DP", []))) == (0, 0, 0)
-    # Numbers of radgraph 0.1.18, rewards.py, for these annotations. It folds the case of entities with relations in `complete`
-    # alone; of the first pair opacity to lower lobe is shared (1 of 3 and 5), the lobe by itself is not.
-    assert radgraph_reward(TWO, OPACITY, exact_case=True) == pytest.approx((0, 0, 1 / 4))
-    upper = annotation(("Opacity", "OBS", [("located_at", 2)]), ("Base", "ANAT", [("modify", 1)]))
-    lower = annotation(("opacity", "OBS", [("located_at", 2)]), ("base", "ANAT", [("modify", 1)]))
+    assert radgraph_reward(other_label, annotation(("opacity", "OBS-DP", []))) == (
+        0,
+        0,
+        0,
+    )
+    # Numbers of radgraph 0.1.18, rewards.py, for these annotations. It folds the case
+    # of entities with relations in `complete` alone; of the first pair opacity to lower
+    # lobe is shared (1 of 3 and 5), the lobe by itself is not.
+    assert radgraph_reward(TWO, OPACITY, exact_case=True) == pytest.approx(
+        (0, 0, 1 / 4)
+    )
+    upper = annotation(
+        ("Opacity", "OBS", [("located_at", 2)]), ("Base", "ANAT", [("modify", 1)])
+    )
+    lower = annotation(
+        ("opacity", "OBS", [("located_at", 2)]), ("base", "ANAT", [("modify", 1)])
+    )
     assert radgraph_reward(upper, lower, exact_case=True) == (0, 0, 1)
     assert radgraph_reward(upper, lower) == (1, 1, 1)
     for pair in ((NOTHING, NOTHING), (NOTHING, TWO), (TWO, NOTHING)):
@@ -159,7 +192,9 @@ def test_radgraph_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "message"), CASES["what_is_no_annotation"])
-def test_what_is_no_annotation_is_named_without_its_text(wrong: Any, message: str) -> None:
+def test_what_is_no_annotation_is_named_without_its_text(
+    wrong: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=message) as told:
         radgraph_reward(TWO, wrong)
     assert "secret" not in str(told.value)
@@ -172,7 +207,10 @@ def reports(draw: st.DrawFn) -> Annotation:
         st.sampled_from(["a", "A", "b", "c d"]),
         st.sampled_from(["OBS", "ANAT"]),
         st.lists(
-            st.tuples(st.sampled_from(["modify", "located_at"]), st.integers(1, max(1, number))),
+            st.tuples(
+                st.sampled_from(["modify", "located_at"]),
+                st.integers(1, max(1, number)),
+            ),
             max_size=2,
         ),
     )
@@ -187,10 +225,13 @@ def test_laws_of_radgraph(one: Annotation, other: Annotation, exact: bool) -> No
     assert all(0 <= value <= 1 for value in reward)
     full = 1 if one["entities"] else 0
     assert radgraph_reward(one, one, exact_case=exact) == (full, full, full)
-    # What both share by a stricter rule, they share by the looser one; folding case takes nothing away from who shares.
+    # What both share by a stricter rule, they share by the looser one; folding case
+    # takes nothing away from who shares.
     assert (reward.partial > 0) <= (reward.simple > 0)
     assert (reward.simple > 0) <= (radgraph_reward(one, other).simple > 0)
     renamed = {"entities": {f"x{key}": each for key, each in one["entities"].items()}}
     for each in renamed["entities"].values():
         each["relations"] = [[kind, f"x{end}"] for kind, end in each["relations"]]
-    assert radgraph_reward(renamed, other, exact_case=exact) == reward  # ids play no part
+    assert (
+        radgraph_reward(renamed, other, exact_case=exact) == reward
+    )  # ids play no part

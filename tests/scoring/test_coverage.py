@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 
 from medical_tasks.scoring.estimates import Estimate
-from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
+from medical_tasks.scoring.means import (
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+)
 
 SIMULATIONS = 1000
 Interval = Callable[..., Estimate]
 INTERVALS: list[Interval] = [proportion_interval, mean_interval]
 
 
-def coverage(interval: Interval, truth: float, *, correlation: float, told: bool) -> float:
+def coverage(
+    interval: Interval, truth: float, *, correlation: float, told: bool
+) -> float:
     """Share of samples whose interval holds the truth: 40 clusters of 1 to 9 items, right with the cluster's chance."""
     generator = np.random.default_rng(77)
     held = 0
@@ -49,13 +55,16 @@ def test_independent_items(interval: Interval) -> None:
 
 
 def test_pooled_ratio() -> None:
-    # Micro-precision: an item's chance and its number of predictions go together, so the pooled value is not the mean.
+    # Micro-precision: an item's chance and its number of predictions go together, so
+    # the pooled value is not the mean.
     generator = np.random.default_rng(5)
     chances, sizes = np.array([0.3, 0.8]), np.array([2, 8])
     truth = float((chances * sizes).sum() / sizes.sum())
     held = 0
     for _ in range(SIMULATIONS):
         kind = generator.integers(0, 2, 60)
-        estimate = ratio_interval(generator.binomial(sizes[kind], chances[kind]), sizes[kind])
+        estimate = ratio_interval(
+            generator.binomial(sizes[kind], chances[kind]), sizes[kind]
+        )
         held += estimate.ci_low <= truth <= estimate.ci_high
     assert 0.93 <= held / SIMULATIONS <= 0.97

@@ -27,7 +27,9 @@ SIZES = st.dictionaries(
 )
 
 
-def taken(task: Any, kinds: str, size: int, seed: int, *, together: int = 1) -> TaskData:
+def taken(
+    task: Any, kinds: str, size: int, seed: int, *, together: int = 1
+) -> TaskData:
     items = [
         Item(id=f"{n}", fields={}, groups={"kind": k}, cluster=f"c{n // together}")
         for n, k in enumerate(kinds)
@@ -74,20 +76,27 @@ def test_the_sample_is_of_the_seed_alone_and_of_every_stratum() -> None:
 
 
 def test_two_strata_by_hand() -> None:
-    # Strata of 40 and 60, of each 4 drawn: (2, 4, 4, 6) and (1, 1, 3, 3). Means 4 and 2, so 0.4 * 4 + 0.6 * 2 = 2.8.
+    # Strata of 40 and 60, of each 4 drawn: (2, 4, 4, 6) and (1, 1, 3, 3). Means 4 and
+    # 2, so 0.4 * 4 + 0.6 * 2 = 2.8.
     values = [2.0, 4.0, 4.0, 6.0, 1.0, 1.0, 3.0, 3.0]
     found = whole_set_estimate(
         [values, [1.0] * 8], [1.0], [0] * 4 + [1] * 4, [40, 60], limits=(0.0, 9.0)
     )
     assert found.value == pytest.approx(2.8)
-    # Squares 8 and 4, and half of a unit that varies as all do; freedom 3 and the same half.
+    # Squares 8 and 4, and half of a unit that varies as all do; freedom 3 and the same
+    # half.
     more = sum((value - 2.8) ** 2 for value in values) / 8 / 2
     variance = (
-        0.4**2 * (1 - 4 / 40) * (8 + more) / 3.5 / 4 + 0.6**2 * (1 - 4 / 60) * (4 + more) / 3.5 / 4
+        0.4**2 * (1 - 4 / 40) * (8 + more) / 3.5 / 4
+        + 0.6**2 * (1 - 4 / 60) * (4 + more) / 3.5 / 4
     )
     share = 2.8 / 9.0
-    ends = wilson(share, share * (1.0 - share) * 9.0**2 / variance, student_quantile(0.975, 6.0))
-    assert (found.ci_low, found.ci_high) == pytest.approx((9.0 * ends[0], 9.0 * ends[1]))
+    ends = wilson(
+        share, share * (1.0 - share) * 9.0**2 / variance, student_quantile(0.975, 6.0)
+    )
+    assert (found.ci_low, found.ci_high) == pytest.approx(
+        (9.0 * ends[0], 9.0 * ends[1])
+    )
 
 
 @pytest.mark.parametrize("proportion", [True, False])
@@ -100,14 +109,27 @@ def test_all_of_a_set_is_exact_and_without_variation_there_is_no_certainty(
         [values[:3], known[:3]], [1.0], [0, 0, 1], [2, 1], proportion=proportion
     )
     assert (found.value, found.ci_low, found.ci_high) == (2 / 3, 2 / 3, 2 / 3)
-    part = whole_set_estimate([values, known], [1.0], [0, 0, 1, 1], [2, 2], proportion=proportion)
+    part = whole_set_estimate(
+        [values, known], [1.0], [0, 0, 1, 1], [2, 2], proportion=proportion
+    )
     assert part.ci_low < part.value == 0.75 < part.ci_high
     alike = [
-        whole_set_estimate([[0.0] * 20, [1.0] * 20], [1.0], [0] * 20, [n], proportion=proportion)
+        whole_set_estimate(
+            [[0.0] * 20, [1.0] * 20], [1.0], [0] * 20, [n], proportion=proportion
+        )
         for n in (30, 300)
     ]
-    assert 0.0 == alike[0].value == alike[0].ci_low < alike[0].ci_high < alike[1].ci_high < 0.2
-    none = whole_set_estimate([[math.nan], [math.nan]], [1.0], [0], [5], proportion=proportion)
+    assert (
+        0.0
+        == alike[0].value
+        == alike[0].ci_low
+        < alike[0].ci_high
+        < alike[1].ci_high
+        < 0.2
+    )
+    none = whole_set_estimate(
+        [[math.nan], [math.nan]], [1.0], [0], [5], proportion=proportion
+    )
     assert math.isnan(none.value)
 
 
@@ -123,7 +145,12 @@ def test_intervals_hold_the_score_of_the_set() -> None:
             strata, units = strata_of(task, made.items, made.subset or {})
             clusters = [item.cluster for item in made.items] if together > 1 else None
             found = whole_set_estimate(
-                [values, [1.0] * 80], [1.0], strata, units, clusters=clusters, proportion=True
+                [values, [1.0] * 80],
+                [1.0],
+                strata,
+                units,
+                clusters=clusters,
+                proportion=True,
             )
             held.append(found.ci_low <= right.mean() <= found.ci_high)
         assert 0.92 <= np.mean(held) <= 0.98

@@ -23,15 +23,21 @@ from medical_tasks.scoring.intervals import (
 from medical_tasks.scoring.means import proportion_interval
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("intervals.json")
+    .read_text(encoding="utf-8")
 )
 
-# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four decimals.
+# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four
+# decimals.
 NEWCOMBE = CASES["NEWCOMBE"]
 
 
 @pytest.mark.parametrize(("successes", "n", "score"), NEWCOMBE)
-def test_published_intervals(successes: int, n: int, score: tuple[float, float]) -> None:
+def test_published_intervals(
+    successes: int, n: int, score: tuple[float, float]
+) -> None:
     assert wilson_interval(successes, n) == pytest.approx(score, abs=5.1e-5)
 
 
@@ -40,7 +46,9 @@ def test_published_intervals(successes: int, n: int, score: tuple[float, float])
 def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
     stats = pytest.importorskip("scipy.stats")
     for successes in {0, 1, n // 3, n - 1, n}:
-        expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+        expected = stats.binomtest(successes, n).proportion_ci(
+            confidence, method="wilson"
+        )
         found = wilson_interval(successes, n, confidence=confidence)
         assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
 
@@ -72,21 +80,35 @@ def test_alike_clusters_count_as_one_item() -> None:
     errors = [float((values[clusters == one] - p).sum()) / 48 for one in range(12)]
     size = p * (1 - p) / (12 / 11 * sum(error**2 for error in errors))
     t = student_quantile(0.975, 11)
-    middle, root = p + t * t / (2 * size), t * math.sqrt(p * (1 - p) / size + (t / size) ** 2 / 4)
+    middle, root = (
+        p + t * t / (2 * size),
+        t * math.sqrt(p * (1 - p) / size + (t / size) ** 2 / 4),
+    )
     estimate = proportion_interval(values, clusters=clusters.tolist())
-    expected = (middle - root) / (1 + t * t / size), (middle + root) / (1 + t * t / size)
+    expected = (
+        (middle - root) / (1 + t * t / size),
+        (middle + root) / (1 + t * t / size),
+    )
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx(expected, abs=1e-12)
-    # 100 clusters of five copies each: the interval is about that of 100 items, far from that of 500.
+    # 100 clusters of five copies each: the interval is about that of 100 items, far
+    # from that of 500.
     copies = np.repeat([1] * 60 + [0] * 40, 5)
     estimate = proportion_interval(copies, clusters=[str(i // 5) for i in range(500)])
     assert estimate.n == 500
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(wilson_interval(60, 100), abs=0.005)
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(
+        wilson_interval(60, 100), abs=0.005
+    )
     # All right: 20 notes, not 60 questions.
     estimate = proportion_interval([1] * 60, clusters=[str(i // 3) for i in range(60)])
     assert (estimate.value, estimate.n) == (1.0, 60)
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((0.025 ** (1 / 20), 1.0), abs=1e-12)
-    # One cluster of 41 and 19 of one: (41 + 19)² / (41² + 19) = 3600 / 1700 clusters of equal weight.
-    skewed = proportion_interval([0] * 60, clusters=[str(max(0, i - 40)) for i in range(60)])
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(
+        (0.025 ** (1 / 20), 1.0), abs=1e-12
+    )
+    # One cluster of 41 and 19 of one: (41 + 19)² / (41² + 19) = 3600 / 1700 clusters of
+    # equal weight.
+    skewed = proportion_interval(
+        [0] * 60, clusters=[str(max(0, i - 40)) for i in range(60)]
+    )
     expected = 0.0, 1.0 - 0.025 ** (1700 / 3600)
     assert (skewed.ci_low, skewed.ci_high) == pytest.approx(expected, abs=1e-12)
     # One cluster says nothing about others.
@@ -98,7 +120,9 @@ def test_alike_clusters_count_as_one_item() -> None:
 @settings(deadline=None, max_examples=100)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)), min_size=1, max_size=40
+        st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)),
+        min_size=1,
+        max_size=40,
     ),
     st.randoms(use_true_random=False),
 )
@@ -149,7 +173,9 @@ def test_bounds_by_hand() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=10))
-def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list[float]) -> None:
+def test_bounds_hold_whatever_the_missing_are(
+    scored: list[float], missing: list[float]
+) -> None:
     low, high = bounds(scored, len(scored) + len(missing))
     if scored or missing:
         mean = sum(scored + missing) / len(scored + missing)
@@ -157,7 +183,8 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
         assert low - 1e-12 <= mean <= high + 1e-12
 
 
-# Two-sided 95 % and one-sided 80 % points of Student's t as printed in statistical tables (three decimals).
+# Two-sided 95 % and one-sided 80 % points of Student's t as printed in statistical
+# tables (three decimals).
 STUDENT_TABLE = [
     (1, 0.975, 12.706),
     (2, 0.975, 4.303),
@@ -170,7 +197,8 @@ STUDENT_TABLE = [
 def test_printed_tables_and_closed_forms() -> None:
     for df, p, printed in STUDENT_TABLE:
         assert student_quantile(p, df) == pytest.approx(printed, abs=5e-4), df
-    # I_x(1, b) = 1 - (1-x)^b and I_x(a, 1) = x^a; Student's t with one degree of freedom is Cauchy's distribution.
+    # I_x(1, b) = 1 - (1-x)^b and I_x(a, 1) = x^a; Student's t with one degree of
+    # freedom is Cauchy's distribution.
     assert beta_cdf(0.1, 1, 7) == pytest.approx(1 - 0.9**7, rel=1e-14)
     assert beta_cdf(0.3, 5, 1) == pytest.approx(0.3**5, rel=1e-14)
     assert beta_quantile(0.2, 1, 7) == pytest.approx(1 - 0.8 ** (1 / 7), rel=1e-13)
@@ -181,7 +209,8 @@ def test_printed_tables_and_closed_forms() -> None:
     assert [beta_quantile(p, 2, 3) for p in (0.0, 1.0)] == [0.0, 1.0]
     assert student_quantile(0.5, 4) == 0.0
     assert student_quantile(0.1, 4) == -student_quantile(0.9, 4)
-    # Φ(-10) = 7.619853024160525e-24 (Abramowitz and Stegun, table 26.2, give 23.11805 for its -log10).
+    # Φ(-10) = 7.619853024160525e-24 (Abramowitz and Stegun, table 26.2, give 23.11805
+    # for its -log10).
     assert -math.log10(normal_cdf(-10.0)) == pytest.approx(23.11805, abs=1e-5)
     assert normal_cdf(normal_quantile(0.975)) == pytest.approx(0.975, rel=1e-14)
     assert normal_quantile(0.975) == pytest.approx(1.959963984540054, abs=1e-14)
@@ -198,5 +227,9 @@ def test_beta_and_student_agree_with_scipy(size: int) -> None:
             assert x == pytest.approx(stats.beta.ppf(p, a, b), abs=1e-9)
             assert beta_cdf(x, a, b) == pytest.approx(p, rel=1e-7)
     for p in (0.6, 0.8, 0.975, 0.9995):
-        assert student_quantile(p, size) == pytest.approx(stats.t.ppf(p, size), rel=1e-8)
-        assert student_tail(student_quantile(p, size), size) == pytest.approx(1 - p, rel=1e-7)
+        assert student_quantile(p, size) == pytest.approx(
+            stats.t.ppf(p, size), rel=1e-8
+        )
+        assert student_tail(student_quantile(p, size), size) == pytest.approx(
+            1 - p, rel=1e-7
+        )

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from medical_tasks.scoring.estimates import Estimate, Floats, as_json
 from medical_tasks.scoring.intervals import student_quantile, wilson
-from medical_tasks.scoring.means import average_interval, mean_interval, ratio_interval, score_ends
+from medical_tasks.scoring.means import (
+    average_interval,
+    mean_interval,
+    ratio_interval,
+    score_ends,
+)
 
 COUNTS = (0.0, math.inf)
 UNSEEN_20 = 1 - 0.025 ** (1 / 20)
@@ -42,8 +47,11 @@ def test_counts_have_a_score_interval_of_their_own() -> None:
     found = mean_interval([0, 0, 1, 2, 2], limits=COUNTS)
     a = student_quantile(0.975, 4.0) ** 2 * (1.0 / 5.0)
     root = math.sqrt(4.0 * a + a * a)
-    assert ends(found) == pytest.approx(((2.0 + a - root) / 2.0, (2.0 + a + root) / 2.0))
-    # More spread than Poisson counts have: both ends solve the equation with bθ², b > 0.
+    assert ends(found) == pytest.approx(
+        ((2.0 + a - root) / 2.0, (2.0 + a + root) / 2.0)
+    )
+    # More spread than Poisson counts have: both ends solve the equation with bθ², b >
+    # 0.
     values = np.array([0.0] * 30 + [1.0] * 6 + [5.0] * 4)
     found = mean_interval(values, limits=COUNTS)
     mean, variance, n = values.mean(), values.var(ddof=1), 40
@@ -72,7 +80,11 @@ def test_without_limits_it_is_the_t_interval() -> None:
 @pytest.mark.parametrize("items", [40, 100])
 @pytest.mark.parametrize(
     ("name", "limits"),
-    [("nearly all right", (0.0, 1.0)), ("four statements", (0.0, 1.0)), ("rare counts", COUNTS)],
+    [
+        ("nearly all right", (0.0, 1.0)),
+        ("four statements", (0.0, 1.0)),
+        ("rare counts", COUNTS),
+    ],
 )
 def test_a_skewed_truth_is_missed_on_neither_side_more_often_than_said(
     name: str, limits: tuple[float, float], items: int
@@ -87,7 +99,9 @@ def test_a_skewed_truth_is_missed_on_neither_side_more_often_than_said(
             return np.asarray(random_.binomial(4, random_.beta(6.0, 1.0, n)) / 4)
         return np.asarray(random_.negative_binomial(0.3, 0.5, n), dtype=np.float64)
 
-    truth = {"nearly all right": 0.925, "four statements": 6 / 7, "rare counts": 0.3}[name]
+    truth = {"nearly all right": 0.925, "four statements": 6 / 7, "rare counts": 0.3}[
+        name
+    ]
     found = [mean_interval(draw(items), limits=limits) for _ in range(2000)]
     assert sum(each.ci_low > truth for each in found) / 2000 <= 0.055
     assert sum(each.ci_high < truth for each in found) / 2000 <= 0.055
@@ -100,30 +114,40 @@ def test_clusters_widen_and_every_item_weighs_the_same() -> None:
     ratio = (together.ci_high - together.ci_low) / (alone.ci_high - alone.ci_low)
     # Five copies each: the variance is five times larger.
     assert ratio == pytest.approx(math.sqrt(5), rel=0.06)
-    # Three items with 1 and one with 0: the mean is 3/4, not the mean of the clusters' means, 1/2.
+    # Three items with 1 and one with 0: the mean is 3/4, not the mean of the clusters'
+    # means, 1/2.
     assert mean_interval([1, 1, 1, 0], clusters=["a", "a", "a", "b"]).value == 0.75
 
 
 def test_data_without_variation_are_no_certainty() -> None:
-    # 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
+    # 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998,
+    # table I).
     assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
-    assert ends(mean_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
+    assert ends(mean_interval([1.0] * 20)) == pytest.approx(
+        (1 - UNSEEN_20, 1.0), abs=1e-12
+    )
     assert ends(mean_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
     expected = 0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20
     assert ends(mean_interval([0.3] * 20)) == pytest.approx(expected, abs=1e-12)
     # Sixty items, but only twenty clusters of them.
     tripled = mean_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
     assert (*ends(tripled), tripled.n) == pytest.approx((*expected, 60), abs=1e-12)
-    assert mean_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
+    assert mean_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(
+        0.375, 0.0, 1.0, 2
+    )
     assert mean_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
     for unlimited in ([20.0], [3.0] * 9):
         assert all(map(math.isnan, ends(mean_interval(unlimited, limits=None))))
 
 
 def test_a_ratio_pools_its_parts() -> None:
-    numerators, denominators = [1, 0, 3, 2, 0, math.nan, 5], [2, 4, 3, 2, 0, 1, math.nan]
+    numerators, denominators = (
+        [1, 0, 3, 2, 0, math.nan, 5],
+        [2, 4, 3, 2, 0, 1, math.nan],
+    )
     found = ratio_interval(numerators, denominators)
-    # (1 + 0 + 3 + 2) / (2 + 4 + 3 + 2); the item without a denominator and the two without values do not count.
+    # (1 + 0 + 3 + 2) / (2 + 4 + 3 + 2); the item without a denominator and the two
+    # without values do not count.
     assert found.value == pytest.approx(6 / 11)
     assert found.n == 4
     # Residuals 1 - 12/11, -24/11, 3 - 18/11, 2 - 12/11 of 11 parts; four items.
@@ -162,24 +186,32 @@ finite = st.floats(0, 1).map(lambda v: round(v, 3))
 
 @settings(deadline=None, max_examples=80)
 @given(
-    st.lists(st.tuples(st.one_of(finite, st.just(math.nan)), st.integers(0, 20)), max_size=40),
+    st.lists(
+        st.tuples(st.one_of(finite, st.just(math.nan)), st.integers(0, 20)), max_size=40
+    ),
     st.sampled_from([(0.0, 1.0), COUNTS, None]),
     st.randoms(use_true_random=False),
 )
 def test_order_and_names_do_not_matter_and_the_interval_holds_the_value(
     items: list[tuple[float, int]], limits: Any, shuffler: random.Random
 ) -> None:
-    found = mean_interval([v for v, _ in items], clusters=[c for _, c in items], limits=limits)
+    found = mean_interval(
+        [v for v, _ in items], clusters=[c for _, c in items], limits=limits
+    )
     shuffled = [item for item in items if not math.isnan(item[0])]
     shuffler.shuffle(shuffled)
     names = [f"note {50 - c}" for _, c in shuffled]
     again = mean_interval([v for v, _ in shuffled], clusters=names, limits=limits)
     assert found.n == len(shuffled)
     if not shuffled:
-        assert all(map(math.isnan, (again.value, *ends(again), found.value, *ends(found))))
+        assert all(
+            map(math.isnan, (again.value, *ends(again), found.value, *ends(found)))
+        )
         return
     assert as_json(again) == as_json(found)
-    assert found.value == pytest.approx(sum(v for v, _ in shuffled) / len(shuffled), abs=1e-12)
+    assert found.value == pytest.approx(
+        sum(v for v, _ in shuffled) / len(shuffled), abs=1e-12
+    )
     for end, sign in zip(ends(found), (-1, 1), strict=True):
         assert math.isnan(end) or sign * (end - found.value) >= 0.0
     if limits == (0.0, 1.0):
@@ -211,21 +243,33 @@ def test_results_are_plain_numbers_in_their_limits() -> None:
     [
         ([0.5, 60.0], {}, "values must lie in 0 to 1; got 60"),
         ([0.5, -0.01], {}, "values must lie in 0 to 1; got -0.01"),
-        ([0.5], {"confidence": 0.0}, "confidence must be strictly between 0 and 1; got 0.0"),
+        (
+            [0.5],
+            {"confidence": 0.0},
+            "confidence must be strictly between 0 and 1; got 0.0",
+        ),
         (
             [0.5],
             {"limits": (1, 0)},
             r"limits must be two numbers, the lower first, or None; got \(1, 0\)",
         ),
-        ([0.5], {"clusters": []}, "clusters must have one label an item; got 0 labels for 1 items"),
+        (
+            [0.5],
+            {"clusters": []},
+            "clusters must have one label an item; got 0 labels for 1 items",
+        ),
     ],
 )
-def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_told(
+    values: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         mean_interval(values, **options)
 
 
-OUTSIDE = "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got"
+OUTSIDE = (
+    "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got"
+)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +282,8 @@ OUTSIDE = "numerators must be 0 where the denominator is 0 and 0 to 1 times it e
         ([-1], [2], f"{OUTSIDE} -1 / 2"),
     ],
 )
-def test_impossible_ratios_are_told(numerators: Any, denominators: Any, message: str) -> None:
+def test_impossible_ratios_are_told(
+    numerators: Any, denominators: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         ratio_interval(numerators, denominators)

@@ -48,5 +48,7 @@ def test_laws_of_the_form(text: str) -> None:
 
 
 def test_of_a_long_reply_the_end_is_read() -> None:
-    assert shortened("word " * MAX_REPLY + "the answer is D").endswith("the answer is D")
+    assert shortened("word " * MAX_REPLY + "the answer is D").endswith(
+        "the answer is D"
+    )
     assert len(shortened("word " * MAX_REPLY)) <= MAX_REPLY

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from medical_tasks.scoring.reasoning import spoken
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("reasoning.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("reasoning.json")
+    .read_text(encoding="utf-8")
 )
 
 TAGS = tuple(CASES["TAGS"])
@@ -38,9 +41,17 @@ def test_what_is_between_the_marks_is_no_answer(
 @settings(max_examples=20)
 @given(before=WORDS, first=WORDS, between=WORDS, second=WORDS, after=WORDS)
 def test_blocks_anywhere(
-    opening: str, closing: str, before: str, first: str, between: str, second: str, after: str
+    opening: str,
+    closing: str,
+    before: str,
+    first: str,
+    between: str,
+    second: str,
+    after: str,
 ) -> None:
-    text = f"{before}{opening}{first}{closing}{between}{opening}{second}{closing}{after}"
+    text = (
+        f"{before}{opening}{first}{closing}{between}{opening}{second}{closing}{after}"
+    )
     assert spoken(text).split() == f"{before}\n{between}\n{after}".split()
     assert spoken(f"{before}{closing}{after}") == after  # the template opened it
     nested = f"{opening}{first}{opening}{second}{closing}{between}{closing}{after}"
@@ -55,7 +66,9 @@ def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
 
 @given(
     pieces=st.lists(
-        st.sampled_from([mark for pair in TAGS + FROM_THE_BEGINNING for mark in pair] + ["a", "\n"])
+        st.sampled_from(
+            [mark for pair in TAGS + FROM_THE_BEGINNING for mark in pair] + ["a", "\n"]
+        )
     )
 )
 def test_nothing_is_made_up(pieces: list[str]) -> None:

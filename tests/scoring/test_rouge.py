@@ -28,7 +28,9 @@ NOTHING = Overlap(precision=0.0, recall=0.0, f1=0.0)
 @needs_shared
 @pytest.mark.upstream
 @tabled("name", "published")
-def test_two_systems_have_their_published_figures(name: str, published: list[float]) -> None:
+def test_two_systems_have_their_published_figures(
+    name: str, published: list[float]
+) -> None:
     folder = SHARED / "data" / "aci_bench"
     true = _notes(folder / "challenge_data" / "clinicalnlp_taskB_test1.csv")
     said = _notes(folder / "predictions" / name)
@@ -44,7 +46,9 @@ def _notes(path: Path) -> dict[str, str]:
 
 
 # Few letters, so that there are many longest common subsequences to choose from.
-LISTS = st.lists(st.sampled_from(["a ", "b ", "c ", "d ", "\n"]), max_size=70).map("".join)
+LISTS = st.lists(st.sampled_from(["a ", "b ", "c ", "d ", "\n"]), max_size=70).map(
+    "".join
+)
 
 
 @cache
@@ -57,7 +61,9 @@ def _library(stem: bool) -> Any:
 
 @settings(deadline=None, max_examples=70)
 @given(TEXTS | LISTS, st.lists(TEXTS | LISTS, min_size=1, max_size=3), st.booleans())
-def test_the_library_says_the_same(prediction: str, references: list[str], stem: bool) -> None:
+def test_the_library_says_the_same(
+    prediction: str, references: list[str], stem: bool
+) -> None:
     pytest.importorskip("rouge_score")
     expected = _library(stem).score_multi(references, prediction)
     found = rouge(prediction, references, variants=tuple(expected), stem=stem)
@@ -74,12 +80,18 @@ def test_by_hand() -> None:
     assert astuple(scores["rouge1"]) == pytest.approx((2 / 4, 2 / 3, 4 / 7))
     assert scores["rouge2"] == NOTHING
     assert scores["rougeL"] == scores["rouge1"]
-    # In another order of lines every line is still found whole; as one text only one of the two is in order.
+    # In another order of lines every line is still found whole; as one text only one of
+    # the two is in order.
     scores = rouge("red rash\nno fever", "no fever\nred rash")
     assert scores["rougeLsum"].f1 == 1
     assert scores["rougeL"].f1 == 0.5
     for other in (". ", "\r", "\u2028"):
-        assert rouge(f"red rash{other}no fever", f"no fever{other}red rash")["rougeLsum"].f1 == 0.5
+        assert (
+            rouge(f"red rash{other}no fever", f"no fever{other}red rash")[
+                "rougeLsum"
+            ].f1
+            == 0.5
+        )
     assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == [
         "sj",
         "gren",
@@ -90,15 +102,26 @@ def test_by_hand() -> None:
         "x",
         "ray",
     ]
-    assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
+    assert rouge_tokens("rashes was treated days", stem=True) == [
+        "rash",
+        "was",
+        "treat",
+        "day",
+    ]
     assert set(rouge("发烧", "发烧").values()) == {NOTHING}
 
 
 def test_empty_texts_score_nothing_and_unknown_variants_are_named() -> None:
     for empty, other in product(EMPTY[:4], [*EMPTY[:4], "a rash"]):
-        assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
+        assert (
+            rouge(empty, other)
+            == rouge(other, empty)
+            == dict.fromkeys(VARIANTS, NOTHING)
+        )
     for variant in ("rouge", "rouge0", "rouge10", "rougel", "ROUGE1"):
-        with pytest.raises(ValueError, match=f"variants must be out of .*; got '{variant}'"):
+        with pytest.raises(
+            ValueError, match=f"variants must be out of .*; got '{variant}'"
+        ):
             rouge("a", "a", variants=[variant])
 
 
@@ -131,9 +154,9 @@ def test_stems(word: str, expected: str) -> None:
     st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join),
 )
 def test_made_up_words_end_as_in_nltk(start: str, ending: str) -> None:
-    assert stem(start + ending) == pytest.importorskip("nltk.stem.porter").PorterStemmer().stem(
-        start + ending
-    )
+    assert stem(start + ending) == pytest.importorskip(
+        "nltk.stem.porter"
+    ).PorterStemmer().stem(start + ending)
 
 
 @needs_shared

@@ -27,7 +27,10 @@ from medical_tasks.scoring.sentences import (
 )
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("sentences.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("sentences.json")
+    .read_text(encoding="utf-8")
 )
 
 PIECES = [
@@ -58,9 +61,12 @@ def test_rules_have_names_and_plain_words() -> None:
     assert (rules_name("medical"), rules_name("punkt")) == (MEDICAL, "punkt untrained")
     assert rules_name(Punkt(name="punkt_tab 12")) == "punkt_tab 12"
     assert split_sentences("Dr. Lee", rules="punkt") == ["Dr.", "Lee"]
-    assert split_sentences("Dr. Lee", rules=Punkt(abbreviations=frozenset(["dr"]))) == ["Dr. Lee"]
+    assert split_sentences("Dr. Lee", rules=Punkt(abbreviations=frozenset(["dr"]))) == [
+        "Dr. Lee"
+    ]
     with pytest.raises(
-        ValueError, match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'"
+        ValueError,
+        match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'",
     ):
         split_sentences("a", rules="nltk")
     with pytest.raises(ValueError, match="rules must be"):
@@ -131,7 +137,8 @@ def test_the_library_with_parameters(tmp_path: Path) -> None:
 
 def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> None:
     with pytest.raises(
-        MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"
+        MissingError,
+        match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip",
     ):
         read_punkt(tmp_path)
     for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab"):
@@ -143,5 +150,11 @@ def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="ortho_context.tab: not UTF-8"):
         read_punkt(tmp_path)
     # Quadratic work on these would take minutes.
-    for text in ("!" * 100_000, "a." * 50_000, '."' * 50_000, "\u00a0." * 50_000, ". " * 20_000):
+    for text in (
+        "!" * 100_000,
+        "a." * 50_000,
+        '."' * 50_000,
+        "\u00a0." * 50_000,
+        ". " * 20_000,
+    ):
         assert punkt_spans(text)

@@ -20,7 +20,12 @@ from medical_tasks.scoring.bleu_and_sari import (
     sari,
 )
 from medical_tasks.scoring.rouge import rouge
-from medical_tasks.scoring.text_pairs import clipped_matches, count_ngrams, exact_match, shared
+from medical_tasks.scoring.text_pairs import (
+    clipped_matches,
+    count_ngrams,
+    exact_match,
+    shared,
+)
 from tests.scoring.text_cases import ANY_TEXTS
 from tests.support import ROOT
 
@@ -40,22 +45,27 @@ def test_what_is_no_text_is_named(metric: Callable[..., Any]) -> None:
         metric(None, "a")
     with pytest.raises(ValueError, match="references must hold texts; got float"):
         metric("a", [1.5])
-    with pytest.raises(ValueError, match="references must hold at least one text .*; got none"):
+    with pytest.raises(
+        ValueError, match="references must hold at least one text .*; got none"
+    ):
         metric("a", [])
 
 
 @pytest.mark.parametrize("metric", CORPUS)
 def test_lists_are_checked(metric: Callable[..., Any]) -> None:
     with pytest.raises(
-        ValueError, match="predictions and references must be of the same length; got 1 and 2"
+        ValueError,
+        match="predictions and references must be of the same length; got 1 and 2",
     ):
         metric(["a"], ["a", "b"])
     with pytest.raises(
-        ValueError, match="predictions must be a list with one entry a prediction; got one text"
+        ValueError,
+        match="predictions must be a list with one entry a prediction; got one text",
     ):
         metric("a", ["a"])
     with pytest.raises(
-        ValueError, match="references must be a list with one entry a prediction; got one text"
+        ValueError,
+        match="references must be a list with one entry a prediction; got one text",
     ):
         metric(["a"], "a")
 
@@ -64,7 +74,9 @@ def test_lists_are_checked(metric: Callable[..., Any]) -> None:
 @given(ANY_TEXTS, ANY_TEXTS)
 def test_one_reference_is_a_list_of_one(prediction: str, reference: str) -> None:
     for metric in SINGLE:
-        assert repr(metric(prediction, reference)) == repr(metric(prediction, (reference,)))
+        assert repr(metric(prediction, reference)) == repr(
+            metric(prediction, (reference,))
+        )
 
 
 @pytest.mark.parametrize(
@@ -102,21 +114,32 @@ def test_no_text_is_too_odd(text: str) -> None:
         ),
     ],
 )
-def test_needs_no_library_that_happens_to_be_installed(modules: str, banned: set[str]) -> None:
+def test_needs_no_library_that_happens_to_be_installed(
+    modules: str, banned: set[str]
+) -> None:
     code = f"import sys; from medical_tasks.{modules}; print(*sys.modules)"
     done = run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(ROOT), check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=Path(ROOT),
+        check=True,
     )
     assert "medical_tasks" in done.stdout.split()
     assert not banned & set(done.stdout.split())
 
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("text_pairs.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("text_pairs.json")
+    .read_text(encoding="utf-8")
 )
 
 
-@pytest.mark.parametrize(("prediction", "reference", "options", "expected"), CASES["options"])
+@pytest.mark.parametrize(
+    ("prediction", "reference", "options", "expected"), CASES["options"]
+)
 def test_options(
     prediction: str, reference: str, options: dict[str, bool], expected: float
 ) -> None:
@@ -126,7 +149,9 @@ def test_options(
 def test_matches_by_hand() -> None:
     assert exact_match("B", ["b", "x"]) == 0.0
     assert exact_match("B", ["x", "b"], ignore_case=True) == 1.0
-    with pytest.raises(ValueError, match=r"ignore must hold regular expressions; got '\('"):
+    with pytest.raises(
+        ValueError, match=r"ignore must hold regular expressions; got '\('"
+    ):
         exact_match("a", "a", ignore=["("])
     some, others = count_ngrams("aaab", 1), count_ngrams("aabbc", 1)
     assert shared(some, others) == shared(others, some) == 3

@@ -12,13 +12,18 @@ from hypothesis import strategies as st
 from tests.support import SHARED
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("text_cases.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("text_cases.json")
+    .read_text(encoding="utf-8")
 )
 
 WORDS = CASES["WORDS"]
 
 TEXTS = st.lists(
-    st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", " ", "", "\n", "\t"])).map("".join),
+    st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", " ", "", "\n", "\t"])).map(
+        "".join
+    ),
     max_size=24,
 ).map("".join)
 """Texts of few words, so that they share some, with line breaks and marks."""
@@ -33,8 +38,8 @@ EMPTY = ["", " ", "\n", "\t\n ", "<skipped>"]
 def triples() -> list[dict[str, Any]]:
     """The checked texts: prediction, references, source and what the reference implementations say."""
     file = SHARED / "fixtures" / "metrics.json"
-    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["text_overlap"][
-        "triples"
-    ]
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))[
+        "text_overlap"
+    ]["triples"]
     assert len(rows) >= 26
     return rows

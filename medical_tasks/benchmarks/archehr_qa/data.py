@@ -1,7 +1,7 @@
 """ArchEHR-QA from the user's own PhysioNet copy, as rows and as items of a task.
 
-What is built depends on which splits lie there. The organizers' open files have questions alone
-(configuration `questions`).
+What is built depends on which splits lie there. The organizers' open files have
+questions alone (configuration `questions`).
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ def question_files(place: Path) -> list[Path]:
     ends = dict.fromkeys(
         path.split("/", start)[-1] for path in inner for start in range(path.count("/"))
     )
-    paths = [*(place / end for end in ends), *(folder / path for folder in above for path in inner)]
+    paths = [
+        *(place / end for end in ends),
+        *(folder / path for folder in above for path in inner),
+    ]
     return [path for path in paths if path.is_file()]
 
 
@@ -155,7 +158,11 @@ def _roots(place: Path) -> Iterator[Path]:
 
 
 def _folders(place: Path) -> list[Path]:
-    return sorted(each for each in place.iterdir() if each.is_dir()) if place.is_dir() else []
+    return (
+        sorted(each for each in place.iterdir() if each.is_dir())
+        if place.is_dir()
+        else []
+    )
 
 
 COLUMNS = (
@@ -165,7 +172,9 @@ COLUMNS = (
         description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency "
         "department); '' where it is not known",
     ),
-    Column(name="patient_narrative", description="What the patient, or a relative, wrote"),
+    Column(
+        name="patient_narrative", description="What the patient, or a relative, wrote"
+    ),
     Column(
         name="patient_question",
         description="The parts of it that ask, a line each, as clinicians marked them; '' where "
@@ -261,7 +270,9 @@ def case_row(case: Case, key: CaseKey, document: Document) -> CaseRow:
         else [],
         "clinician_answer": key.clinician_answer,
         "answer_sentences": [sentence.text for sentence in key.answer_sentences],
-        "answer_citations": [",".join(sentence.citations) for sentence in key.answer_sentences]
+        "answer_citations": [
+            ",".join(sentence.citations) for sentence in key.answer_sentences
+        ]
         if key.cited
         else [],
         "answer_sentence_ids": [sentence.id for sentence in key.answer_sentences],
@@ -279,7 +290,9 @@ def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[CaseRow]:
     keys = read_key(key, cases) if notes and key.is_file() else {}
     documents = read_mapping(mapping, cases) if mapping.is_file() else {}
     for case in cases:
-        yield case_row(case, keys.get(case.id, CaseKey()), documents.get(case.id, Document()))
+        yield case_row(
+            case, keys.get(case.id, CaseKey()), documents.get(case.id, Document())
+        )
 
 
 _LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
@@ -299,7 +312,9 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
 
 def _full(record: Row) -> FullCase:
     lines = [
-        (str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph
+        (str(number), line)
+        for number, paragraph in enumerate(record["note"])
+        for line in paragraph
     ]
     return FullCase(
         case=Case(
@@ -314,12 +329,15 @@ def _full(record: Row) -> FullCase:
         ),
         key=CaseKey(
             relevance={
-                str(number): _LABELS[line[0]] for number, (_, line) in enumerate(lines, start=1)
+                str(number): _LABELS[line[0]]
+                for number, (_, line) in enumerate(lines, start=1)
             },
             clinician_answer=" ".join(text for text, _ in record["answer"]),
             answer_sentences=tuple(
                 AnswerSentence(
-                    id=str(number), text=text, citations=tuple(ids.split(",")) if ids else ()
+                    id=str(number),
+                    text=text,
+                    citations=tuple(ids.split(",")) if ids else (),
                 )
                 for number, (text, ids) in enumerate(record["answer"], start=1)
             ),
@@ -332,7 +350,9 @@ def _full(record: Row) -> FullCase:
 _OFFICIAL: Final = "official"
 _QUESTIONS: Final = "questions"
 _ROWS: Final = {"dev": 20, "test": 100, "test_2026": 47}
-_ABOUT: Final = "the cases of {}, an XML file, with key and mapping beside it where released"
+_ABOUT: Final = (
+    "the cases of {}, an XML file, with key and mapping beside it where released"
+)
 _ABOUT_QUESTIONS: Final = "the open questions of {}, an XML file"
 _BESIDE: Final = {
     KEY_FILE: "what their sentences are worth, a JSON file",
@@ -369,8 +389,12 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
         return source
     files = {}
     for split, cases in splits.items():
-        files[split] = _file(cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split))
-        for name, said in _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]:
+        files[split] = _file(
+            cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split)
+        )
+        for name, said in (
+            _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]
+        ):
             if (path := cases.with_name(name)).is_file():
                 files[f"{split}/{name}"] = _file(path, place, said)
         if released and f"{split}/{KEY_FILE}" not in files:
@@ -379,9 +403,12 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
                 "the form is scored",
                 file=sys.stderr,
             )
-    # The published numbers are those of a release's folders; a folder alone may be any part of one.
+    # The published numbers are those of a release's folders; a folder alone may be any
+    # part of one.
     published = {
-        split: _ROWS[split] for split in splits if not released or splits[split].parent != place
+        split: _ROWS[split]
+        for split in splits
+        if not released or splits[split].parent != place
     }
     return dataclasses.replace(
         source,
@@ -408,7 +435,9 @@ def _check_other(released: bool, place: Path) -> None:
 
 
 def _file(path: Path, root: Path, description: str) -> OfficialFile:
-    return OfficialFile(places=(path.relative_to(root).as_posix(),), description=description)
+    return OfficialFile(
+        places=(path.relative_to(root).as_posix(),), description=description
+    )
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
@@ -440,7 +469,8 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     ):
         if count and len(rows) > 1:  # a harness gives row by row
             print(
-                f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}", file=sys.stderr
+                f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}",
+                file=sys.stderr,
             )
     return [
         Item(
@@ -471,7 +501,10 @@ _GIVEN: Final[Mapping[str, _Has]] = {
 _GOLD: Final[Mapping[str, _Has]] = {
     "question": ("a clinician's question", lambda row: bool(row["clinician_question"])),
     "answer": ("a clinician's answer", lambda row: bool(row["clinician_answer"])),
-    "alignment": ("citations of the clinician's answer", lambda row: bool(row["answer_citations"])),
+    "alignment": (
+        "citations of the clinician's answer",
+        lambda row: bool(row["answer_citations"]),
+    ),
 }
 """What its score needs, where that is not labels."""
 
@@ -527,7 +560,9 @@ SOURCES = (
                 for split, folder in FOLDERS.items()
             },
             _QUESTIONS: {
-                split: OfficialFile(places=(path,), description=_ABOUT_QUESTIONS.format(split))
+                split: OfficialFile(
+                    places=(path,), description=_ABOUT_QUESTIONS.format(split)
+                )
                 for split, path in QUESTION_SPLITS.items()
             },
             "demo": {},
@@ -537,7 +572,13 @@ SOURCES = (
         published="2025-02-28",
         creators=("Sarvesh Soni", "Dina Demner-Fushman"),
         task_categories=("question-answering", "text-generation"),
-        tags=("medical", "clinical notes", "discharge summaries", "citations", "benchmark"),
+        tags=(
+            "medical",
+            "clinical notes",
+            "discharge summaries",
+            "citations",
+            "benchmark",
+        ),
         responsible_ai=packaged(__file__, "responsible_ai.json")["archehr_qa"],
     ),
 )

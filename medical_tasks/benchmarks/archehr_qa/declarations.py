@@ -88,9 +88,7 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
     return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
 
 
-READS: Final = (
-    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
-)
+READS: Final = "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
 READ: Final = ("cited", "evidence")
 """Kinds of tasks whose reader can be unclear."""
 
@@ -107,8 +105,8 @@ def metrics_of(kind: str) -> tuple[MetricSpec, ...]:
     for entry in packaged(__file__, "metrics.json")[kind]:
         low, high = entry.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other
-        # set.
+        # The script compares the cases of a submission with those of the key, and takes
+        # no other set.
         official = Official(unanswered="ends", undecided=ENDS[kind])
         rests = kind in READ and entry["name"] in read
         named = {"limits": limits, "of": tuple(entry.get("of", ())), "read": rests}

@@ -1,7 +1,8 @@
 """How like the questions the sentences of a note are, and the paper's baseline.
 
-Soni and Demner-Fushman 2025, Validation and figure 2. Similarities are rounded to six digits and
-equal ones go by the order of the note, so that a device's last digits choose nothing.
+Soni and Demner-Fushman 2025, Validation and figure 2. Similarities are rounded to six
+digits and equal ones go by the order of the note, so that a device's last digits choose
+nothing.
 
     medical-tasks run --tasks archehr_heuristic --model baseline/heuristic
 """
@@ -33,7 +34,8 @@ _DIGITS: Final = 6
 _KEPT: Final = 2
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
-# In the few sentences of a note no count is large enough to show that these mean nothing.
+# In the few sentences of a note no count is large enough to show that these mean
+# nothing.
 _SKIPPED: Final = frozenset(
     (
         "a about after again all also am an and any are as at be because been before being both "
@@ -65,7 +67,8 @@ class Words:
     }
 
     def __eq__(self, other: object) -> bool:
-        # By content: a folder that has changed is never answered for by its old weights.
+        # By content: a folder that has changed is never answered for by its old
+        # weights.
         return isinstance(other, Words) and self.identity == other.identity
 
     def __hash__(self) -> int:
@@ -73,7 +76,10 @@ class Words:
 
     def of(self, items: Sequence[Item]) -> list[list[float]]:
         """Returns for each item the similarity of each of its sentences, in the order of the note."""
-        return [lexical_similarities(note_sentences(item), questions(item)) for item in items]
+        return [
+            lexical_similarities(note_sentences(item), questions(item))
+            for item in items
+        ]
 
 
 class Embeddings(Words):
@@ -101,9 +107,11 @@ class Embeddings(Words):
         rows, start = [], 0
         for sentences, asked in parts:
             middle, end = start + len(sentences), start + len(sentences) + len(asked)
-            # As float64: what is rounded should not depend on the order in which a machine adds.
+            # As float64: what is rounded should not depend on the order in which a
+            # machine adds.
             cosines = (
-                vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
+                vectors[start:middle].astype(np.float64)
+                @ vectors[middle:end].astype(np.float64).T
             )
             rows.append(_means(cosines.tolist()))
             start = end
@@ -131,7 +139,9 @@ class Chooser:
         if key not in self._chosen:
             (similarities,) = self._similarity.of([item])
             places = sorted(ranked(similarities)[: self._count])
-            self._chosen[key] = tuple(item.fields["sentence_ids"][place] for place in places)
+            self._chosen[key] = tuple(
+                item.fields["sentence_ids"][place] for place in places
+            )
         return self._chosen[key]
 
 
@@ -164,8 +174,12 @@ def questions(item: Item) -> tuple[str, ...]:
     The patient's (the part that asks, or else all that was written), the clinician's.
     """
     fields = item.fields
-    patient = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
-    return tuple(text for text in (patient, one_line(fields["clinician_question"])) if text)
+    patient = one_line(fields["patient_question"]) or one_line(
+        fields["patient_narrative"]
+    )
+    return tuple(
+        text for text in (patient, one_line(fields["clinician_question"])) if text
+    )
 
 
 def note_sentences(item: Item) -> tuple[str, ...]:
@@ -175,7 +189,9 @@ def note_sentences(item: Item) -> tuple[str, ...]:
 
 def ranked(similarities: Sequence[float]) -> list[int]:
     """Orders places by similarity, the largest first, equal ones as they stand."""
-    return sorted(range(len(similarities)), key=lambda place: (-similarities[place], place))
+    return sorted(
+        range(len(similarities)), key=lambda place: (-similarities[place], place)
+    )
 
 
 def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
@@ -192,13 +208,22 @@ def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list
         total = 0.0
         for word, times in wanted.items():
             if here := count[word]:
-                rarity = math.log(1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5))
-                total += times * rarity * here / (here + _K1 * (1 - _B + _B * length / usual))
+                rarity = math.log(
+                    1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5)
+                )
+                total += (
+                    times
+                    * rarity
+                    * here
+                    / (here + _K1 * (1 - _B + _B * length / usual))
+                )
         return total
 
     wanted = [Counter(_words(text)) for text in asked]
     pairs = zip(counts, lengths, strict=True)
-    return _means([[weight(count, length, words) for words in wanted] for count, length in pairs])
+    return _means(
+        [[weight(count, length, words) for words in wanted] for count, length in pairs]
+    )
 
 
 def _means(rows: Sequence[Sequence[float]]) -> list[float]:
@@ -206,7 +231,9 @@ def _means(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _words(text: str) -> list[str]:
-    return [stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED]
+    return [
+        stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED
+    ]
 
 
 _NUMBERS: Final = {"tries": (5, 20), "evidence": (10, 1_000)}
@@ -239,7 +266,9 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
             "it out to compare words."
         )
     numbers = {
-        name: whole_setting(task.name, name, arguments.get(name), usual=usual, most=most)
+        name: whole_setting(
+            task.name, name, arguments.get(name), usual=usual, most=most
+        )
         for name, (usual, most) in _NUMBERS.items()
     }
     return Settings(embedder=embedder, **numbers)
@@ -263,7 +292,11 @@ def heuristic_responses(
 def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the answers, for the recipe; loads no weights."""
     similarity = open_similarity(_embedder(task, arguments))
-    return {"rule": "heuristic 1", "words": WORD_LIMIT, "similarity": dict(similarity.identity)}
+    return {
+        "rule": "heuristic 1",
+        "words": WORD_LIMIT,
+        "similarity": dict(similarity.identity),
+    }
 
 
 def _embedder(task: TaskSpec, arguments: Mapping[str, str]) -> str | None:

@@ -25,7 +25,9 @@ from medical_tasks.spec import Item, Row
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 
-METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys((*_TEXTS, *_LISTS), ())
+METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+    (*_TEXTS, *_LISTS), ()
+)
 """What `metrics/archehr_qa` reads of a row: the built columns, since the release has no rows."""
 
 
@@ -40,8 +42,8 @@ def score_answers(
 ) -> dict[str, Any]:
     """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns.
 
-    `missing_components` of the result are those of overall scores, which then compare with
-    nobody's.
+    `missing_components` of the result are those of overall scores, which then compare
+    with nobody's.
 
     Args:
         answers: its predictions.
@@ -65,7 +67,9 @@ def score_answers(
     scores = score_items(task, items, answers, arguments=folders)
     figures = figures_at_hand(task, items, scores)
     left_out = [
-        name for figure in figures.values() for name in figure.get("missing_components", ())
+        name
+        for figure in figures.values()
+        for name in figure.get("missing_components", ())
     ]
     return {
         **flat(figures),

@@ -1,7 +1,8 @@
 """Reads replies: answers with their citations, and lists of ids.
 
-Answers with citations are those of the shared tasks of 2025 and 2026, ids alone those of subtasks
-2 and 4. The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
+Answers with citations are those of the shared tasks of 2025 and 2026, ids alone those
+of subtasks 2 and 4. The reading never fails; the shared tasks' own reading, bug for
+bug, is in `scoring`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Sentence:
     """A sentence of an answer, or a line of it without words.
 
     Attributes:
-        text: without citations, with a mark at its end; "" where citations stand by themselves.
+        text: without citations, with a mark at its end; "" where citations stand by
+            themselves.
         citations: ids it cites, in their order, each once.
     """
 
@@ -54,11 +56,11 @@ class Answer:
     Attributes:
         sentences: those within the limit; the last one cut where it goes beyond.
         text: they in one line; what is compared with references.
-        citations: in order of first mention, known or not; not those of sentences beyond the
-            limit.
+        citations: in order of first mention, known or not; not those of sentences
+            beyond the limit.
         words: of the whole answer, without citations.
-        problems: out of `PROBLEMS`; none in the official form, cited, short enough, with known
-            ids.
+        problems: out of `PROBLEMS`; none in the official form, cited, short enough,
+            with known ids.
         unclear: why it cannot be told which sentences it cites.
     """
 
@@ -73,11 +75,13 @@ class Answer:
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     """Reads an answer: what it says and cites, and what is wrong with it.
 
-    Citations stand in two forms: that of the shared task, behind a sentence and between bars, or in
-    brackets, as models write them unasked. A line in the first form is not read for the second.
+    Citations stand in two forms: that of the shared task, behind a sentence and between
+    bars, or in brackets, as models write them unasked. A line in the first form is not
+    read for the second.
 
-    Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." say "He had a stroke." and cite
-    1 and 2; the second has the problem `WRONG_FORM`, since the script would read no citation.
+    Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." say "He had a
+    stroke." and cite 1 and 2; the second has the problem `WRONG_FORM`, since the script
+    would read no citation.
     """
     reply = spoken(text).strip()
     inside = unfenced(reply)
@@ -134,8 +138,8 @@ def _ended(text: str) -> bool:
 
 def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
-    # The script looks at the last character alone, so that a quotation gets a second mark; texts
-    # are compared as it has them.
+    # The script looks at the last character alone, so that a quotation gets a second
+    # mark; texts are compared as it has them.
     if text and not text.endswith(SENTENCE_ENDS):
         text += "."
     return Sentence(text=text, citations=_each_once(cited))
@@ -148,7 +152,9 @@ def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
         if sentence.text or not attached:
             attached.append(sentence)
         else:
-            attached[-1] = replace(attached[-1], citations=_union((attached[-1], sentence)))
+            attached[-1] = replace(
+                attached[-1], citations=_union((attached[-1], sentence))
+            )
     return tuple(attached)
 
 
@@ -166,7 +172,9 @@ def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
 
 
 def _union(sentences: Iterable[Sentence]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(cited for sentence in sentences for cited in sentence.citations))
+    return tuple(
+        dict.fromkeys(cited for sentence in sentences for cited in sentence.citations)
+    )
 
 
 def _off_form(line: str, groups: list[Group]) -> bool:
@@ -176,8 +184,8 @@ def _off_form(line: str, groups: list[Group]) -> bool:
         return bool(groups) or "|" in line
     text, ids, rest = parts
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
-    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the
-    # text.
+    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a
+    # group in the text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
     return (
         not same
@@ -191,19 +199,24 @@ NO_IDS: Final = "no ids found"
 """Problem of a reply that says something, and nothing that can be read."""
 
 _MARKS: Final = r"[\s|\[\](){}.,;:\"'`*-]*+"
-_NOTHING: Final = re.compile(rf"{_MARKS}(?:none|nothing|no sentences?)?{_MARKS}", re.IGNORECASE)
+_NOTHING: Final = re.compile(
+    rf"{_MARKS}(?:none|nothing|no sentences?)?{_MARKS}", re.IGNORECASE
+)
 _LABEL: Final = re.compile(
     r"^\W*(?:(?:the|relevant|essential|needed|necessary|evidence|cited|note|answer|citations?|sentences?|ids?|numbers?|are|is)\b\W*)+",
     re.IGNORECASE,
 )
-_LIST_WORDS: Final = re.compile(r"(?:[\s,;&.()]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+")
+_LIST_WORDS: Final = re.compile(
+    r"(?:[\s,;&.()]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+"
+)
 _NUMBERED: Final = re.compile(
     r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ "
     r"\t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
-    r"^[\s*\u2022-]*\(?(?:sentence[ \t]+)?[sS#]?([0-9]{1,4})(?:[.):](?=\s|$)|$)(.*)$", re.IGNORECASE
+    r"^[\s*\u2022-]*\(?(?:sentence[ \t]+)?[sS#]?([0-9]{1,4})(?:[.):](?=\s|$)|$)(.*)$",
+    re.IGNORECASE,
 )
 _DISMISSED: Final = re.compile(
     r"\W*(?:not[ "
@@ -212,7 +225,9 @@ _DISMISSED: Final = re.compile(
     r"[*_]*(?::|\W*$)",
     re.IGNORECASE,
 )
-_EMPHASIS: Final = re.compile(r"(?<!\[)\*\*(?!\])|`")  # "[**" is a mark of de-identification
+_EMPHASIS: Final = re.compile(
+    r"(?<!\[)\*\*(?!\])|`"
+)  # "[**" is a mark of de-identification
 _BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECASE)
 
 
@@ -237,10 +252,10 @@ class Reply(Generic[_Found]):
 def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     """Reads which sentences a reply names.
 
-    The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and
-    perhaps its `relevance`, alone in an object or named `essential`); groups; a list of ids between
-    lines without numbers; lines that begin with an id and a mark. What a heading calls
-    supplementary or not relevant ends what is read.
+    The first of these that fits: JSON (a list of ids, or of objects with a sentence's
+    id and perhaps its `relevance`, alone in an object or named `essential`); groups; a
+    list of ids between lines without numbers; lines that begin with an id and a mark.
+    What a heading calls supplementary or not relevant ends what is read.
     """
     reply = _said(text)
     if _NOTHING.fullmatch(reply):
@@ -248,7 +263,9 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     value = _json(reply)
     if value is not None:
         read = _json_ids(value, known_ids)
-        return Reply(found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ())
+        return Reply(
+            found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ()
+        )
     lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(reply)))
     groups = [group for line in lines for group in citation_groups(line, known_ids)]
     bare = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
@@ -271,17 +288,23 @@ def _each_once(ids: Iterable[_Found]) -> tuple[_Found, ...]:
 
 def _names_openly(lines: Sequence[str], bare: Sequence[str]) -> bool:
     """Whether a reply names sentences and leaves open which, in whatever words: "one or two"."""
-    named = any("sentence" in line.lower() or re.search("[0-9]", line) for line in lines)
+    named = any(
+        "sentence" in line.lower() or re.search("[0-9]", line) for line in lines
+    )
     return named and all(map(_is_only_open, bare))
 
 
-def _named_ids(lines: Sequence[str], bare: Sequence[str], known_ids: Collection[str]) -> list[str]:
+def _named_ids(
+    lines: Sequence[str], bare: Sequence[str], known_ids: Collection[str]
+) -> list[str]:
     """The ids of lines without groups: lists between lines without numbers, or a line an id."""
     lists = [rest for rest in bare if _LIST_WORDS.fullmatch(rest)]
     if any(re.search("[0-9]", rest) and rest not in lists for rest in bare):
         leading = [match for line in lines if (match := _LEADING.match(line))]
         lists = [match[1] for match in leading if not _DISMISSED.fullmatch(match[2])]
-    return [cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)]
+    return [
+        cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)
+    ]
 
 
 def read_alignment(
@@ -289,9 +312,10 @@ def read_alignment(
 ) -> Reply[tuple[str, str]]:
     """Reads pairs of an answer's sentence and what it rests on.
 
-    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's
-    order; or JSON, an object from number to list, a list of lists, or a list of objects with
-    `answer_id` and `evidence_id`. A number that is none of `answer_ids` is a sentence's place.
+    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in
+    the answer's order; or JSON, an object from number to list, a list of lists, or a
+    list of objects with `answer_id` and `evidence_id`. A number that is none of
+    `answer_ids` is a sentence's place.
     """
     reply = _said(text)
     if _NOTHING.fullmatch(reply):
@@ -302,12 +326,16 @@ def read_alignment(
         numbered = [match for line in lines if (match := _NUMBERED.match(line))]
         rows = [(match[1], _listed_ids(match[2], known_ids)) for match in numbered]
         if not rows:
-            groups = [some for line in lines if (some := citation_groups(line, known_ids))]
+            groups = [
+                some for line in lines if (some := citation_groups(line, known_ids))
+            ]
             rows = [
                 (str(place), [cited for group in some for cited in group.ids])
                 for place, some in enumerate(groups, 1)
             ]
-    pairs = [(_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids]
+    pairs = [
+        (_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids
+    ]
     return Reply(found=_each_once(pairs), problems=() if rows else (NO_IDS,))
 
 
@@ -324,7 +352,11 @@ def _listed_ids(rest: str, known_ids: Collection[str]) -> Sequence[str]:
     if groups:
         return [cited for group in groups for cited in group.ids]
     rest = _BESIDE.sub(" ", rest)
-    return read_ids(rest.replace(".", " "), known_ids) if _LIST_WORDS.fullmatch(rest) else ()
+    return (
+        read_ids(rest.replace(".", " "), known_ids)
+        if _LIST_WORDS.fullmatch(rest)
+        else ()
+    )
 
 
 def _json(text: str) -> object:
@@ -382,10 +414,15 @@ def _json_rows(
     elif all(isinstance(ids, list) for ids in value):
         pairs = [(str(place), ids) for place, ids in enumerate(value, 1)]
     elif all(isinstance(link, dict) for link in value):
-        pairs = [(str(link.get("answer_id")).strip(), link.get("evidence_id")) for link in value]
+        pairs = [
+            (str(link.get("answer_id")).strip(), link.get("evidence_id"))
+            for link in value
+        ]
     else:
         return None
-    if not all(name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
+    if not all(
+        name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs
+    ):
         return None
     return [(name, _row_ids(ids, known_ids)) for name, ids in pairs]
 
@@ -404,7 +441,8 @@ MAX_RANGE: Final = 100
 
 _DASH = "[-\u2010-\u2015\u2212]"
 _RANGED: Final = re.compile(
-    rf"(?<=\d)(?:\s*(?:{_DASH}|~|\.{{2,3}}|…)\s*|\s+(?:to|through)\s+)(?=[sS#]?\d)", re.IGNORECASE
+    rf"(?<=\d)(?:\s*(?:{_DASH}|~|\.{{2,3}}|…)\s*|\s+(?:to|through)\s+)(?=[sS#]?\d)",
+    re.IGNORECASE,
 )
 _SEPARATOR: Final = re.compile(
     r"[,;&\s/+|]+|[\])}]+(?=[\[({])|\b(?:and|as\s+well\s+as)\b", re.IGNORECASE
@@ -415,11 +453,11 @@ _NUMBER: Final = re.compile(r"[sS#№]?0*(\d{1,6})", re.ASCII)
 _AROUND_ID: Final = "\"'`[](){}<>*\\^†_.:=\u200b\u2060\ufeff"
 _NUMBER_WORDS: Final = {
     word: str(number)
-    for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten".split(), 1
+    )
 }
-_NAMED: Final = (
-    "sentences?|sent|ids?|notes?|lines?|refs?|references?|citations?|cited?|cites|sources?|evidence"
-)
+_NAMED: Final = "sentences?|sent|ids?|notes?|lines?|refs?|references?|citations?|cited?|cites|sources?|evidence"
 """What a number may be called in a citation."""
 _SAID: Final = re.compile(
     rf"(?:{_NAMED}|see|from|numbers?|nos?|both|and|as well as|plus|to)", re.IGNORECASE
@@ -438,7 +476,8 @@ _UNSURE: Final = re.compile(
 )
 """What leaves open which sentences a group means."""
 
-# An item of a list, and what may stand around it: every sign once, so that it takes linear time.
+# An item of a list, and what may stand around it: every sign once, so that it takes
+# linear time.
 _LISTED: Final = re.compile(
     rf"(?:[\s,;&:\[\](){{}}<>\"'`*_^†\\#№+=]|\.(?!\d)|{_DASH}|/(?=[\s\[]*[sS#]?\d)|(?:{_SAID.pattern})(?![A-Za-z])"
     r"|[sS#]?[0-9]{1,4}(?![0-9A-Za-z%]))*+",
@@ -489,10 +528,11 @@ class Group:
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Reads an id list: what stands between the marks; each id counts once.
 
-    What is no number is an id all the same, which no note has; so is a range that runs backwards
-    or over `MAX_RANGE` sentences.
+    What is no number is an id all the same, which no note has; so is a range that runs
+    backwards or over `MAX_RANGE` sentences.
 
-    Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names "5-2".
+    Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names
+    "5-2".
     """
     if _NONE.fullmatch(text):
         return ()
@@ -518,14 +558,17 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
     `||` is a group without ids.
 
-    The group at the line's end may hold any words. One within the line holds numbers alone, and a
-    sentence or group follows it.
+    The group at the line's end may hold any words. One within the line holds numbers
+    alone, and a sentence or group follows it.
     """
     line = alike(line)
     if "|" not in line:
         return []
     end = _end(line)
-    groups = [_group(line, start, stop, known_ids) for start, stop in _listed_between_bars(line)]
+    groups = [
+        _group(line, start, stop, known_ids)
+        for start, stop in _listed_between_bars(line)
+    ]
     if not groups or groups[-1].end != end:
         last = _LAST.search(line[:end])
         if last is not None and (_may_be_ids(last[1]) or _is_open(last[1])):
@@ -545,7 +588,9 @@ def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
     bars = [place for place, sign in enumerate(line) if sign == "|"]
     first = 0
     for place, (bar, following) in enumerate(pairwise(bars)):
-        if following - bar < _LONGEST_LIST and _LISTED.fullmatch(line, bar + 1, following):
+        if following - bar < _LONGEST_LIST and _LISTED.fullmatch(
+            line, bar + 1, following
+        ):
             continue
         if place > first:
             yield bars[first], bar + 1
@@ -563,7 +608,11 @@ def _group(line: str, start: int, end: int, known_ids: Collection[str]) -> Group
 
 def _is_open(text: str) -> bool:
     """Whether a group leaves open which sentences it means."""
-    return bool(_UNSURE.search(text)) and len(text) < _LONGEST_LIST and not _NONE.fullmatch(text)
+    return (
+        bool(_UNSURE.search(text))
+        and len(text) < _LONGEST_LIST
+        and not _NONE.fullmatch(text)
+    )
 
 
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
@@ -576,17 +625,25 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
         return []
     groups = []
     for match in _BRACKET.finditer(line):
-        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", match[0]))
+        text = re.sub(
+            r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", match[0])
+        )
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
         # "[120-80]" is a blood pressure, "[70-100]" what is normal.
         if all(id_.isdecimal() for id_ in ids) and (
             not known_ids or all(first in known_ids for first in begun)
         ):
-            groups.append(_widened(line, Group(start=match.start(), end=match.end(), ids=ids)))
+            groups.append(
+                _widened(line, Group(start=match.start(), end=match.end(), ids=ids))
+            )
     for match in () if groups else _OPEN_BRACKET.finditer(line):
         if _is_only_open(match[1] or match[2]):
-            groups.append(Group(start=match.start(), end=match.end(), ids=(OPEN_ID,), unclear=True))
+            groups.append(
+                Group(
+                    start=match.start(), end=match.end(), ids=(OPEN_ID,), unclear=True
+                )
+            )
     return groups
 
 
@@ -596,7 +653,9 @@ def _is_only_open(text: str) -> bool:
     return _is_open(text) and not rest
 
 
-_LINKED: Final = re.compile(r"(?<=\])\(#?[0-9]{1,3}\)|</?(?:sup|cite|ref)>", re.IGNORECASE)
+_LINKED: Final = re.compile(
+    r"(?<=\])\(#?[0-9]{1,3}\)|</?(?:sup|cite|ref)>", re.IGNORECASE
+)
 
 
 def _end(line: str) -> int:
@@ -634,7 +693,9 @@ def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
     if spread := _RANGE.fullmatch(token):
         first, last = int(spread[1]), int(spread[2])
         return (
-            tuple(map(str, range(first, last + 1))) if 0 <= last - first < MAX_RANGE else (token,)
+            tuple(map(str, range(first, last + 1)))
+            if 0 <= last - first < MAX_RANGE
+            else (token,)
         )
     number = _NUMBER.fullmatch(token)
     return (number[1],) if number else (token,)

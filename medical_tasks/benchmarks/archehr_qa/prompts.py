@@ -1,8 +1,8 @@
 """How the questions of ArchEHR-QA are put, and put again with what is wrong.
 
-Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its prompts; the
-texts (`prompts.json`) are ours, written from the protocol's facts. The gold is written as an
-answer here as well.
+Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its
+prompts; the texts (`prompts.json`) are ours, written from the protocol's facts. The
+gold is written as an answer here as well.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ texts = partial(packaged, __file__, "prompts.json")
 def gold_cited_answer(item: Item) -> str:
     """Writes the clinician's answer in the official form, at most 75 words.
 
-    It cites all essential sentences and no other. Without an answer essential sentences stand for
-    it; without a key the citations are the clinician's.
+    It cites all essential sentences and no other. Without an answer essential sentences
+    stand for it; without a key the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -72,10 +72,15 @@ def gold_cited_answer(item: Item) -> str:
         essential = _essential(item)
         if not lines:
             texts = dict(zip(fields["sentence_ids"], fields["sentences"], strict=True))
-            lines, cited = [texts[each] for each in essential], [[each] for each in essential]
+            lines, cited = (
+                [texts[each] for each in essential],
+                [[each] for each in essential],
+            )
         cited = [[each for each in ids if each in essential] for ids in cited]
         if lines:
-            cited[-1] += [each for each in essential if not any(each in ids for ids in cited)]
+            cited[-1] += [
+                each for each in essential if not any(each in ids for ids in cited)
+            ]
     return _official(lines, cited, order=fields["sentence_ids"])
 
 
@@ -83,7 +88,8 @@ def _alignment(item: Item) -> str:
     """What each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`."""
     cited = item.fields["answer_citations"]
     return "\n".join(
-        f"{number}: {','.join(_ids(text))}".rstrip() for number, text in enumerate(cited, start=1)
+        f"{number}: {','.join(_ids(text))}".rstrip()
+        for number, text in enumerate(cited, start=1)
     )
 
 
@@ -99,7 +105,9 @@ def _essential(item: Item) -> list[str]:
     ]
 
 
-def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
+def _official(
+    lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]
+) -> str:
     places = {each: place for place, each in enumerate(order)}
     written_lines: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
@@ -114,8 +122,12 @@ def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Se
             written_lines[-1][1].update(ids)
         else:
             carried.update(ids)
-    written = [(text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines]
-    return "\n".join(f"{text} |{','.join(ids)}|" if ids else text for text, ids in written)
+    written = [
+        (text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines
+    ]
+    return "\n".join(
+        f"{text} |{','.join(ids)}|" if ids else text for text, ids in written
+    )
 
 
 def _ids(text: str) -> list[str]:
@@ -157,7 +169,9 @@ def load_prompts(
         )
     settings = read_arguments(task, arguments or {})
     chooser = (
-        open_chooser(settings.embedder, settings.evidence) if kind == "evidence_first" else None
+        open_chooser(settings.embedder, settings.evidence)
+        if kind == "evidence_first"
+        else None
     )
 
     def render(item: Item) -> tuple[Message, ...]:
@@ -198,10 +212,15 @@ def question_text(
             if shown is None or each in shown
         ]
 
-    given = {"patient": fields["patient_narrative"].strip() or fields["patient_question"].strip()}
+    given = {
+        "patient": fields["patient_narrative"].strip()
+        or fields["patient_question"].strip()
+    }
     if kind != "question":
         given["clinician"] = one_line(fields["clinician_question"])
-        given["note"] = "\n".join(numbered(fields["sentence_ids"], note_sentences(item)))
+        given["note"] = "\n".join(
+            numbered(fields["sentence_ids"], note_sentences(item))
+        )
     if kind == "alignment":
         answer = numbered(count(1), map(one_line, fields["answer_sentences"]))
     given["answer"] = "\n".join(answer or ())
@@ -243,7 +262,9 @@ def cited_faults(
     if EMPTY in read.problems:
         return [wording["empty"]]
     faults = []
-    if answer is not None and not same_words(written_sentences(reply, known_ids), answer):
+    if answer is not None and not same_words(
+        written_sentences(reply, known_ids), answer
+    ):
         faults.append(wording["changed"])
     if TOO_LONG in read.problems and answer is None:
         faults.append(wording["too_long"].format(words=read.words, limit=WORD_LIMIT))
@@ -269,7 +290,11 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
     )
     if not words:
         return [wording["empty"]]
-    return [wording["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
+    return (
+        [wording["too_long"].format(words=words, limit=WORD_LIMIT)]
+        if words > WORD_LIMIT
+        else []
+    )
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
@@ -283,7 +308,9 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
         if len(reply_text) <= _SHOWN_REPLY
         else reply_text[:_SHOWN_REPLY].rstrip() + wording["cut"]
     )
-    wrong = "\n".join((wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"]))
+    wrong = "\n".join(
+        (wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"])
+    )
     head = wording["try"].format(number=number, tries=tries)
     return f"{head}\n{shown or wording['nothing']}\n\n{wrong}"
 
@@ -291,7 +318,8 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
 def _listed(ids: Sequence[str]) -> str:
     cut = texts()["feedback"]["cut"]
     shown = [
-        name if len(name) <= _SHOWN_ID else name[:_SHOWN_ID] + cut for name in ids[:_SHOWN_IDS]
+        name if len(name) <= _SHOWN_ID else name[:_SHOWN_ID] + cut
+        for name in ids[:_SHOWN_IDS]
     ]
     return ", ".join(shown) + (cut if len(ids) > _SHOWN_IDS else "")
 
@@ -316,7 +344,9 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Takes the ids that a reply cites, anywhere in it, in order of first mention."""
-    groups = [group for line in _lines(reply) for group in citation_groups(line, known_ids)]
+    groups = [
+        group for line in _lines(reply) for group in citation_groups(line, known_ids)
+    ]
     return tuple(dict.fromkeys(each for group in groups for each in group.ids))
 
 
@@ -325,7 +355,9 @@ def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
 
     Capitals, marks and line ends play no part.
     """
-    first, second = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
+    first, second = (
+        _WORD.findall(" ".join(texts).casefold()) for texts in (some, others)
+    )
     return first == second
 
 
@@ -333,7 +365,9 @@ def _lines(reply: str) -> list[str]:
     return [line.strip() for line in unfenced(spoken(reply).strip()).split("\n")]
 
 
-def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:
+def open_protocol(
+    task: TaskSpec, *, arguments: Mapping[str, str] | None = None
+) -> MultiStep:
     """Opens the protocol of a task; the arguments are the same as the prompts are given."""
     settings = read_arguments(task, arguments or {})
     chooser = (
@@ -350,9 +384,15 @@ class GroundedAnswer:
     All follows from the replies so far.
     """
 
-    def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
+    def __init__(
+        self, steps: str, *, tries: int, chooser: Chooser | None = None
+    ) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, object] = {"name": steps, "version": 1, "tries": tries}
+        self.identity: Mapping[str, object] = {
+            "name": steps,
+            "version": 1,
+            "tries": tries,
+        }
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""
@@ -393,12 +433,24 @@ class GroundedAnswer:
         )
 
     def _again(
-        self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]
+        self,
+        opening: tuple[Message, ...],
+        replies: Sequence[str],
+        faults: Sequence[str],
     ) -> Ask:
         feedback = feedback_text(
-            spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries
+            spoken(replies[-1]).strip(),
+            faults,
+            number=len(replies) + 1,
+            tries=self._tries,
         )
         *before, question = opening
         return Ask(
-            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{feedback}"})
+            (
+                *before,
+                {
+                    "role": question["role"],
+                    "content": f"{question['content']}\n\n{feedback}",
+                },
+            )
         )

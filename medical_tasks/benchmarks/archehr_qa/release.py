@@ -2,8 +2,8 @@
 
 Cases with their note excerpts, keys, and which notes the excerpts are from.
 
-A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0
-throughout has none.
+A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case
+with 0 throughout has none.
 """
 
 from __future__ import annotations
@@ -80,12 +80,15 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     """
     root = _root(path)
     if root.tag != "annotations":
-        raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")
+        raise _wrong(
+            path, "is no file of cases, its outermost element is not <annotations>"
+        )
     elements = root.findall("case")
     if not elements:
         raise _wrong(path, "has no <case> in <annotations>")
     has_notes = any(
-        root.find(f"case/{name}") is not None for name in ("note_excerpt", "note_excerpt_sentences")
+        root.find(f"case/{name}") is not None
+        for name in ("note_excerpt", "note_excerpt_sentences")
     )
     if has_notes and not notes:
         raise UsageError(
@@ -130,20 +133,28 @@ def _root(path: Path) -> ET.Element:
         raise _wrong(path, error) from None
 
 
-def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[Case, bool]:
+def _case(
+    where: str, name: str, element: ET.Element, *, notes: bool
+) -> tuple[Case, bool]:
     narrative = _only_text(where, element, "patient_narrative")
     built = Case(
         id=name,
         narrative=narrative,
         phrases=tuple(_phrases(where, element, narrative)),
-        clinician_question=_only_text(where, element, "clinician_question", required=notes),
+        clinician_question=_only_text(
+            where, element, "clinician_question", required=notes
+        ),
         sentences=tuple(_sentences(where, element)) if notes else (),
     )
     offsets = [
         _offset(f"{where}, sentence {sentence.get('id')}", sentence)
         for sentence in _parts(where, element, "sentence")
     ]
-    places = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
+    places = (
+        [0 if offset is None else offset for offset in offsets]
+        if None not in offsets
+        else []
+    )
     excerpt = _only_text(where, element, "note_excerpt", required=False)
     problem = excerpt_problem(excerpt, built.sentences) if excerpt else None
     if problem is None and any(places):
@@ -171,7 +182,9 @@ def _text(where: str, element: ET.Element) -> str:
     return text
 
 
-def _only_text(where: str, case: ET.Element, name: str, *, required: bool = True) -> str:
+def _only_text(
+    where: str, case: ET.Element, name: str, *, required: bool = True
+) -> str:
     element = _only(where, case, name)
     if element is None and required:
         raise _wrong(where, f"has no <{name}>")
@@ -201,7 +214,9 @@ def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
 def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
     elements = _parts(where, case, "sentence")
     if not elements:
-        raise _wrong(where, "has no sentences of a note excerpt, others of the file have")
+        raise _wrong(
+            where, "has no sentences of a note excerpt, others of the file have"
+        )
     before: int | None = None
     for number, element in enumerate(elements, start=1):
         name = element.get("id", "")
@@ -211,7 +226,9 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
                 f"its id must be a whole number, got {named(name)}",
             )
         if before is None and name not in ("0", "1"):
-            raise _wrong(where, f"its first sentence must have the id 0 or 1, got {name}")
+            raise _wrong(
+                where, f"its first sentence must have the id 0 or 1, got {name}"
+            )
         if before is not None and int(name) != before + 1:
             raise _wrong(
                 where,
@@ -225,7 +242,9 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
 def _offset(where: str, element: ET.Element) -> int | None:
     value = element.get("start_char_index")
     if value is not None and not _NUMBER.fullmatch(value):
-        raise _wrong(where, f"start_char_index must be a whole number, got {named(value)}")
+        raise _wrong(
+            where, f"start_char_index must be a whole number, got {named(value)}"
+        )
     return None if value is None else int(value)
 
 
@@ -252,8 +271,12 @@ def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str
 
     Offsets are characters in the paragraph.
     """
-    for (before, start), (sentence, offset) in pairwise(zip(sentences, offsets, strict=True)):
-        if before.paragraph_id == sentence.paragraph_id and offset < start + len(before.text):
+    for (before, start), (sentence, offset) in pairwise(
+        zip(sentences, offsets, strict=True)
+    ):
+        if before.paragraph_id == sentence.paragraph_id and offset < start + len(
+            before.text
+        ):
             return (
                 f"sentence {sentence.id} has the start_char_index {offset:,}, where sentence "
                 f"{before.id} of the same paragraph, "
@@ -262,17 +285,24 @@ def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str
     return None
 
 
-def offsets_are_places(excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]) -> bool:
+def offsets_are_places(
+    excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]
+) -> bool:
     """Says whether offsets are places in the excerpt, as far as sentences of a paragraph tell.
 
-    They are where each sentence is as far from the others in the excerpt as its offset says.
+    They are where each sentence is as far from the others in the excerpt as its offset
+    says.
     """
     whole, place = _SPACE.sub(" ", excerpt), 0
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
         text = _SPACE.sub(" ", sentence.text)
         start = whole.find(text, place)
-        if start < 0 or begins.setdefault(sentence.paragraph_id, start - offset) != start - offset:
+        if (
+            start < 0
+            or begins.setdefault(sentence.paragraph_id, start - offset)
+            != start - offset
+        ):
             return False
         place = start + len(text)
     return True
@@ -283,7 +313,9 @@ KEY_FILE: Final = "archehr-qa_key.json"
 LABELS: Final = ("essential", "supplementary", "not-relevant")
 """What a sentence can be worth (paper, section Question and Answer Creation)."""
 
-_KEY_FORM: Final = '{"case_id": "1", "answers": [{"sentence_id": "1", "relevance": "essential"}]}'
+_KEY_FORM: Final = (
+    '{"case_id": "1", "answers": [{"sentence_id": "1", "relevance": "essential"}]}'
+)
 _MARK: Final = re.compile(r"\s*\[\s*[0-9]+(?:\s*[,;-]\s*[0-9]+)*\s*\]")
 _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
@@ -384,8 +416,8 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
         answer_sentences=tuple(sentences),
-        # A clinician cites every essential sentence (paper, annotation guidelines): where nothing
-        # is cited, it is kept back.
+        # A clinician cites every essential sentence (paper, annotation guidelines):
+        # where nothing is cited, it is kept back.
         cited=any(sentence.citations for sentence in sentences),
     )
 
@@ -411,19 +443,30 @@ def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
     return _same_names(where, labels, ids, problems) if labels else {}
 
 
-def _answer_sentence(where: str, record: Row, number: int, *, known: set[str]) -> AnswerSentence:
+def _answer_sentence(
+    where: str, record: Row, number: int, *, known: set[str]
+) -> AnswerSentence:
     name = next(
-        (text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record),
+        (
+            text_id(where, key, record[key])
+            for key in ("id", "sentence_id")
+            if key in record
+        ),
         str(number),
     )
-    text = next((_string(where, key, record) for key in ("text", "sentence") if key in record), "")
+    text = next(
+        (_string(where, key, record) for key in ("text", "sentence") if key in record),
+        "",
+    )
     if not text:
         raise _wrong(where, "text must be a text that is not blank", _ALL_AGAIN)
     cited = _citations(where, record.get("citations"))
     wrong = [each for each in cited if each not in known]
     if wrong:
         raise _wrong(
-            where, f"cites sentences that the case does not have: {_names(wrong)}", _ALL_AGAIN
+            where,
+            f"cites sentences that the case does not have: {_names(wrong)}",
+            _ALL_AGAIN,
         )
     return AnswerSentence(id=name, text=text, citations=cited)
 
@@ -433,7 +476,9 @@ def _citations(where: str, value: object) -> tuple[str, ...]:
 
     A range stands for all that are in it.
     """
-    parts = [] if value is None else value.split(",") if isinstance(value, str) else value
+    parts = (
+        [] if value is None else value.split(",") if isinstance(value, str) else value
+    )
     if not isinstance(parts, list):
         raise UsageError(
             f"{where}: citations must be a list of ids, or a text with commas between, got "
@@ -447,7 +492,9 @@ def _citations(where: str, value: object) -> tuple[str, ...]:
         span = _RANGE.fullmatch(text) if isinstance(text, str) else None
         ends = (int(span[1]), int(span[2]) + 1) if span else (0, 0)
         cited |= dict.fromkeys(
-            map(str, range(*ends)) if ends[0] < ends[1] else [text_id(where, "citations", text)]
+            map(str, range(*ends))
+            if ends[0] < ends[1]
+            else [text_id(where, "citations", text)]
         )
     return tuple(cited)
 
@@ -465,8 +512,12 @@ def _objects(where: str, name: str, record: Row) -> list[Row]:
     value = record.get(name)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise _wrong(where, f"{name} must be a list of objects, got {shown(value)}", _ALL_AGAIN)
+    if not isinstance(value, list) or not all(
+        isinstance(entry, dict) for entry in value
+    ):
+        raise _wrong(
+            where, f"{name} must be a list of objects, got {shown(value)}", _ALL_AGAIN
+        )
     return value
 
 
@@ -475,7 +526,9 @@ MAPPING_FILE: Final = "archehr-qa_mapping.json"
 NOTE_SOURCES: Final = ("mimic-iii", "mimic-iv")
 """Intensive care and emergency department (paper, Results)."""
 
-_MAPPING_FORM: Final = '{"case_id": "1", "document_id": "100001_2", "document_source": "mimic-iii"}'
+_MAPPING_FORM: Final = (
+    '{"case_id": "1", "document_id": "100001_2", "document_source": "mimic-iii"}'
+)
 
 
 @dataclass(frozen=True, kw_only=True)

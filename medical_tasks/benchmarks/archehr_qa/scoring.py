@@ -1,14 +1,14 @@
 """Scores the answers of ArchEHR-QA: what they cite, how like the references they are, their form.
 
-Soni and Demner-Fushman 2025, https://arxiv.org/abs/2506.04156; reference implementations:
-https://github.com/soni-sarvesh/archehr-qa (771b948) and
+Soni and Demner-Fushman 2025, https://arxiv.org/abs/2506.04156; reference
+implementations: https://github.com/soni-sarvesh/archehr-qa (771b948) and
 https://github.com/soni-sarvesh/archehr-qa-2026 (344b67e).
 
     medical-tasks score archehr_together --responses answers.jsonl
 
-`_official` is the scripts' reading, bug for bug; `spec.ENDS` ends it. `parsed` quotes no text.
-Micro figures add up over cases before they divide, macro figures are means. BERTScore may be
-below 0, and MEDCON above 1.
+`_official` is the scripts' reading, bug for bug; `spec.ENDS` ends it. `parsed` quotes
+no text. Micro figures add up over cases before they divide, macro figures are means.
+BERTScore may be below 0, and MEDCON above 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeGuard
 
-from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL, WORD_LIMIT, share_name
+from medical_tasks.benchmarks.archehr_qa.declarations import (
+    ENDS,
+    OFFICIAL,
+    WORD_LIMIT,
+    share_name,
+)
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     OPEN_GROUP,
@@ -58,7 +63,15 @@ _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
 
 NOTE_WORDS: Final = frozenset(
-    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, OPEN_GROUP, *ENDS.values()))
+    " ".join(
+        (
+            "ids no unknown words and more pairs",
+            *PROBLEMS,
+            NO_IDS,
+            OPEN_GROUP,
+            *ENDS.values(),
+        )
+    )
     .replace(":", " ")
     .split()
 )
@@ -77,19 +90,24 @@ def score_items(
 
     Each of the `scoring_arguments` adds its metrics.
 
-    `readings`: item id to the ids of the sentences that a reply cites, as somebody read it.
+    `readings`: item id to the ids of the sentences that a reply cites, as somebody read
+    it.
     """
     given = arguments or {}
     check_scoring_args(task, given)
     check_lengths(task, items, responses)
     if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
+        raise UsageError(
+            f"{task.name}: two items have the same id. Give each item one response."
+        )
     kind = _kind(task)
     if kind == "cited":
         return _cited_answers(task, items, responses, given, readings or {})
     if kind == "evidence":
         return _evidence(task, items, responses, readings or {})
-    return (_alignment if kind == "alignment" else _texts)(task, items, responses, given)
+    return (_alignment if kind == "alignment" else _texts)(
+        task, items, responses, given
+    )
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, object]:
@@ -104,11 +122,12 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
     """Limits of MEDCON, which has no largest value.
 
-    At most all of the reference's terms are shared, so however many synonyms they have, F1 stays
-    below 2.
+    At most all of the reference's terms are shared, so however many synonyms they have,
+    F1 stays below 2.
     """
     return dict.fromkeys(
-        (name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON)
+        (name for name in _names(task) if name.startswith("medcon")),
+        (0.0, _MOST_MEDCON),
     )
 
 
@@ -125,9 +144,9 @@ def _cited_answers(
 ) -> list[ItemScore]:
     """Scores answers that cite sentences of the note: by what they cite, and by their words.
 
-    Everything is read twice: as a person would, and as the official script does, which cuts and
-    cleans an answer in its own way. Where a person has read an unclear reply (`readings`), its
-    citations are what that person saw.
+    Everything is read twice: as a person would, and as the official script does, which
+    cuts and cleans an answer in its own way. Where a person has read an unclear reply
+    (`readings`), its citations are what that person saw.
     """
     answers = [
         replace(answer, citations=_read_as(item, readings[item.id]), unclear="")
@@ -141,12 +160,17 @@ def _cited_answers(
         "": list(map(answer_comparison, items, texts)),
         _NOTES: list(map(notes_comparison, items, texts)),
         OFFICIAL: [
-            notes_comparison(item, answer.text) for item, answer in zip(items, theirs, strict=True)
+            notes_comparison(item, answer.text)
+            for item, answer in zip(items, theirs, strict=True)
         ],
     }
     scores: list[ItemScore] = []
     for item, answer, official, values in zip(
-        items, answers, theirs, relevance_values(compared, given, wanted=_names(task)), strict=True
+        items,
+        answers,
+        theirs,
+        relevance_values(compared, given, wanted=_names(task)),
+        strict=True,
     ):
         labels = labels_of(item)
         values |= {"valid": float(not answer.problems), "words": float(answer.words)}
@@ -157,14 +181,17 @@ def _cited_answers(
                 values,
                 [
                     {
-                        which: count(cited, positives(labels, lenient=which == "lenient"))
+                        which: count(
+                            cited, positives(labels, lenient=which == "lenient")
+                        )
                         if labels
                         else None
                         for which in ("strict", "lenient")
                     }
                     for cited in (answer.citations, official.citations)
                 ],
-                ended=bool(labels) and not (official.citations and has_bleu(official.text)),
+                ended=bool(labels)
+                and not (official.citations and has_bleu(official.text)),
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
                 problems=answer.problems,
                 unclear=answer.unclear,
@@ -179,7 +206,10 @@ def _read_as(item: Item, reading: str) -> tuple[str, ...]:
 
 
 def _texts(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    given: Mapping[str, str],
 ) -> list[ItemScore]:
     """Scores texts without citations, answers or questions, by their words.
 
@@ -190,7 +220,10 @@ def _texts(
     has_figure: Callable[[str], bool]
     if task.options["form"] == "answer":
         answers = _answers(items, responses)
-        ours, words = [answer.text for answer in answers], [answer.words for answer in answers]
+        ours, words = (
+            [answer.text for answer in answers],
+            [answer.words for answer in answers],
+        )
         compare, limit, has_figure = (
             partial(answer_comparison, narrative=True),
             WORD_LIMIT,
@@ -198,19 +231,25 @@ def _texts(
         )
     else:
         words_of = [unfenced(text).split() for text in replies]
-        # A clinician's question may be longer than the limit itself: it has full marks here, and
-        # not by the script.
+        # A clinician's question may be longer than the limit itself: it has full marks
+        # here, and not by the script.
         most = [
             max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split()))
             for item in items
         ]
         ours, words = (
-            [" ".join(words_kept[:of]) for words_kept, of in zip(words_of, most, strict=True)],
+            [
+                " ".join(words_kept[:of])
+                for words_kept, of in zip(words_of, most, strict=True)
+            ],
             list(map(len, words_of)),
         )
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
     theirs = [official_text(text, limit) for text in replies]
-    compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
+    compared = {
+        "": list(map(compare, items, ours)),
+        OFFICIAL: list(map(compare, items, theirs)),
+    }
     metrics = relevance_values(compared, given, wanted=_names(task))
     return [
         _score(
@@ -232,7 +271,8 @@ def _evidence(
 ) -> list[ItemScore]:
     """Scores lists of sentences' ids by which of them are needed.
 
-    The official script has no figure for a list that names a sentence which is not in the note.
+    The official script has no figure for a list that names a sentence which is not in
+    the note.
     """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
@@ -257,12 +297,16 @@ def _evidence(
 
 
 def _alignment(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    given: Mapping[str, str],
 ) -> list[ItemScore]:
     """Scores links of an answer's sentences to the note's, pair by pair.
 
-    Example: sentence 1 of the answer rests on 2 and 3 of the note. A reply that links it to 2 and 4
-    has one of two pairs, and one that is wrong: precision and recall are 1/2.
+    Example: sentence 1 of the answer rests on 2 and 3 of the note. A reply that links
+    it to 2 and 4 has one of two pairs, and one that is wrong: precision and recall are
+    1/2.
     """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
@@ -278,12 +322,25 @@ def _alignment(
             for cited in str(ids).split(",")
             if cited.strip()
         ]
-        named = (reply.found, [(name, cited) for name, ids in official for cited in ids])
+        named = (
+            reply.found,
+            [(name, cited) for name, ids in official for cited in ids],
+        )
         counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
-        ended = not all(name in names and set(ids) <= set(known) for name, ids in official)
+        ended = not all(
+            name in names and set(ids) <= set(known) for name, ids in official
+        )
         parsed = f"pairs {len(reply.found)}"
         scores.append(
-            _score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems)
+            _score(
+                task,
+                item,
+                {},
+                counts,
+                ended=ended,
+                parsed=parsed,
+                problems=reply.problems,
+            )
         )
     return scores
 
@@ -295,7 +352,9 @@ def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
     ]
 
 
-def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
+def _named_counts(
+    labels: Mapping[str, str], ids: Sequence[str]
+) -> dict[str, Counts | None]:
     """Counts by the rule of 2026, where supplementary sentences are passed over.
 
     The sentences that are right to cite are the same in both readings.
@@ -330,7 +389,9 @@ def _score(
         every |= shares
         weights |= of
     if ended:
-        every = {name: value for name, value in every.items() if not name.endswith(OFFICIAL)}
+        every = {
+            name: value for name, value in every.items() if not name.endswith(OFFICIAL)
+        }
     why = "; ".join((*problems, *([ENDS[_kind(task)]] if ended else [])))
     return ItemScore(
         id=item.id,
@@ -344,15 +405,19 @@ def _score(
 
 
 def _open_limits(
-    task: TaskSpec, item: Item, values: Mapping[str, float], weights: Mapping[str, float]
+    task: TaskSpec,
+    item: Item,
+    values: Mapping[str, float],
+    weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
     """What the figures could be of a reply that leaves open which sentences it cites.
 
-    Pooled shares are of the cited sentences, too, and their number is as open: the limits of
-    their numerators are wide enough for any, at the denominator that is counted.
+    Pooled shares are of the cited sentences, too, and their number is as open: the
+    limits of their numerators are wide enough for any, at the denominator that is
+    counted.
 
-    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two right
-    sentences lies between 0 and 1, whichever were meant.
+    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two
+    right sentences lies between 0 and 1, whichever were meant.
     """
     sentences = len(item.fields["sentence_ids"])
     right = len(positives(labels_of(item), lenient=True))
@@ -376,7 +441,9 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     shown = " ".join(known[:_SHOWN]) + (
         f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     )
-    unknown = [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
+    unknown = (
+        [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
+    )
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
@@ -396,8 +463,8 @@ class OfficialAnswer:
 def official_answer(answer: str) -> OfficialAnswer:
     """Reads an answer (what a submission has as `answer`) as the script does.
 
-    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is cut off
-    count.
+    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is
+    cut off count.
     """
     sentences: list[str] = []
     citations: list[str] = []
@@ -410,7 +477,9 @@ def official_answer(answer: str) -> OfficialAnswer:
             line = parts[0]
         sentence = line.strip()
         if sentence:
-            sentences.append(sentence if sentence.endswith(SENTENCE_ENDS) else f"{sentence}.")
+            sentences.append(
+                sentence if sentence.endswith(SENTENCE_ENDS) else f"{sentence}."
+            )
     text = " ".join(sentences)
     words = [word for word in text.split(" ") if word.strip()]
     if len(words) > WORD_LIMIT:
@@ -430,7 +499,8 @@ def official_text(prediction: str, limit: int) -> str:
 def has_bleu(text: str) -> bool:
     """Whether BLEU has a figure.
 
-    Of a text without tokens (also `<skipped>`) it divides by zero, which ends the script.
+    Of a text without tokens (also `<skipped>`) it divides by zero, which ends the
+    script.
     """
     return bool(tokenize_13a(text))
 
@@ -523,7 +593,9 @@ def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
     Example: cited are 2, 3 and 9, right are 2 and 4: one hit, two wrong, one missed.
     """
     named, true = frozenset(cited), frozenset(right)
-    return Counts(hits=len(named & true), wrong=len(named - true), missed=len(true - named))
+    return Counts(
+        hits=len(named & true), wrong=len(named - true), missed=len(true - named)
+    )
 
 
 def factuality_values(
@@ -531,15 +603,16 @@ def factuality_values(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Makes an item's metrics of its counts, and the denominators of pooled ones.
 
-    Micro figures add counts up over cases before they divide, so that each needs its denominator
-    as a weight; macro figures are means of the cases' own shares. Example: of cases with 1 of 2
-    and 3 of 3 cited sentences right, micro precision is 4/5, macro precision 3/4.
+    Micro figures add counts up over cases before they divide, so that each needs its
+    denominator as a weight; macro figures are means of the cases' own shares. Example:
+    of cases with 1 of 2 and 3 of 3 cited sentences right, micro precision is 4/5, macro
+    precision 3/4.
 
     Args:
         kind: kind of task, which names the metrics.
         counted: `strict` or `lenient` to the counts; None where nothing can be right.
-        official: whether a share of nothing is 0, as in the scripts, and not nan; in the subtask
-            of evidence it is 1 where nothing is named and nothing right.
+        official: whether a share of nothing is 0, as in the scripts, and not nan; in
+            the subtask of evidence it is 1 where nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -552,7 +625,8 @@ def factuality_values(
         for part in _PARTS:
             above, below = ratios.get(part, (0, 0))
             micro, macro = (
-                f"{share_name(kind, which, how, part)}{suffix}" for how in ("micro", "macro")
+                f"{share_name(kind, which, how, part)}{suffix}"
+                for how in ("micro", "macro")
             )
             values[micro] = values[macro] = above / below if below else nothing
             weights[micro] = float(below)
@@ -597,12 +671,16 @@ def labels_of(item: Item) -> dict[str, str]:
     return dict(zip(item.fields["sentence_ids"], labels, strict=True)) if labels else {}
 
 
-def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
+def answer_comparison(
+    item: Item, prediction: str, *, narrative: bool = False
+) -> Comparison | None:
     """Compares with the clinician's answer, None where it is not released.
 
     SARI's source is the questions or `narrative`.
     """
-    source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
+    source = (
+        str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
+    )
     return _compared(item.fields["clinician_answer"], prediction, source)
 
 
@@ -614,7 +692,9 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
     labels = labels_of(item)
     if not labels:
         return None
-    texts = dict(zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True))
+    texts = dict(
+        zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True)
+    )
     essential = "\n".join(
         str(texts[sentence]).strip() for sentence in positives(labels, lenient=False)
     )
@@ -633,7 +713,9 @@ def question_comparison(item: Item, prediction: str) -> Comparison | None:
     None where there is none.
     """
     return _compared(
-        item.fields["clinician_question"], prediction, str(item.fields["patient_narrative"]).strip()
+        item.fields["clinician_question"],
+        prediction,
+        str(item.fields["patient_narrative"]).strip(),
     )
 
 
@@ -654,12 +736,18 @@ def relevance_values(
 ) -> list[dict[str, float]]:
     """Computes the metrics of texts for each item, each of equal comparisons once.
 
-    `compared`: by the ending of the metrics' names, an entry an item; None without a reference,
-    which gives nan.
+    `compared`: by the ending of the metrics' names, an entry an item; None without a
+    reference, which gives nan.
     """
-    modelled_names = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
+    modelled_names = [
+        metric.name for argument, metric in _MODELS.items() if argument in arguments
+    ]
     names = {
-        suffix: [name for name in (*WORD_METRICS, *modelled_names) if f"{name}{suffix}" in wanted]
+        suffix: [
+            name
+            for name in (*WORD_METRICS, *modelled_names)
+            if f"{name}{suffix}" in wanted
+        ]
         for suffix in compared
     }
     different: dict[Comparison, set[str]] = {}
@@ -668,7 +756,9 @@ def relevance_values(
             if comparison is not None:
                 different.setdefault(comparison, set()).update(names[suffix])
     texts: list[Texts] = list(
-        dict.fromkeys((comparison.prediction, comparison.reference) for comparison in different)
+        dict.fromkeys(
+            (comparison.prediction, comparison.reference) for comparison in different
+        )
     )
     modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
     computed = {
@@ -678,7 +768,9 @@ def relevance_values(
     }
     return [
         {
-            f"{name}{suffix}": math.nan if comparison is None else computed[comparison][name]
+            f"{name}{suffix}": math.nan
+            if comparison is None
+            else computed[comparison][name]
             for suffix, comparison in zip(compared, row, strict=True)
             for name in names[suffix]
         }
@@ -696,14 +788,18 @@ def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, fl
     )
     if "sari" in names:
         values |= text_metrics.word_metrics(
-            comparison.prediction, comparison.target, ("sari",), source=comparison.source
+            comparison.prediction,
+            comparison.target,
+            ("sari",),
+            source=comparison.source,
         )
     return values
 
 
 def _questions(item: Item) -> str:
     narrative, question = (
-        str(item.fields[name]).strip() for name in ("patient_narrative", "clinician_question")
+        str(item.fields[name]).strip()
+        for name in ("patient_narrative", "clinician_question")
     )
     return f"{narrative}{_APART}{question}"
 
@@ -717,7 +813,9 @@ MEDCON_VARIANT: Final = "archehr"
 _ENCODER: Final = "distilbert"
 
 
-def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
+def model_metrics(
+    texts: Sequence[Texts], arguments: Mapping[str, str]
+) -> list[dict[str, float]]:
     """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
     return text_metrics.metrics_of_models(_MODELS, arguments, texts)
 

@@ -122,7 +122,9 @@ class ArchEHRQA(Benchmark):
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
 
-        return load_prompts(task, asking.prompts, asking.upstream, arguments=asking.arguments)
+        return load_prompts(
+            task, asking.prompts, asking.upstream, arguments=asking.arguments
+        )
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -159,7 +161,9 @@ class ArchEHRQA(Benchmark):
 
         return NOTE_WORDS
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: TaskSpec, item: Item
+    ) -> Mapping[str, tuple[float, float]]:
         """See `scoring`."""
         from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
 
@@ -248,7 +252,9 @@ ANSWER_TASKS: Final = (
         protocol="together",
     ),
     _answer_task(
-        "answer_first", "Grounded answer, written first and cited then", protocol="answer_first"
+        "answer_first",
+        "Grounded answer, written first and cited then",
+        protocol="answer_first",
     ),
     _answer_task(
         "evidence_first",
@@ -299,7 +305,9 @@ SUBTASKS: Final = (
         size=64,
         scoring=_CHECKPOINTS,
     ),
-    _subtask("evidence", "Sentences a question needs (2026, subtask 2)", size=128, scoring={}),
+    _subtask(
+        "evidence", "Sentences a question needs (2026, subtask 2)", size=128, scoring={}
+    ),
     _subtask(
         "answer",
         "Answer to a patient's question without citations (2026, subtask 3)",

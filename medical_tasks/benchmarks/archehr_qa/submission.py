@@ -1,7 +1,7 @@
 """A run's answers as a submission to a shared task: made, read, and checked case by case.
 
-Answers are written anew in the official form, so that the official scorer reads what was scored.
-Messages quote no answer.
+Answers are written anew in the official form, so that the official scorer reads what
+was scored. Messages quote no answer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _SPELLINGS: Final = {
     "words": "has citations without a sentence",
     "brackets": "has citations in square brackets, which the official scorer does not read",
 }
-_ODD: Final = "has a | within a sentence, where no citation is read; write the sentence anew"
+_ODD: Final = (
+    "has a | within a sentence, where no citation is read; write the sentence anew"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,8 @@ class Problem:
 
     Attributes:
         place: the case, or the record where no case is named.
-        fatal: whether the official scorer gives no score at all to a submission that has it.
+        fatal: whether the official scorer gives no score at all to a submission that
+            has it.
         note: whether it is nothing that has to be mended.
     """
 
@@ -79,7 +82,8 @@ def check_records(
 ) -> list[Problem]:
     """Checks that each case is there once, with a `field` that passes the `check`.
 
-    Problems come in the order of the cases; behind them those of records that name none of them.
+    Problems come in the order of the cases; behind them those of records that name none
+    of them.
     """
     problems: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
@@ -114,7 +118,11 @@ def check_records(
 def _named_case(record: object) -> str | None:
     """The case that a record names, if it is of a form that can name one."""
     name = record.get("case_id") if isinstance(record, dict) else None
-    return str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
+    return (
+        str(name)
+        if isinstance(name, str | int) and not isinstance(name, bool)
+        else None
+    )
 
 
 def _record_problems(place: str, record: object, field: str) -> list[Problem]:
@@ -141,7 +149,9 @@ def of_case(case_id: str) -> str:
     return f"case {case_id if _is_number(case_id) else named(case_id)}"
 
 
-def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
+def too_long(
+    item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True
+) -> Problem:
     """Says that more words than count are there.
 
     Only a note where the official scorer cuts the text and does nothing else.
@@ -153,11 +163,15 @@ def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = Tr
     )
 
 
-def _about(item: Item, said: str, *, fatal: bool = False, note: bool = False) -> Problem:
+def _about(
+    item: Item, said: str, *, fatal: bool = False, note: bool = False
+) -> Problem:
     return Problem(place=of_case(item.id), text=said, fatal=fatal, note=note)
 
 
-def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note") -> str:
+def unknown_ids(
+    cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note"
+) -> str:
     """Names ids that the note, or the answer, does not have.
 
     Numbers as they are, others by their count.
@@ -173,11 +187,17 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
             f"{'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
         )
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
-    return f"cites {', '.join(shown_ids)}, which its {whose} does not have (it has {has})"
+    return (
+        f"cites {', '.join(shown_ids)}, which its {whose} does not have (it has {has})"
+    )
 
 
 def text_problems(
-    item: Item, text: object, *, limit: int, counted: Callable[[str], object] = str.split
+    item: Item,
+    text: object,
+    *,
+    limit: int,
+    counted: Callable[[str], object] = str.split,
 ) -> list[Problem]:
     """Checks a prediction that is a text, of which so many words count.
 
@@ -191,10 +211,14 @@ def text_problems(
     return [too_long(item, words, limit)] if words > limit else []
 
 
-def id_problems(item: Item, ids: object, *, said: str = "its 'prediction'") -> list[Problem]:
+def id_problems(
+    item: Item, ids: object, *, said: str = "its 'prediction'"
+) -> list[Problem]:
     """Checks a prediction that is a list of ids of the note's sentences, or such a list in one."""
     if not isinstance(ids, list):
-        return [_refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")]
+        return [
+            _refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")
+        ]
     problems, known = [], item.fields["sentence_ids"]
     if others := [name for name in ids if not isinstance(name, str)]:
         more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
@@ -208,7 +232,11 @@ def id_problems(item: Item, ids: object, *, said: str = "its 'prediction'") -> l
 def link_problems(item: Item, links: object) -> list[Problem]:
     """Checks a prediction that says what each sentence of the answer rests on."""
     if not isinstance(links, list):
-        return [_refused(item, f"its 'prediction' must be a list of objects, got {shown(links)}")]
+        return [
+            _refused(
+                item, f"its 'prediction' must be a list of objects, got {shown(links)}"
+            )
+        ]
     problems: list[Problem] = []
     for number, link in enumerate(links, start=1):
         problems += _link_problems(item, f"object {number} of its 'prediction'", link)
@@ -217,16 +245,26 @@ def link_problems(item: Item, links: object) -> list[Problem]:
 
 def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
     if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
-        got = f"keys [{', '.join(map(named, link))}]" if isinstance(link, dict) else shown(link)
-        rule = f"{where} must be an object with 'answer_id' and 'evidence_id', got {got}"
+        got = (
+            f"keys [{', '.join(map(named, link))}]"
+            if isinstance(link, dict)
+            else shown(link)
+        )
+        rule = (
+            f"{where} must be an object with 'answer_id' and 'evidence_id', got {got}"
+        )
         return [_refused(item, rule)]
     problems, name, known = [], link["answer_id"], item.fields["answer_sentence_ids"]
     if not isinstance(name, str):
         rule = f"{where}: its 'answer_id' must be a text, got {shown(name)}"
         problems.append(_refused(item, rule))
     elif name not in known:
-        problems.append(_refused(item, f"{where} {unknown_ids([name], known, whose='answer')}"))
-    return problems + id_problems(item, link["evidence_id"], said=f"{where}: its 'evidence_id'")
+        problems.append(
+            _refused(item, f"{where} {unknown_ids([name], known, whose='answer')}")
+        )
+    return problems + id_problems(
+        item, link["evidence_id"], said=f"{where}: its 'evidence_id'"
+    )
 
 
 def answer_problems(item: Item, answer: object) -> list[Problem]:
@@ -254,25 +292,39 @@ def answer_problems(item: Item, answer: object) -> list[Problem]:
     if too_many:
         problems.append(too_long(item, meant.words, note=False))
     read_alike = (meant.citations, meant.text) == (official.citations, official.text)
-    lost = any("|" in sentence.text and not sentence.citations for sentence in meant.sentences)
+    lost = any(
+        "|" in sentence.text and not sentence.citations for sentence in meant.sentences
+    )
     if WRONG_FORM in meant.problems or lost or not (too_many or read_alike):
         problems.append(_about(item, _misspelt(answer, known_ids)))
     return problems
 
 
 def _refused(item: Item, said: str) -> Problem:
-    return _about(item, f"{said}; the official scorer refuses the submission", fatal=True)
+    return _about(
+        item, f"{said}; the official scorer refuses the submission", fatal=True
+    )
 
 
 def _no_text(item: Item, value: object, *, field: str = "prediction") -> list[Problem]:
     if not isinstance(value, str):
-        return [_about(item, f"its {field!r} must be a text, got {shown(value)}", fatal=True)]
-    return [_about(item, "has characters that are none (half of a pair); write it anew")]
+        return [
+            _about(
+                item, f"its {field!r} must be a text, got {shown(value)}", fatal=True
+            )
+        ]
+    return [
+        _about(item, "has characters that are none (half of a pair); write it anew")
+    ]
 
 
 def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
     lines = enumerate(answer.split("\n"), start=1)
-    wrong = {number: why for number, line in lines if (why := _spelling(line.strip(), known_ids))}
+    wrong = {
+        number: why
+        for number, line in lines
+        if (why := _spelling(line.strip(), known_ids))
+    }
     if not wrong:
         return _ODD
     (number, why), *rest = wrong.items()
@@ -289,15 +341,24 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         return "fence"
     parts = line.rsplit("|", _PIPES)
     if len(parts) <= _PIPES:
-        return "alone" if "|" in line else "brackets" if bracket_groups(line, known_ids) else ""
+        return (
+            "alone"
+            if "|" in line
+            else "brackets"
+            if bracket_groups(line, known_ids)
+            else ""
+        )
     text, ids, rest = parts
     cited = [name for name in ids.split(",") if name.strip()]
     faults = {
         "rest": bool(rest.strip()),
         "groups": bool(pipe_groups(text, known_ids)),
-        "spaces": any(name != name.strip() and name.strip() in known_ids for name in cited),
+        "spaces": any(
+            name != name.strip() and name.strip() in known_ids for name in cited
+        ),
         "ids": any(
-            name.strip() not in known_ids and not _is_number(name.strip()) for name in cited
+            name.strip() not in known_ids and not _is_number(name.strip())
+            for name in cited
         ),
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
@@ -332,8 +393,10 @@ class Submission:
     Attributes:
         text: of the file.
         answered: number of cases in it.
-        notes: what of the answers is not in it, in the order of the cases, as `problems`.
-        rewritten: cases whose answer of 2025, as it was, the official scorer reads otherwise.
+        notes: what of the answers is not in it, in the order of the cases, as
+            `problems`.
+        rewritten: cases whose answer of 2025, as it was, the official scorer reads
+            otherwise.
     """
 
     text: str
@@ -362,11 +425,13 @@ def make_submission(
         records.append({"case_id": item.id, form.field: value})
         problems += [*form.check(item, value), *remarks]
         if form.field == _ANSWER:
-            before, after = (official_answer(text) for text in (responses[item.id], str(value)))
+            before, after = (
+                official_answer(text) for text in (responses[item.id], str(value))
+            )
             rewritten += [item.id] if before != after else []
     return Submission(
-        # Escaped to ASCII, so that it is the same text to a reader that takes another encoding for
-        # granted.
+        # Escaped to ASCII, so that it is the same text to a reader that takes another
+        # encoding for granted.
         text=json.dumps(records, indent=1) + "\n",
         answered=len(records),
         problems=tuple(problem for problem in problems if not problem.note),
@@ -398,8 +463,12 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
             "right file?"
         )
     folder, content = unzipped(path, content)
-    rule = "is in a folder of the zip file, where the official scorer does not look for it"
-    problems = [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
+    rule = (
+        "is in a folder of the zip file, where the official scorer does not look for it"
+    )
+    problems = (
+        [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
+    )
     return json_values(path, content, form=_EXAMPLE), problems
 
 
@@ -427,20 +496,28 @@ def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
     return needed_cases
 
 
-def problems_of(task: TaskSpec, items: Sequence[Item], records: Sequence[object]) -> list[Problem]:
+def problems_of(
+    task: TaskSpec, items: Sequence[Item], records: Sequence[object]
+) -> list[Problem]:
     """Says what is wrong with the records of a submission that must have these cases, case by case."""
     form = _form(task)
     if not any(isinstance(record, dict) and form.field in record for record in records):
         rule = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
         return [Problem(place=f"its {len(records)} records", text=rule, fatal=True)]
-    return check_records(records, {item.id: item for item in items}, form.field, form.check)
+    return check_records(
+        records, {item.id: item for item in items}, form.field, form.check
+    )
 
 
 def submission_problems(
     task: TaskSpec, items: Sequence[Item], records: Sequence[object]
 ) -> list[str]:
     """Says for which problems a submission is not scored; see `spec`."""
-    return [str(problem) for problem in problems_of(task, items, records) if not problem.note]
+    return [
+        str(problem)
+        for problem in problems_of(task, items, records)
+        if not problem.note
+    ]
 
 
 def _fitting(record: object) -> tuple[str, ...]:
@@ -448,19 +525,31 @@ def _fitting(record: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return ("archehr_question", "archehr_answer")
     if isinstance(value, list) and value:
-        return ("archehr_alignment",) if isinstance(value[0], dict) else ("archehr_evidence",)
+        return (
+            ("archehr_alignment",)
+            if isinstance(value[0], dict)
+            else ("archehr_evidence",)
+        )
     return (TASKS[0],) if isinstance(record, dict) and _ANSWER in record else ()
 
 
 def _cited(item: Item, reply: str) -> _Written:
     answer = read_answer(reply, item.fields["sentence_ids"])
-    written = "\n".join(_line(sentence.text, sentence.citations) for sentence in answer.sentences)
-    problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
+    written = "\n".join(
+        _line(sentence.text, sentence.citations) for sentence in answer.sentences
+    )
+    problems = (
+        [too_long(item, answer.words, note=False)]
+        if TOO_LONG in answer.problems
+        else []
+    )
     official = official_answer(written)
-    # Where an answer is cut within a sentence, the official scorer sets a point behind its last
-    # word.
+    # Where an answer is cut within a sentence, the official scorer sets a point behind
+    # its last word.
     meant = (
-        answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
+        answer.text
+        if answer.text.endswith(SENTENCE_ENDS) or not problems
+        else f"{answer.text}."
     )
     if (official.text, official.citations) != (meant, answer.citations):
         rule = "cannot be written so that the official scorer reads it as it was scored here; look at it"
@@ -471,20 +560,26 @@ def _cited(item: Item, reply: str) -> _Written:
 def _line(text: str, citations: Sequence[str]) -> str:
     if citations:
         return f"{text} |{','.join(citations)}|"
-    # The official scorer takes what is behind the last but one | for ids: an empty group keeps the
-    # sentence whole.
+    # The official scorer takes what is behind the last but one | for ids: an empty
+    # group keeps the sentence whole.
     return f"{text} ||" if "|" in text else text
 
 
 def _question(item: Item, reply: str) -> _Written:
     words = unfenced(spoken(reply).strip()).split()
-    remarks = [too_long(item, len(words), QUESTION_WORDS)] if len(words) > QUESTION_WORDS else []
+    remarks = (
+        [too_long(item, len(words), QUESTION_WORDS)]
+        if len(words) > QUESTION_WORDS
+        else []
+    )
     return " ".join(words[:QUESTION_WORDS]), remarks
 
 
 def _plain(item: Item, reply: str) -> _Written:
     answer = read_answer(reply, item.fields["sentence_ids"])
-    return answer.text, [too_long(item, answer.words)] if TOO_LONG in answer.problems else []
+    return answer.text, [
+        too_long(item, answer.words)
+    ] if TOO_LONG in answer.problems else []
 
 
 def _evidence(item: Item, reply: str) -> _Written:
@@ -500,12 +595,16 @@ def _alignment(item: Item, reply: str) -> _Written:
     links = [
         {
             "answer_id": name,
-            "evidence_id": [cited_id for cited_id in known if (name, cited_id) in read.found],
+            "evidence_id": [
+                cited_id for cited_id in known if (name, cited_id) in read.found
+            ],
         }
         for name in answer_ids
     ]
     left_out = _left_out(item, [cited for _, cited in read.found], known)
-    left_out += _left_out(item, [name for name, _ in read.found], answer_ids, whose="answer")
+    left_out += _left_out(
+        item, [name for name, _ in read.found], answer_ids, whose="answer"
+    )
     return links, left_out + _told(item, *read.problems)
 
 
@@ -537,14 +636,19 @@ class _Form:
 _FORMS: Final[Mapping[str, _Form]] = {
     "cited": _Form(_ANSWER, _cited, answer_problems),
     "question": _Form(
-        _PREDICTION, _question, partial(text_problems, limit=QUESTION_WORDS), needed="id"
+        _PREDICTION,
+        _question,
+        partial(text_problems, limit=QUESTION_WORDS),
+        needed="id",
     ),
     "evidence": _Form(_PREDICTION, _evidence, id_problems),
     # BLEU of a text without its tokens, such as <skipped>, divides by zero.
     "answer": _Form(
         _PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, counted=has_bleu)
     ),
-    "alignment": _Form(_PREDICTION, _alignment, link_problems, needed="answer_sentence_ids"),
+    "alignment": _Form(
+        _PREDICTION, _alignment, link_problems, needed="answer_sentence_ids"
+    ),
 }
 """A form for the tasks that answer with citations, and one for each subtask of 2026."""
 

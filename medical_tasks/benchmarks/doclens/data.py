@@ -1,7 +1,7 @@
 """Rows and items of DocLens's datasets, and of a user's own texts.
 
-Xie et al. 2024, appendices: ACI-BENCH's `test1` and MEDIQA 2021's test set are evaluated. No
-message shows a user's own texts.
+Xie et al. 2024, appendices: ACI-BENCH's `test1` and MEDIQA 2021's test set are
+evaluated. No message shows a user's own texts.
 
     medical-tasks build aci_bench --fetch
     medical-tasks build doclens_own --source notes.xlsx --config own
@@ -16,7 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypedDict, cast
 
-from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, OWN, demo_entries
+from medical_tasks.benchmarks.doclens.declarations import (
+    ACI_BENCH,
+    MEQSUM,
+    OWN,
+    demo_entries,
+)
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import (
     EMPTY,
@@ -56,12 +61,22 @@ ACI_COLUMNS = (
         name="subjective",
         description="Its lines of history: complaint, history, review of systems; or empty",
     ),
-    Column(name="objective_exam", description="Its lines of the physical examination; or empty"),
+    Column(
+        name="objective_exam",
+        description="Its lines of the physical examination; or empty",
+    ),
     Column(name="objective_results", description="Its lines of results; or empty"),
-    Column(name="assessment_and_plan", description="Its lines of assessment and plan; or empty"),
+    Column(
+        name="assessment_and_plan",
+        description="Its lines of assessment and plan; or empty",
+    ),
 )
 
-_ACI_FILES = {"train": "train", "validation": "valid", "test1": "clinicalnlp_taskB_test1"}
+_ACI_FILES = {
+    "train": "train",
+    "validation": "valid",
+    "test1": "clinicalnlp_taskB_test1",
+}
 _MORE_ACI_FILES = {"test2": "clinicalnlp_taskC_test2", "test3": "clef_taskC_test3"}
 _ACI_PINS = pinned(
     "wyim/aci-bench",
@@ -90,7 +105,9 @@ class VisitRow(TypedDict):
     assessment_and_plan: str
 
 
-def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[VisitRow]:
+def read_aci_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[VisitRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_visit_row, demo_entries("visits", split))
@@ -127,7 +144,9 @@ def _visit_row(visit: Row) -> VisitRow:
     return cast(VisitRow, row | divide_note(note))
 
 
-def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
+def _check_texts(
+    where: str, values: Mapping[str, str], names: Mapping[str, str]
+) -> None:
     for ours, theirs in names.items():
         if not values[ours].strip():
             raise UsageError(
@@ -139,7 +158,9 @@ def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]
 def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
     pins = {split: _ACI_PINS[f"{name}.csv"] for split, name in names.items()}
     return {
-        split: OfficialFile(places=(pin.place,), description=f"{split}, a CSV file", pin=pin)
+        split: OfficialFile(
+            places=(pin.place,), description=f"{split}, a CSV file", pin=pin
+        )
         for split, pin in pins.items()
     }
 
@@ -241,8 +262,13 @@ MEQSUM_COLUMNS = (
         description="Its sentences, without white space around them; a sentence's number is its "
         "place, from 0",
     ),
-    Column(name="summary", description="The question in one sentence, by an expert, as released"),
-    Column(name="focus", description="What it is about; only in `validation`, else empty"),
+    Column(
+        name="summary",
+        description="The question in one sentence, by an expert, as released",
+    ),
+    Column(
+        name="focus", description="What it is about; only in `validation`, else empty"
+    ),
     Column(
         name="types",
         repeated=True,
@@ -295,15 +321,21 @@ class QuestionRow(TypedDict):
     types: list[str]
 
 
-def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
+def read_meqsum_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[QuestionRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_question_row, demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
-    table = read_table(path, form=again, knows=has_columns(*map(folded, names.values())))
-    check_columns(path, table.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
+    table = read_table(
+        path, form=again, knows=has_columns(*map(folded, names.values()))
+    )
+    check_columns(
+        path, table.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1]
+    )
     for row in table.rows:
         values = {ours: row.cells[theirs] or "" for ours, theirs in names.items()}
         _check_texts(
@@ -326,7 +358,11 @@ def _question_row(values: Row) -> QuestionRow:
         "sentences": split_question(values["question"]),
         "summary": values["summary"],
         "focus": values.get("focus", "").strip(),
-        "types": [each for part in values.get("types", "").split(";") if (each := part.strip())],
+        "types": [
+            each
+            for part in values.get("types", "").split(";")
+            if (each := part.strip())
+        ],
     }
 
 
@@ -391,14 +427,14 @@ MEQSUM_SOURCE = DatasetSource(
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
-    `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a
-    section that the note does not have.
+    `sentences` are what can be cited, a number a place in them from 0; `reference` is
+    "" for a section that the note does not have.
     """
     return [item for row in rows for item in _items(row, task.options["form"])]
 
 
-# Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong
-# together.
+# Form to the columns of a row: what is cited, the reference, the groups, and whose rows
+# belong together.
 _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "note": ("turns", "note", ("dataset",), "id"),
     "section": ("turns", "", ("dataset",), "id"),
@@ -412,12 +448,15 @@ def _items(row: Row, form: str) -> Iterator[Item]:
     cited, reference, columns, cluster = _OF_FORM[form]
     name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
     more = (
-        {"sections": {section: str(row[section]) for section in SECTIONS}} if form == "note" else {}
+        {"sections": {section: str(row[section]) for section in SECTIONS}}
+        if form == "note"
+        else {}
     )
     pieces = [(name, reference, groups)]
     if form == "section":
         pieces = [
-            (f"{name}/{section}", section, {"section": section} | groups) for section in SECTIONS
+            (f"{name}/{section}", section, {"section": section} | groups)
+            for section in SECTIONS
         ]
     for item, column, of in pieces:
         fields = {
@@ -444,7 +483,10 @@ OWN_COLUMNS = (
         description="Its sentences, white space run together, without their numbers; a "
         "sentence's number is its place, from 0",
     ),
-    Column(name="reference", description="What an output is compared with, as given; or empty"),
+    Column(
+        name="reference",
+        description="What an output is compared with, as given; or empty",
+    ),
 )
 
 
@@ -546,7 +588,8 @@ def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     else:
         texts = read_own_texts(files[split])
     yield from (
-        {column.name: getattr(text, column.name) for column in OWN_COLUMNS} for text in texts
+        {column.name: getattr(text, column.name) for column in OWN_COLUMNS}
+        for text in texts
     )
 
 
@@ -568,8 +611,8 @@ def source_sentences(source: str) -> list[str]:
 
     A numbered one, which can be blank, loses its number.
 
-    A `NumberingError`: it does not begin with [0], or the number where a sentence begins is not the
-    next.
+    A `NumberingError`: it does not begin with [0], or the number where a sentence
+    begins is not the next.
     """
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
@@ -587,9 +630,13 @@ def _check_numbers(source: str) -> None:
         if number == after + 1:
             after = number
         elif after < 0:
-            raise NumberingError(f"begins with [{number}], the first number must be [0]")
+            raise NumberingError(
+                f"begins with [{number}], the first number must be [0]"
+            )
         elif _begins_sentence(source, match.start()):
-            raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
+            raise NumberingError(
+                f"has [{number}] behind [{after}], where [{after + 1}] comes next"
+            )
 
 
 def _begins_sentence(source: str, place: int) -> bool:

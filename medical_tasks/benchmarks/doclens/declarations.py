@@ -6,7 +6,13 @@ import math
 from typing import Final
 
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import JUDGE_REPLY_MISSING, DatasetSpec, MetricSpec, Official, Row
+from medical_tasks.spec import (
+    JUDGE_REPLY_MISSING,
+    DatasetSpec,
+    MetricSpec,
+    Official,
+    Row,
+)
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -152,7 +158,12 @@ def demo_entries(kind: str, split: str) -> list[Row]:
 
 DATASETS = (ACI_BENCH, MEQSUM, MIMIC_RRS, OWN)
 
-SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+SECTIONS: Final = (
+    "subjective",
+    "objective_exam",
+    "objective_results",
+    "assessment_and_plan",
+)
 """The four parts of a clinical note."""
 
 CLAIMS: Final = {

@@ -1,8 +1,8 @@
 """What the judge of DocLens is asked, and how its replies are read.
 
-Xie et al. 2024, sections 3.1 to 3.4 and A.2; in our words, or with the authors' prompts. Shared
-text stands first, so that servers cache it; texts of models are JSON strings. What lacks the form
-asked for is `Unreadable`.
+Xie et al. 2024, sections 3.1 to 3.4 and A.2; in our words, or with the authors'
+prompts. Shared text stands first, so that servers cache it; texts of models are JSON
+strings. What lacks the form asked for is `Unreadable`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from medical_tasks.benchmarks.judged import user_message
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
-from medical_tasks.judges.base import ENTAILS, JudgePrompts, Judging, Pair, Question, Unreadable
+from medical_tasks.judges.base import (
+    ENTAILS,
+    JudgePrompts,
+    Judging,
+    Pair,
+    Question,
+    Unreadable,
+)
 from medical_tasks.judges.reading import (
     Checker,
     boolean,
@@ -88,7 +95,10 @@ def check_judging(judging: Judging, style: str) -> None:
 
 
 _MAKE_TOKENS: Final = 2048
-_CLAIM: Final = {"type": "string", "maxLength": 250}  # as many as there may be fit into a reply
+_CLAIM: Final = {
+    "type": "string",
+    "maxLength": 250,
+}  # as many as there may be fit into a reply
 _CLAIM_LIST: Final = {
     "type": "array",
     "items": _CLAIM,
@@ -123,7 +133,9 @@ class QuestionMaker:
         if not self._official:
             read, tokens = read_made, _MAKE_TOKENS
             values = {"text": quoted(text)}
-            question = self._own(name, "make", read, tokens=tokens, form=form, values=values)
+            question = self._own(
+                name, "make", read, tokens=tokens, form=form, values=values
+            )
             return replace(question, schema=_MADE)
         file = self._file("make", form=form, section=section)
         return _question(
@@ -135,7 +147,9 @@ class QuestionMaker:
             tokens=OFFICIAL_TOKENS["json_cot"],
         )
 
-    def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
+    def claims(
+        self, name: str, *, text: str, claims: Sequence[str], form: str
+    ) -> Question:
         """Asks about several claims.
 
         The value is a verdict by place, None for what the reply leaves out.
@@ -143,24 +157,35 @@ class QuestionMaker:
         tokens = _REPLY_TOKENS + _ENTRY_TOKENS[self._style] * len(claims)
         if self._official:
             file = self._file("claims", form=form)
-            messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
+            messages = official.official_claim_messages(
+                file, form=form, judged=text, claims=claims
+            )
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
             theirs = partial(read_official_batch, claims=claims)
             return self._theirs(name, file, messages, theirs, tokens=tokens)
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
-        texts = {"text": quoted(text), "claims": _quoted_lines(zip(ids, claims, strict=True))}
+        texts = {
+            "text": quoted(text),
+            "claims": _quoted_lines(zip(ids, claims, strict=True)),
+        }
         read = partial(read_batch, ids=ids, explained=self._explained)
-        return self._own(name, "claims", read, tokens=tokens, ids=ids, form=form, values=texts)
+        return self._own(
+            name, "claims", read, tokens=tokens, ids=ids, form=form, values=texts
+        )
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
         pair = claim_pair(text, claim)
         if not self._official:
             texts = {"text": quoted(text), "claim": quoted(claim)}
-            return self._own(name, "claim", self._read_verdict, pair=pair, form=form, values=texts)
+            return self._own(
+                name, "claim", self._read_verdict, pair=pair, form=form, values=texts
+            )
         file = self._file("claims", form=form)
-        messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
+        messages = official.official_claim_messages(
+            file, form=form, judged=text, claims=[claim]
+        )
         only = partial(read_official_only, claim=claim)
         read = read_official_lines if self._in_lines else only
         return self._theirs(name, file, messages, read, pair=pair)
@@ -184,7 +209,13 @@ class QuestionMaker:
         return self._theirs(name, file, messages, read, pair=pair)
 
     def citation(
-        self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
+        self,
+        name: str,
+        *,
+        sentence: str,
+        cited: Sequence[tuple[int, str]],
+        form: str,
+        section: str,
     ) -> Question:
         """Asks about a sentence and what it cites, given by number and text.
 
@@ -197,18 +228,24 @@ class QuestionMaker:
             messages = official.official_citation_messages(
                 file, form=form, sentence=sentence, cited=cited
             )
-            theirs = read_official_cited_lines if self._in_lines else read_official_cited
+            theirs = (
+                read_official_cited_lines if self._in_lines else read_official_cited
+            )
             read = partial(theirs, numbers=numbers)
             return self._theirs(name, file, messages, read, tokens=tokens)
         read = partial(read_cited_lines, numbers=numbers)
         if not self._in_lines:
-            read = partial(read_cited_object, numbers=numbers, explained=self._explained)
+            read = partial(
+                read_cited_object, numbers=numbers, explained=self._explained
+            )
         if form in official.DIALOGUES:
             # A speaker in brackets would be escaped, which is no good reading.
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
         kind = "summary" if form == "question" else "citation"
         texts = {"cited": _quoted_lines(cited), "sentence": quoted(sentence)}
-        return self._own(name, kind, read, tokens=tokens, numbers=numbers, form=form, values=texts)
+        return self._own(
+            name, kind, read, tokens=tokens, numbers=numbers, form=form, values=texts
+        )
 
     @property
     def _read_verdict(self) -> _Read:
@@ -262,12 +299,17 @@ class QuestionMaker:
         what, source = FORMS[form]
         messages = user_message(text, {"what": what, "source": source, **values})
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        question = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        question = _question(
+            name, messages, text, again, read, tokens=tokens, pair=pair
+        )
         if kind == "make" or self._in_lines:
             return question
         keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
-            question, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
+            question,
+            schema=schema_of_verdicts(keys, ids)
+            if kind == "claims"
+            else schema_of(keys),
         )
 
 
@@ -327,8 +369,14 @@ def _joined(*names: str) -> str:
 def _reply_form(kind: str, style: str, meaning: str) -> str:
     explained, cites = style.endswith("cot"), kind in ("citation", "summary")
     if not as_json(style):
-        lines = ["explanation: <one or two sentences, on one line>"] if explained else []
-        lines += ["provenance: <numbers, with commas between them, or none>"] if cites else []
+        lines = (
+            ["explanation: <one or two sentences, on one line>"] if explained else []
+        )
+        lines += (
+            ["provenance: <numbers, with commas between them, or none>"]
+            if cites
+            else []
+        )
         head = f"Reply with these lines and nothing else, {meaning} (yes):"
         return "\n".join((head, *lines, "entailed: <yes or no>"))
     explanation = '"explanation": "<one or two sentences>", ' if explained else ""
@@ -361,7 +409,9 @@ _WITHOUT_NUMBERS: Final[Cited] = (True, None)
 _NUMBER: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 6  # as in a marker
 _LIST: Final = re.compile(r"[0-9\[\],; \t]+")
-_PROVENANCE: Final = re.compile(r"[ \t*_`#>-]*provenance[ \t*_`]*[:=](.*)", re.IGNORECASE)
+_PROVENANCE: Final = re.compile(
+    r"[ \t*_`#>-]*provenance[ \t*_`]*[:=](.*)", re.IGNORECASE
+)
 
 _Value = TypeVar("_Value")
 _Given = ParamSpec("_Given")
@@ -385,7 +435,9 @@ def _reader(
     read: Callable[Concatenate[str, _Given], _Value],
 ) -> Callable[Concatenate[str, _Given], _Value | Unreadable]:
     @functools.wraps(read)
-    def guarded(text: str, /, *args: _Given.args, **options: _Given.kwargs) -> _Value | Unreadable:
+    def guarded(
+        text: str, /, *args: _Given.args, **options: _Given.kwargs
+    ) -> _Value | Unreadable:
         try:
             return read(text, *args, **options)
         except _BrokenError as end:
@@ -402,7 +454,9 @@ def read_made(text: str) -> str:
     """
     value = _known(read_json(text))
     if not isinstance(value, dict) or set(value) != {"claims"}:
-        raise _BrokenError("the reply must be an object with the key claims and no others")
+        raise _BrokenError(
+            "the reply must be an object with the key claims and no others"
+        )
     listed = value["claims"]
     if not isinstance(listed, list) or not all(
         isinstance(one, str) and one.strip() for one in listed
@@ -419,7 +473,9 @@ def read_made(text: str) -> str:
 @_reader
 def read_verdict_object(text: str, *, explained: bool) -> bool:
     """Reads one verdict from a JSON object."""
-    return bool(_known(read_object(text, _keys("claim", explained=explained)))["entailed"])
+    return bool(
+        _known(read_object(text, _keys("claim", explained=explained)))["entailed"]
+    )
 
 
 @_reader
@@ -438,7 +494,9 @@ def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
     Ids that were not asked about or stand twice make the reply unreadable.
     """
     verdicts = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
-    return tuple(verdicts[name]["entailed"] if name in verdicts else None for name in ids)
+    return tuple(
+        verdicts[name]["entailed"] if name in verdicts else None for name in ids
+    )
 
 
 @_reader
@@ -460,10 +518,12 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
 
     Of two such lines neither is the judge's own.
 
-    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is
-    none.
+    Where no numbers are needed (nothing entailed, or one citation), a line that cannot
+    be read is none.
     """
-    lines = [match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))]
+    lines = [
+        match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))
+    ]
     if len(lines) == 1:
         written = lines[0].strip(" \t_.")
         named = [] if written.casefold() in ("none", "[]") else _numbers(written)
@@ -480,7 +540,8 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
 
 def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
     named = _numbers(provenance)
-    # A number that was not shown, whatever is decided: the judge did not read what it was asked.
+    # A number that was not shown, whatever is decided: the judge did not read what it
+    # was asked.
     if named is not None and not set(named) <= set(numbers):
         raise _BrokenError("provenance has a number that is not cited")
     if not entailed:
@@ -490,15 +551,21 @@ def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
     if named is None:
         raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
     if not named:
-        raise _BrokenError("entailed and no provenance contradict each other", _WITHOUT_NUMBERS)
+        raise _BrokenError(
+            "entailed and no provenance contradict each other", _WITHOUT_NUMBERS
+        )
     return True, tuple(sorted(set(named)))
 
 
 def _numbers(provenance: object) -> list[int] | None:
     """The numbers of a list of them, of a text ("3, 7"), or of a list of texts; else None."""
-    if isinstance(provenance, list) and all(type(number) is int for number in provenance):
+    if isinstance(provenance, list) and all(
+        type(number) is int for number in provenance
+    ):
         return provenance
-    if isinstance(provenance, list) and all(isinstance(text, str) for text in provenance):
+    if isinstance(provenance, list) and all(
+        isinstance(text, str) for text in provenance
+    ):
         provenance = ",".join(provenance)
     if not isinstance(provenance, str) or not _LIST.fullmatch(provenance):
         return None
@@ -515,11 +582,16 @@ def _among(numbers: Sequence[int]) -> Checker:
         "maxItems": len(numbers),
     }
     return Checker(
-        lambda value: isinstance(value, list), "must be a list of numbers", schema, aside=True
+        lambda value: isinstance(value, list),
+        "must be a list of numbers",
+        schema,
+        aside=True,
     )
 
 
-def _keys(kind: str, *, explained: bool, numbers: Sequence[int] = ()) -> dict[str, Checker]:
+def _keys(
+    kind: str, *, explained: bool, numbers: Sequence[int] = ()
+) -> dict[str, Checker]:
     """What a reply in JSON to a question of this kind holds."""
     cites = kind in ("citation", "summary")
     return {
@@ -544,8 +616,8 @@ def read_official_made(text: str) -> str:
     White space is run together, where the authors delete line feeds.
     """
     spoken = text.rpartition("</think>")[2]
-    # Which numbers the claims have does not matter: in a worked example of theirs two have the
-    # same.
+    # Which numbers the claims have does not matter: in a worked example of theirs two
+    # have the same.
     marks = list(_MARK.finditer(spoken))
     if any(mark[1] is None for mark in marks):
         raise _BrokenError("a claim has the mark of another one in it")
@@ -555,7 +627,8 @@ def read_official_made(text: str) -> str:
         )
     ends = [*(mark.start() for mark in marks[1:]), len(spoken)]
     claims = [
-        " ".join(spoken[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)
+        " ".join(spoken[mark.end() : end].split())
+        for mark, end in zip(marks, ends, strict=True)
     ]
     if not all(claims):
         raise _BrokenError("a claim is empty")
@@ -571,12 +644,16 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
     wanted = Counter(map(_bare, claims))
     value = _known(read_json(text))
     if not isinstance(value, list) or not value:
-        raise _BrokenError("the reply needs to be a list of objects, one for each claim")
+        raise _BrokenError(
+            "the reply needs to be a list of objects, one for each claim"
+        )
     verdicts: dict[str, bool] = {}
     times: Counter[str] = Counter()
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
-            raise _BrokenError("each entry needs to be an object with the claim as it was given")
+            raise _BrokenError(
+                "each entry needs to be an object with the claim as it was given"
+            )
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
         if name not in wanted:
@@ -588,7 +665,8 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
         verdicts[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(
-        verdicts.get(name) if times[name] == wanted[name] else None for name in map(_bare, claims)
+        verdicts.get(name) if times[name] == wanted[name] else None
+        for name in map(_bare, claims)
     )
 
 
@@ -614,7 +692,11 @@ def read_official_object(text: str) -> bool:
 def read_official_lines(text: str) -> bool:
     """Reads Mistral's verdict."""
     return (
-        _known(read_choice(_LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction"))
+        _known(
+            read_choice(
+                _LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction"
+            )
+        )
         == "1"
     )
 

@@ -24,12 +24,22 @@ from medical_tasks.benchmarks.doclens.measures import (
     meqsum_section,
     unsupported,
 )
-from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
+from medical_tasks.benchmarks.doclens.pieces import (
+    EMPTY,
+    read_sentences,
+    remove_citations,
+)
 from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE
-from medical_tasks.judges.rounds import Line, Outcome, ask_together, in_batches, side_by_side
+from medical_tasks.judges.rounds import (
+    Line,
+    Outcome,
+    ask_together,
+    in_batches,
+    side_by_side,
+)
 
 Claims = tuple[str, ...]
 Made = Mapping[str, Claims | Unscored]
@@ -95,7 +105,10 @@ def judge_units(
             else:
                 wanted[f"{unit.id}/{side}"] = text, unit.form, unit.section
     made |= make_claims(wanted, judging)
-    lines = [_unit_line(unit, judging, made, style=style, citations=citations) for unit in units]
+    lines = [
+        _unit_line(unit, judging, made, style=style, citations=citations)
+        for unit in units
+    ]
     return ask_together(judging.judge, lines)
 
 
@@ -127,7 +140,9 @@ def make_claims(
         }
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
-        name: maker.make(f"{name}/claims", text=judged[name], form=form, section=section)
+        name: maker.make(
+            f"{name}/claims", text=judged[name], form=form, section=section
+        )
         for name, (_, form, section) in texts.items()
         if judged[name]
     }
@@ -153,10 +168,22 @@ def _unit_line(
     )
 
 
-def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
-    sides = ("reference", "recall", unit.output), ("output", "precision", unit.reference)
+def _claims_line(
+    unit: Unit, judging: Judging, made: Made, style: str
+) -> Line[UnitVerdict]:
+    sides = (
+        ("reference", "recall", unit.output),
+        ("output", "precision", unit.reference),
+    )
     lines = [
-        claim_line(f"{unit.id}/{name}", text, made[f"{unit.id}/{side}"], unit.form, judging, style)
+        claim_line(
+            f"{unit.id}/{name}",
+            text,
+            made[f"{unit.id}/{side}"],
+            unit.form,
+            judging,
+            style,
+        )
         for side, name, text in sides
     ]
     (recall, failed), (precision, others) = yield from side_by_side(lines)
@@ -165,11 +192,17 @@ def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[U
 
 
 def claim_line(
-    name: str, text: str, claims: Claims | Unscored, form: str, judging: Judging, style: str
+    name: str,
+    text: str,
+    claims: Claims | Unscored,
+    form: str,
+    judging: Judging,
+    style: str,
 ) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
     """Asks whether a text entails claims (see `in_batches`), each that stands twice once.
 
-    Returns for each claim the verdict, None where there is none, and the reasons for the missing.
+    Returns for each claim the verdict, None where there is none, and the reasons for
+    the missing.
     """
     text = judged_text(text)
     if isinstance(claims, Unscored):
@@ -189,11 +222,15 @@ def claim_line(
         read_batch=_batch,
         read_single=verdict_bool,
     )
-    known = {claim: one for claim, one in decided.items() if not isinstance(one, Unscored)}
+    known = {
+        claim: one for claim, one in decided.items() if not isinstance(one, Unscored)
+    }
     return tuple(map(known.get, claims)), _reasons(decided.values())
 
 
-def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
+def _question_line(
+    unit: Unit, judging: Judging, made: Made, style: str
+) -> Line[UnitVerdict]:
     """Asks about a question's summary, which is one claim.
 
     Both ways, and whether they are the same.
@@ -203,7 +240,8 @@ def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line
     )
     if not (output and reference):
         section = Section(
-            reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output)
+            reference_claims=(False,) * bool(reference),
+            output_claims=(False,) * bool(output),
         )
         return UnitVerdict(section=section)
     ask = QuestionMaker(judging.prompts, style).questions
@@ -215,7 +253,9 @@ def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line
         questions.append(ask(f"{unit.id}/same", "same", first=output, second=reference))
     outcomes = yield questions
     recall, precision, *same = map(_bool_or_none, outcomes)
-    section = meqsum_section(recall=recall, precision=precision, same=same[0] if same else False)
+    section = meqsum_section(
+        recall=recall, precision=precision, same=same[0] if same else False
+    )
     open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
     return UnitVerdict(section=section, reasons=_reasons(outcomes) if open_yet else ())
 
@@ -227,11 +267,18 @@ def _sentence_line(
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
     lines = []
     for place, sentence in enumerate(sentences):
-        available = sorted(number for number in sentence.citations if number < len(unit.sources))
+        available = sorted(
+            number for number in sentence.citations if number < len(unit.sources)
+        )
         name = f"{unit.id}/sentence/{place}"
         lines.append(
             citation_line(
-                unit, name, sentence.text, available if sentence.text else (), judging, style
+                unit,
+                name,
+                sentence.text,
+                available if sentence.text else (),
+                judging,
+                style,
             )
         )
     answers = yield from side_by_side(lines)
@@ -240,7 +287,9 @@ def _sentence_line(
         if answer.entailed is False
         else SentenceVerdict(
             entailed=answer.entailed,
-            supports=tuple(answer.supports.get(number, False) for number in sentence.citations),
+            supports=tuple(
+                answer.supports.get(number, False) for number in sentence.citations
+            ),
         )
         for sentence, answer in zip(sentences, answers, strict=True)
     )
@@ -252,8 +301,8 @@ class CitationVerdict:
     """What is known of a sentence.
 
     Attributes:
-        supports: by number cited, whether it entails the sentence alone or is needed; all False
-            for one that is not entailed.
+        supports: by number cited, whether it entails the sentence alone or is needed;
+            all False for one that is not entailed.
     """
 
     entailed: bool | None
@@ -262,7 +311,12 @@ class CitationVerdict:
 
 
 def citation_line(
-    unit: Unit, name: str, sentence: str, cited: Sequence[int], judging: Judging, style: str
+    unit: Unit,
+    name: str,
+    sentence: str,
+    cited: Sequence[int],
+    judging: Judging,
+    style: str,
 ) -> Line[CitationVerdict]:
     """Asks whether what a sentence cites, in the order shown, entails it, and which is needed.
 
@@ -275,7 +329,9 @@ def citation_line(
     shown = [(number, " ".join(unit.sources[number].split())) for number in cited]
     maker = QuestionMaker(judging.prompts, style)
     (outcome,) = yield [
-        maker.citation(name, sentence=sentence, cited=shown, form=unit.form, section=unit.section)
+        maker.citation(
+            name, sentence=sentence, cited=shown, form=unit.form, section=unit.section
+        )
     ]
     if isinstance(outcome, Unscored):
         return CitationVerdict(
@@ -291,18 +347,23 @@ def citation_line(
     )
 
 
-def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line[CitationVerdict]:
+def _pairs(
+    unit: Unit, name: str, sentence: str, cited: tuple[int, ...]
+) -> Line[CitationVerdict]:
     """Asks a judge of entailment no more than is needed (paper, sections 3.3 and 3.5).
 
-    First whether all that is cited entails the sentence; if so whether each citation does alone;
-    and, of one that does not, whether the others do without it: then it is not needed.
+    First whether all that is cited entails the sentence; if so whether each citation
+    does alone; and, of one that does not, whether the others do without it: then it is
+    not needed.
 
-    Example: [0][4] entail a sentence together, [0] alone does not, [4] alone does. Then [4]
-    supports it, and [0] does not, since the others, [4], do without it.
+    Example: [0][4] entail a sentence together, [0] alone does not, [4] alone does. Then
+    [4] supports it, and [0] does not, since the others, [4], do without it.
     """
     reasons: dict[str, None] = {}
 
-    def ask(wanted: Iterable[tuple[int, ...]]) -> Line[dict[tuple[int, ...], bool | None]]:
+    def ask(
+        wanted: Iterable[tuple[int, ...]],
+    ) -> Line[dict[tuple[int, ...], bool | None]]:
         groups = list(dict.fromkeys(wanted))
         outcomes = yield [_pair(unit, name, sentence, numbers) for numbers in groups]
         reasons.update(dict.fromkeys(_reasons(outcomes)))
@@ -311,14 +372,20 @@ def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line
     entailed = (yield from ask([cited]))[cited]
     if not entailed:
         supports = dict.fromkeys(cited, entailed)
-        return CitationVerdict(entailed=entailed, supports=supports, reasons=tuple(reasons))
+        return CitationVerdict(
+            entailed=entailed, supports=supports, reasons=tuple(reasons)
+        )
     if len(cited) == 1:
         return CitationVerdict(entailed=True, supports={cited[0]: True})
     known = yield from ask((number,) for number in cited)
-    others = {number: tuple(other for other in cited if other != number) for number in cited}
+    others = {
+        number: tuple(other for other in cited if other != number) for number in cited
+    }
     doubtful = [others[number] for number in cited if not known[number,]]
     known |= yield from ask(group for group in doubtful if group not in known)
-    supports = {number: _precise(known[number,], known.get(others[number])) for number in cited}
+    supports = {
+        number: _precise(known[number,], known.get(others[number])) for number in cited
+    }
     # An answer that is missing may not have been needed.
     missing = tuple(reasons) if None in supports.values() else ()
     return CitationVerdict(entailed=True, supports=supports, reasons=missing)
@@ -330,14 +397,17 @@ def _bool_or_none(outcome: Outcome) -> bool | None:
 
 def _reasons(outcomes: Iterable[object]) -> tuple[str, ...]:
     """Why outcomes are missing, each reason once."""
-    return _unique(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
+    return _unique(
+        outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
+    )
 
 
 def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Question:
     pair = claim_pair(" ".join(unit.sources[number] for number in numbers), sentence)
     return Question(
         id=f"{name}/{','.join(map(str, numbers))}",
-        # For judges of entailment alone: the messages say the same, and are sent to nobody.
+        # For judges of entailment alone: the messages say the same, and are sent to
+        # nobody.
         messages=({"role": "user", "content": f"{pair.premise}\n\n{pair.hypothesis}"},),
         template="",
         read=bool,
@@ -384,7 +454,8 @@ def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     )
     if not valid or len(value) != len(claims):
         raise wrong_verdict(
-            outcome, f"is no list of true, false or null for each of {len(claims)} claims"
+            outcome,
+            f"is no list of true, false or null for each of {len(claims)} claims",
         )
     return {
         claim: entailed
@@ -405,16 +476,20 @@ def _made(outcome: Verdict) -> Claims:
         or not claims
     ):
         credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"
-        raise wrong_verdict(outcome, "is no JSON text of a list of claims", credentialed)
+        raise wrong_verdict(
+            outcome, "is no JSON text of a list of claims", credentialed
+        )
     return tuple(claims)
 
 
 def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
     match outcome.value:
-        case tuple((bool() as entailed, tuple() as numbers)) if (entailed or not numbers) and all(
-            type(number) is int and number in shown for number in numbers
-        ):
+        case tuple((bool() as entailed, tuple() as numbers)) if (
+            entailed or not numbers
+        ) and all(type(number) is int and number in shown for number in numbers):
             return entailed, numbers
         case (True, None):
             return True, None
-    raise wrong_verdict(outcome, "is not true or false with a list of numbers that are cited")
+    raise wrong_verdict(
+        outcome, "is not true or false with a list of numbers that are cited"
+    )

@@ -2,8 +2,8 @@
 
 What is not known stays None, never False.
 
-A file of claims is in the authors' form: records of `example_id`, texts, `subclaims_reference` or
-`subclaims_reference_SECTION`.
+A file of claims is in the authors' form: records of `example_id`, texts,
+`subclaims_reference` or `subclaims_reference_SECTION`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from medical_tasks.spec import Counts, Verdicts
 
 Limits = tuple[float, float]
 
-METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
+METRICS: Final = (
+    "claim_recall",
+    "claim_precision",
+    "citation_recall",
+    "citation_precision",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +35,8 @@ class Tally:
     """Verdicts on a number of things, as far as they are known.
 
     Attributes:
-        due: whether nothing at all is a miss (0), as of an output that had something to say and
-            has no sentence.
+        due: whether nothing at all is a miss (0), as of an output that had something to
+            say and has no sentence.
     """
 
     verdicts: tuple[Verdicts, ...] = ()
@@ -55,18 +60,23 @@ class Tally:
 def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
     """Counts the verdicts on a section, for the four metrics (paper, section 3).
 
-    Claim recall is the share of the reference's claims that the output entails, claim precision
-    the share of the output's that the reference entails; citation recall is the share of the
-    output's sentences that what they cite entails, citation precision the share of citations that
-    are needed.
+    Claim recall is the share of the reference's claims that the output entails, claim
+    precision the share of the output's that the reference entails; citation recall is
+    the share of the output's sentences that what they cite entails, citation precision
+    the share of citations that are needed.
 
-    Example: with reference claims True and None, output claims True and one sentence that its two
-    citations entail, of which one is needed, recall lies between 1/2 and 2/2, precision is 1/1,
-    citation recall 1/1 and citation precision 1/2.
+    Example: with reference claims True and None, output claims True and one sentence
+    that its two citations entail, of which one is needed, recall lies between 1/2 and
+    2/2, precision is 1/1, citation recall 1/1 and citation precision 1/2.
     """
-    # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
+    # Nobody is asked what a blank text entails, nor about a sentence that cites
+    # nothing.
     sides = section.reference_claims, section.output_claims
-    cited = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
+    cited = [
+        one.entailed
+        for one in section.sentences
+        if one.entailed is not False or one.supports
+    ]
     uncited = len(section.sentences) - len(cited)
     citations = {
         kind: [
@@ -78,8 +88,12 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
     return {
-        "claim_recall": Tally(verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)),
-        "claim_precision": Tally(verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)),
+        "claim_recall": Tally(
+            verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)
+        ),
+        "claim_precision": Tally(
+            verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)
+        ),
         "citation_recall": Tally(
             verdicts=(count_verdicts(cited, name, unasked=uncited),),
             due=section.reference_claims is None or bool(section.reference_claims),
@@ -97,10 +111,14 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
     """Adds tallies up, metric by metric."""
     summands = list(tallies)
-    return {name: sum((summand[name] for summand in summands), Tally()) for name in METRICS}
+    return {
+        name: sum((summand[name] for summand in summands), Tally()) for name in METRICS
+    }
 
 
-def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) -> Verdicts:
+def _of_claims(
+    kind: str, claims: Sequence[bool | None] | None, *, blank: bool
+) -> Verdicts:
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
     if blank and not any(claim is not False for claim in claims):
@@ -114,15 +132,20 @@ class SentenceVerdict:
 
     Attributes:
         entailed: whether all that it cites entails it together.
-        supports: of each citation, whether the sentence needs it or it entails it alone.
+        supports: of each citation, whether the sentence needs it or it entails it
+            alone.
     """
 
     entailed: bool | None
     supports: tuple[bool | None, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.entailed is False and any(support is not False for support in self.supports):
-            raise ValueError("no citation supports a sentence that its citations do not entail")
+        if self.entailed is False and any(
+            support is not False for support in self.supports
+        ):
+            raise ValueError(
+                "no citation supports a sentence that its citations do not entail"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +155,8 @@ class Section:
     A text without sections is one section.
 
     Attributes:
-        reference_claims: for each claim whether the output entails it; None when the reference
-            has no list because making one failed.
+        reference_claims: for each claim whether the output entails it; None when the
+            reference has no list because making one failed.
     """
 
     reference_claims: tuple[bool | None, ...] | None
@@ -175,7 +198,8 @@ class ClaimRecord:
     """The claims of one example.
 
     Attributes:
-        claims: by section, `full` where there is but one; a section without claims is there.
+        claims: by section, `full` where there is but one; a section without claims is
+            there.
         texts: what they were made from, as far as the file has it.
         source: the numbered input, "" when the file has none.
     """
@@ -186,9 +210,7 @@ class ClaimRecord:
     source: str = ""
 
 
-_FORM: Final = (
-    '{"example_id": "1", "subclaims_reference": ["...", ...]}. See docs/doclens_scoring.md'
-)
+_FORM: Final = '{"example_id": "1", "subclaims_reference": ["...", ...]}. See docs/doclens_scoring.md'
 
 
 def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
@@ -242,7 +264,9 @@ def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
             f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file "
             "that has them."
         )
-    claims = {section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()}
+    claims = {
+        section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()
+    }
     texts = {
         section: _text(where, section, row[key])
         for section in claims
@@ -252,14 +276,19 @@ def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
     return ClaimRecord(
         id=name,
         claims=claims,
-        texts={section: "" if text.strip() == EMPTY else text for section, text in texts.items()},
+        texts={
+            section: "" if text.strip() == EMPTY else text
+            for section, text in texts.items()
+        },
         source=source,
     )
 
 
 def _text(where: str, name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"{where}: the text of {name} must be a text; got {shown(value)}.")
+        raise UsageError(
+            f"{where}: the text of {name} must be a text; got {shown(value)}."
+        )
     return value
 
 

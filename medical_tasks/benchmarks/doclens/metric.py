@@ -1,7 +1,7 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1,
-"supports": [1, 0]}]}`.
+Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences":
+[{"entailed": 1, "supports": [1, 0]}]}`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def score_texts(
 ) -> dict[str, Any]:
     """Scores generated texts, their reasoning apart: what `metrics/doclens` takes and returns.
 
-    `nan` stands where there is nothing to count; `coverage` has the number of `texts`, and of those
-    with a verdict `missing`.
+    `nan` stands where there is nothing to count; `coverage` has the number of `texts`,
+    and of those with a verdict `missing`.
 
     Args:
         outputs: its predictions.
@@ -86,15 +86,21 @@ def score_texts(
         ]
         judged = _judged(task, units, judge, claims, citations=citations)
     elif claims:
-        raise ValueError("claims are judged, and verdicts are given: give one of the two")
+        raise ValueError(
+            "claims are judged, and verdicts are given: give one of the two"
+        )
     else:
         sections = SECTIONS if form == "note" else (FULL,)
-        judged = [given_verdict(row, given, sections) for row, given in enumerate(verdicts)]
+        judged = [
+            given_verdict(row, given, sections) for row, given in enumerate(verdicts)
+        ]
     scores = [
         item_score(item.id, of_item, cites=citations)
         for item, of_item in zip(items, judged, strict=True)
     ]
-    task = task_at_hand(task, lambda metric: metric.name in METRICS or bool(metric.part))
+    task = task_at_hand(
+        task, lambda metric: metric.name in METRICS or bool(metric.part)
+    )
     missing = sum(score.unscored is not None for score in scores)
     return {
         "judge": judge_at_hand(judge, verdicts),
@@ -104,9 +110,14 @@ def score_texts(
 
 
 def _item(row: int, reference: Row, form: str) -> Item:
-    text, sentences = str(reference.get("reference") or ""), reference.get("sentences") or ()
+    text, sentences = (
+        str(reference.get("reference") or ""),
+        reference.get("sentences") or (),
+    )
     fields = {"form": form, "reference": text, "sentences": list(sentences)}
-    return item_at_hand(row, fields | ({"sections": divide_note(text)} if form == "note" else {}))
+    return item_at_hand(
+        row, fields | ({"sections": divide_note(text)} if form == "note" else {})
+    )
 
 
 def _judged(
@@ -120,7 +131,9 @@ def _judged(
     flattened = [unit for of_item in units for unit in of_item]
     for side, of_side in claims.items():
         check_counts(units, **{f"{side}_claims": of_side})
-    joined = {side: _joined(of_side, flattened, side) for side, of_side in claims.items()}
+    joined = {
+        side: _joined(of_side, flattened, side) for side, of_side in claims.items()
+    }
     with open_offline(judge, unread="prompts") as session:
         verdicts = iter(
             judge_units(
@@ -156,7 +169,9 @@ GivenVerdict = Row
 _LISTS = ("reference_claims", "output_claims", "sentences")
 
 
-def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
+def given_verdict(
+    row: int, given: GivenVerdict, sections: Sequence[str]
+) -> dict[str, UnitVerdict]:
     """Reads the verdicts on one output.
 
     A note's sections may be left out where neither text has them.
@@ -164,9 +179,12 @@ def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dic
     by_section = {FULL: given} if tuple(sections) == (FULL,) else given
     unknown = [name for name in by_section if name not in sections]
     if unknown:
-        raise ValueError(f"verdict {row}: sections are {', '.join(sections)}; got {unknown[0]!r}")
+        raise ValueError(
+            f"verdict {row}: sections are {', '.join(sections)}; got {unknown[0]!r}"
+        )
     return {
-        section: _verdict(f"verdict {row}", by_section.get(section) or {}) for section in sections
+        section: _verdict(f"verdict {row}", by_section.get(section) or {})
+        for section in sections
     }
 
 
@@ -199,7 +217,9 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
     return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 
-def _outcomes(where: str, given: Sequence[object] | None) -> tuple[bool | None, ...] | None:
+def _outcomes(
+    where: str, given: Sequence[object] | None
+) -> tuple[bool | None, ...] | None:
     return None if given is None else tuple(_outcome(where, one) for one in given)
 
 

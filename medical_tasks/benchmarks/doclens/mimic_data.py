@@ -74,9 +74,13 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
     Of equal remainders the kind that comes first by its name gets one more.
     """
     total = sum(counts.values())
-    shares = {kind: size * count // total for kind, count in counts.items()} if total else {}
+    shares = (
+        {kind: size * count // total for kind, count in counts.items()} if total else {}
+    )
     left = size - sum(shares.values())
-    for kind in sorted(counts, key=lambda each: (-(size * counts[each] % total), each))[:left]:
+    for kind in sorted(counts, key=lambda each: (-(size * counts[each] % total), each))[
+        :left
+    ]:
         shares[kind] += 1
     return shares
 
@@ -84,8 +88,9 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
 class Sampler:
     """Takes reports one after another and holds what may be sampled.
 
-    Memory does not grow with the file. Of each kind as many are held as the whole sample has,
-    since shares are known at the end; for `train` enough without patients of `test`.
+    Memory does not grow with the file. Of each kind as many are held as the whole
+    sample has, since shares are known at the end; for `train` enough without patients
+    of `test`.
     """
 
     def __init__(
@@ -115,14 +120,18 @@ class Sampler:
         No patient is in both, and none is twice in one kind of `train`.
         """
         shares = largest_remainder(self.counts, self._sample)
-        test = [each for kind, share in shares.items() for each in self._test[kind].best()[:share]]
+        test = [
+            each
+            for kind, share in shares.items()
+            for each in self._test[kind].best()[:share]
+        ]
         patients = {each.patient_id for each in test}
         train = [
             each
             for lowest in self._train.values()
-            for each in [one for one in lowest.best() if one.patient_id not in patients][
-                : self._train_each
-            ]
+            for each in [
+                one for one in lowest.best() if one.patient_id not in patients
+            ][: self._train_each]
         ]
         return {"train": sorted(train, key=_by_id), "test": sorted(test, key=_by_id)}
 
@@ -176,20 +185,25 @@ Rows = dict[str, tuple[ReportRow, ...]]
 
 MIMIC_COLUMNS = (
     Column(
-        name="id", description="Of the report: MIMIC-III's ROW_ID, in `table` as the table has it"
+        name="id",
+        description="Of the report: MIMIC-III's ROW_ID, in `table` as the table has it",
     ),
     Column(
         name="patient_id",
         description="Whose report it is: MIMIC-III's SUBJECT_ID. Reports share it",
     ),
-    Column(name="modality", description="`CT` or `MR`; `unknown` in a table that does not say it"),
+    Column(
+        name="modality",
+        description="`CT` or `MR`; `unknown` in a table that does not say it",
+    ),
     Column(
         name="anatomy",
         description="`head`, `abdomen`, `chest`, `spine`, `neck`, `sinus` or `pelvis`; or "
         "`unknown`, likewise",
     ),
     Column(
-        name="findings", description="What was seen: the findings section, its wrapped lines joined"
+        name="findings",
+        description="What was seen: the findings section, its wrapped lines joined",
     ),
     Column(
         name="sentences",
@@ -233,9 +247,12 @@ def file_stamp(path: Path) -> tuple[int, ...]:
 
 def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
     kinds = ", ".join(
-        f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common()
+        f"{' '.join(dict.fromkeys(kind))} {count:,}"
+        for kind, count in sampler.counts.most_common()
     )
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
+    reasons = ", ".join(
+        f"{reason} {count:,}" for reason, count in left_out.most_common()
+    )
     return (
         f"{sampler.counts.total():,} reports can be used{f' ({kinds})' if kinds else ''}, "
         f"{left_out.total():,} are left out"
@@ -258,7 +275,8 @@ NOTE_COLUMNS = (
 )
 
 _NOTES = "MIMIC-III file of notes"
-# Some categories of the release end in a space (`Physician `); this one is taken with and without.
+# Some categories of the release end in a space (`Physician `); this one is taken with
+# and without.
 _RADIOLOGY = tuple(
     name + end for name in ("Radiology", "radiology", "RADIOLOGY") for end in ("", " ")
 )
@@ -287,14 +305,20 @@ def _drawn(
 ) -> Rows:
     """Draws the splits, and says on standard error what was left out and why."""
     reports: Iterator[Candidate | LeftOut] = stream_reports(path)
-    kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
+    kinds, advice = (
+        TRAIN_KINDS,
+        f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4.",
+    )
     if table:
         reports = (
-            check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)
+            check_report(candidate.report) or candidate
+            for candidate, _, _ in _table_lines(path)
         )
         kinds = *TRAIN_KINDS, _UNKNOWN
         advice = "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
-    sampler = Sampler(sample=sample, train_each=train_each, train_kinds=kinds, seed=seed)
+    sampler = Sampler(
+        sample=sample, train_each=train_each, train_kinds=kinds, seed=seed
+    )
     left_out: Counter[LeftOut] = Counter()
     for report in reports:
         if isinstance(report, LeftOut):
@@ -318,7 +342,9 @@ def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
     """Reads the radiology reports, with progress on standard error."""
     with reading(path) as on_read:
         wanted = {"CATEGORY": _RADIOLOGY}
-        for row in stream_rows(path, NOTE_COLUMNS, wanted=wanted, release=_NOTES, on_read=on_read):
+        for row in stream_rows(
+            path, NOTE_COLUMNS, wanted=wanted, release=_NOTES, on_read=on_read
+        ):
             yield _report(path, row)
 
 
@@ -326,9 +352,13 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
     cells = row.cells
     for field in ("ROW_ID", "SUBJECT_ID"):
         if not _NUMBER.fullmatch(value := cells[field]):
-            # Columns that are swapped may hold a note or a name in any field: nothing but digits is
-            # shown.
-            shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
+            # Columns that are swapped may hold a note or a name in any field: nothing
+            # but digits is shown.
+            shown = (
+                repr(value)
+                if _SHOWN.fullmatch(value)
+                else f"a text of {len(value)} characters"
+            )
             raise UsageError(
                 f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got "
                 f"{shown}. Download the {_NOTES} again."
@@ -341,7 +371,9 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
     report = read_report(cells["TEXT"])
     if isinstance(report, LeftOut):
         return report
-    return Candidate(id=cells["ROW_ID"], patient_id=cells["SUBJECT_ID"], kind=kind, report=report)
+    return Candidate(
+        id=cells["ROW_ID"], patient_id=cells["SUBJECT_ID"], kind=kind, report=report
+    )
 
 
 REQUIRED = ("id", "findings", "impression")
@@ -355,7 +387,9 @@ _JSON_TEXT = dataclasses.replace(is_text_or_null(), private=True)
 
 def _number_or(text: Field, rule: str) -> Field:
     return Field(
-        holds=lambda value: type(value) is int or text.holds(value), rule=rule, private=True
+        holds=lambda value: type(value) is int or text.holds(value),
+        rule=rule,
+        private=True,
     )
 
 
@@ -410,29 +444,45 @@ def _table_lines(path: Path) -> Iterator[_Line]:
             if not values.get(name, "").strip():
                 raise _wrong_line(path, where, name, "must not be empty", values)
         row_id = values["id"]
-        if len(row_id) > LONGEST_ID or row_id != row_id.strip() or not row_id.isprintable():
+        if (
+            len(row_id) > LONGEST_ID
+            or row_id != row_id.strip()
+            or not row_id.isprintable()
+        ):
             rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
             raise _wrong_line(path, where, "id", rule, values)
         if row_id in seen:
             raise _wrong_line(
-                path, where, "id", "must be unique, it stands in the table already", values
+                path,
+                where,
+                "id",
+                "must be unique, it stands in the table already",
+                values,
             )
         seen.add(row_id)
         spelt = {name: _spelt(path, where, name, values) for name in _ALLOWED}
         if splits is None:
             splits = bool(spelt["split"])
         if bool(spelt["split"]) != splits:
-            raise _wrong_line(path, where, "split", "must be there in all rows or in none", values)
+            raise _wrong_line(
+                path, where, "split", "must be there in all rows or in none", values
+            )
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
             raise _wrong_line(
-                path, where, "anatomy", "must be there where modality is, and only there", values
+                path,
+                where,
+                "anatomy",
+                "must be there where modality is, and only there",
+                values,
             )
         patient = values.get("patient_id", "").strip()
         candidate = Candidate(
             id=row_id,
             patient_id=patient
             or f"report {row_id}",  # not the id alone: a patient may have the same number
-            kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
+            kind=Kind(spelt["modality"], spelt["anatomy"])
+            if spelt["modality"]
+            else _UNKNOWN,
             report=Report(
                 findings=joined_lines(values["findings"]),
                 impression=joined_lines(values["impression"]),
@@ -448,7 +498,11 @@ def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     )
     if text and spelling is None:
         raise _wrong_line(
-            path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values
+            path,
+            where,
+            name,
+            f"must be one of {', '.join(_ALLOWED[name])}, or empty",
+            values,
         )
     return spelling or ""
 
@@ -459,29 +513,44 @@ def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         "patient_id": _JSON_PATIENT,
     }
     fields |= {name: optional(fields[name]) for name in OPTIONAL}
-    for record in read_records(path, fields, release=_TABLE, again="Write the table again."):
+    for record in read_records(
+        path, fields, release=_TABLE, again="Write the table again."
+    ):
         yield (
             f"line {record.line}",
-            {name: str(value) for name, value in record.values.items() if value is not None},
+            {
+                name: str(value)
+                for name, value in record.values.items()
+                if value is not None
+            },
         )
 
 
 def _wrong_line(
     path: Path, where: str, name: str, rule: str, values: Mapping[str, str]
 ) -> UsageError:
-    # Columns that are swapped may hold a report in any cell: lengths are told, no texts.
+    # Columns that are swapped may hold a report in any cell: lengths are told, no
+    # texts.
     length = len(values.get(name, ""))
     return UsageError(
         f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters."
     )
 
 
-def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[ReportRow]:
+def read_mimic_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[ReportRow]:
     """Reads the rows of a split."""
     if config == "demo":
         for demo_entry in demo_entries("reports", split):
-            values = {**demo_entry, "sentences": report_sentences(demo_entry["findings"])}
-            yield cast(ReportRow, {column.name: values[column.name] for column in MIMIC_COLUMNS})
+            values = {
+                **demo_entry,
+                "sentences": report_sentences(demo_entry["findings"]),
+            }
+            yield cast(
+                ReportRow,
+                {column.name: values[column.name] for column in MIMIC_COLUMNS},
+            )
     elif config == "table":
         yield from read_table_rows(files["table"], split)
     else:
@@ -489,7 +558,9 @@ def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Itera
 
 
 # Below physionet.org/files as wget lays the project out, or any end of that.
-_PLACES = tuple(f"mimiciii/1.4/{name}" for name in ("NOTEEVENTS.csv.gz", "NOTEEVENTS.csv"))
+_PLACES = tuple(
+    f"mimiciii/1.4/{name}" for name in ("NOTEEVENTS.csv.gz", "NOTEEVENTS.csv")
+)
 
 MIMIC_SOURCE = DatasetSource(
     spec=MIMIC_RRS,
@@ -528,7 +599,9 @@ MIMIC_SOURCE = DatasetSource(
     published_rows={"notes": {"test": SAMPLE}, "demo": {"train": 12, "test": 12}},
     files={
         "notes": {
-            "notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")
+            "notes": OfficialFile(
+                places=_PLACES, description="MIMIC-III's notes, a CSV file"
+            )
         },
         "table": {
             "table": OfficialFile(

@@ -1,7 +1,7 @@
 """Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
 
-The paper names modalities and anatomies (appendix on the experiments), not how a report got its
-own; the lists here are ours.
+The paper names modalities and anatomies (appendix on the experiments), not how a report
+got its own; the lists here are ours.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _LISTS: Final = packaged(__file__, "mimic_report.json")
 _MODALITY_OF: Final = {
     word: name for name, words in _LISTS["modalities"].items() for word in words.split()
 }
-# `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous.
-# `THORACIC`, `CERVICAL` and `LUMBAR` are of the spine only where it is named: there are thoracic
-# aortas.
+# `other` is what the seven are not, so that a limb beside the pelvis makes it
+# ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR` are of the spine only where it is
+# named: there are thoracic aortas.
 _ANATOMY_OF: Final = {
     word: name for name, words in _LISTS["anatomies"].items() for word in words.split()
 }
@@ -96,7 +96,9 @@ def kind_of(description: str) -> Kind | LeftOut:
     if len(anatomies) > 1:
         return LeftOut.SEVERAL_ANATOMIES
     anatomy = anatomies.pop() if anatomies else "other"
-    return LeftOut.OTHER_ANATOMY if anatomy == "other" else Kind(modalities.pop(), anatomy)
+    return (
+        LeftOut.OTHER_ANATOMY if anatomy == "other" else Kind(modalities.pop(), anatomy)
+    )
 
 
 _FEWEST_FINDINGS_WORDS, _FEWEST_IMPRESSION_WORDS = 10, 2
@@ -132,16 +134,20 @@ _HEADINGS: Final = {
     r"PROCEDURES?|PROTOCOL|REASON(?: FOR [A-Z ]{4,25})?|RECOMMENDATIONS?|STUDY|TECHNI(?:QUE|CAL "
     r"FACTORS)",
 }
-_KNOWN: Final = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _HEADINGS.items()}
+_KNOWN: Final = {
+    name: re.compile(pattern, re.IGNORECASE) for name, pattern in _HEADINGS.items()
+}
 # At the beginning of a line with a colon, before a dash, or alone on it.
-_LINE = re.compile(r"^[ \t]*([A-Za-z][A-Za-z&/ -]{3,60}?)[ \t]*(?::|$|[ \t]--?[ \t])", re.MULTILINE)
+_LINE = re.compile(
+    r"^[ \t]*([A-Za-z][A-Za-z&/ -]{3,60}?)[ \t]*(?::|$|[ \t]--?[ \t])", re.MULTILINE
+)
 # Behind another sentence, with a colon.
 _WITHIN = re.compile(
     r"(?:(?<=[.:)\]][ \t])|(?<=[.:)\]][ \t]{2}))"
     r"((?i:FINDINGS?|IMPRESSIONS?)|TECHNIQUE|COMPARISONS?|RECOMMENDATIONS?)[ \t]*:"
 )
-# Another reading of the same examination, by whoever looked first or last: `WET READ VERSION #1`,
-# `Addendum by`, `PFI REPORT`.
+# Another reading of the same examination, by whoever looked first or last: `WET READ
+# VERSION #1`, `Addendum by`, `PFI REPORT`.
 _READING = re.compile(
     r"^[^\w\n]*((?:(?:ATTENDING|ED|ER|FINAL|FIRST|INITIAL|NIGHT|OVERNIGHT|RADIOLOGY|RESIDENT|REVISED|SECOND|UPDATED) ){0,2}"
     r"(?:ADDEND(?:UM|A)(?: REPORT)?|ATTENDING (?:NOTE|REVIEW)|NOTE ADDED (?:AT|IN|ON) [A-Z]+ "
@@ -152,14 +158,17 @@ _READING = re.compile(
     r"\t])[A-Z0-9\[*]))",
     re.MULTILINE | re.IGNORECASE,
 )
-# What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV
-# CONTRAST:`.
+# What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN
+# WITHOUT IV CONTRAST:`.
 _EXAMINATION = re.compile(
-    r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE
+    r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:",
+    re.MULTILINE,
 )
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
 # Who signed it: far to the right, or with the time of the approval.
-_SIGNED = re.compile(r"^[ \t]{10,}DR\.|\b(?:Approved|[Ss]igned by)[ \t]*:", re.MULTILINE)
+_SIGNED = re.compile(
+    r"^[ \t]{10,}DR\.|\b(?:Approved|[Ss]igned by)[ \t]*:", re.MULTILINE
+)
 
 _NUMBERED = re.compile(r"(?:^|\s)(?:\(?[0-9]{1,2}[.)]|[-*•·])$")
 _ENDED: Final = (".", "!", "?", ":", ";", ")", "]", "_")
@@ -170,8 +179,9 @@ _LETTERS = re.compile("[a-z]+")
 def read_report(text: str) -> Report | LeftOut:
     """Finds findings and impression in a note.
 
-    Findings can be several sections, or stand under what was examined alone. Sections of other
-    names, other readings (a wet read, an addendum) and who signed belong to neither.
+    Findings can be several sections, or stand under what was examined alone. Sections
+    of other names, other readings (a wet read, an addendum) and who signed belong to
+    neither.
     """
     sections = _sections(_body(text.replace("\r\n", "\n")))
     if sections is None:
@@ -179,7 +189,8 @@ def read_report(text: str) -> Report | LeftOut:
     impressions, examined = sections["impression"], sections["examined"]
     findings = sections["findings"] or examined
     if not sections["findings"] and len(examined) == 1:
-        # With its heading only where there are several: there that tells what each is of.
+        # With its heading only where there are several: there that tells what each is
+        # of.
         findings = [examined[0].partition(":")[2].lstrip()]
     if not findings:
         return LeftOut.NO_FINDINGS
@@ -199,12 +210,16 @@ def _sections(body: str) -> dict[str, list[str]] | None:
     for (name, begin, start), (_, end, _) in itertools.pairwise(headings):
         if name == "both":
             return None
-        whole = (sections["findings"] or sections["examined"]) and sections["impression"]
+        whole = (sections["findings"] or sections["examined"]) and sections[
+            "impression"
+        ]
         if name == "reading" and whole:
             break
         behind = name == "examined" and sections["impression"]
         if name in sections and not behind and (text := _section(body[start:end])):
-            sections[name].append(_section(body[begin:end]) if name == "examined" else text)
+            sections[name].append(
+                _section(body[begin:end]) if name == "examined" else text
+            )
     return sections
 
 
@@ -226,20 +241,27 @@ def check_report(report: Report) -> LeftOut | None:
 def _body(text: str) -> str:
     """The final report alone.
 
-    Without a line that begins it: of what stands between rules, the last that has findings and is
-    no wet read.
+    Without a line that begins it: of what stands between rules, the last that has
+    findings and is no wet read.
     """
     text = _PAGE_MARK.sub("", _PAGE_BREAK.sub("", text))
     final = _FINAL.search(text)
     if final:
         # A second such line begins another report.
-        return _RULE.split(_FINAL.split(text[final.end() :], maxsplit=1)[0], maxsplit=1)[0]
-    blocks = {block: [name for name, _, _ in _headings(block)] for block in _RULE.split(text)[::-1]}
+        return _RULE.split(
+            _FINAL.split(text[final.end() :], maxsplit=1)[0], maxsplit=1
+        )[0]
+    blocks = {
+        block: [name for name, _, _ in _headings(block)]
+        for block in _RULE.split(text)[::-1]
+    }
     reports = {
         block: names for block, names in blocks.items() if names[:1] != ["reading"]
     } or blocks
     for wanted in ("findings", "examined"):
-        if report := next((block for block, names in reports.items() if wanted in names), None):
+        if report := next(
+            (block for block, names in reports.items() if wanted in names), None
+        ):
             return report
     return next(iter(reports))
 
@@ -254,7 +276,9 @@ def _headings(body: str) -> list[tuple[str, int, int]]:
         _EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)
     ):
         name = _section_of(match[1])
-        if name == "examined" or (name and (match[1].isupper() or _begins(body, match.start(1)))):
+        if name == "examined" or (
+            name and (match[1].isupper() or _begins(body, match.start(1)))
+        ):
             headings[match.start(1)] = (name, match.start(), match.end())
     for match in _READING.finditer(body):
         if match[1].isupper() or _begins(body, match.start(1)):
@@ -282,7 +306,9 @@ def _begins(body: str, place: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def _section_of(heading: str) -> str:
-    if known := next((name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""):
+    if known := next(
+        (name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""
+    ):
         return known
     examined, _, last = heading.rpartition(" ")
     if _KNOWN["findings"].fullmatch(last) and _examination(examined):
@@ -307,7 +333,9 @@ def _examination(heading: str) -> bool:
 
 def _section(text: str) -> str:
     signed = _SIGNED.search(text)
-    return joined_lines(text[: text.rfind("\n", 0, signed.start()) + 1] if signed else text)
+    return joined_lines(
+        text[: text.rfind("\n", 0, signed.start()) + 1] if signed else text
+    )
 
 
 _ITEM = re.compile(r"(?P<number>\(?[0-9]{1,2}[.)]|#[0-9]{1,2}[.)]?)\s+\S|[-*•·]\s+\S")
@@ -318,12 +346,16 @@ _CLOSING = "\"')]"
 def joined_lines(text: str) -> str:
     """Joins wrapped lines to paragraphs and items of lists, one a line.
 
-    Paragraphs have an empty line before them. Behind an empty line, as a page's end leaves one, a
-    line goes on with a heading that ends in a colon, and with small letters where the line before
-    has no end mark. `measures up to` is followed by no item, whatever number stands there.
+    Paragraphs have an empty line before them. Behind an empty line, as a page's end
+    leaves one, a line goes on with a heading that ends in a colon, and with small
+    letters where the line before has no end mark. `measures up to` is followed by no
+    item, whatever number stands there.
     """
     joined: list[list[str]] = []  # what lines hold, of which some are empty
-    above, gap = "", False  # the last line that is not empty, and whether an empty one is below
+    above, gap = (
+        "",
+        False,
+    )  # the last line that is not empty, and whether an empty one is below
     for raw in text.splitlines():
         line = " ".join(raw.split())
         if not line:

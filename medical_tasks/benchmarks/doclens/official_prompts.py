@@ -2,8 +2,8 @@
 
 JSON files of their repository, lists of messages, read as data.
 
-Examples are the system's, under names that most servers do not know: they are sent as turns. Those
-of radiology show MIMIC-III.
+Examples are the system's, under names that most servers do not know: they are sent as
+turns. Those of radiology show MIMIC-III.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
-from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue, numbered_question
+from medical_tasks.benchmarks.doclens.pieces import (
+    SECTIONS,
+    numbered_dialogue,
+    numbered_question,
+)
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
@@ -36,7 +40,10 @@ REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
 _AGAIN: Final = "Download it again."
 _TAGGER: Final = "data_processing/sectiontagger.py"
-_FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
+_FOLDERS: Final = {
+    "claims": "claim_evaluation/prompts",
+    "citations": "citation_evaluation/prompts",
+}
 _NAMES: Final = packaged(__file__, "official_prompts.json")
 """By form the stems of files for generation and the family of the others; by family what its texts
 are called in questions; by
@@ -48,7 +55,9 @@ _SPEAKER: Final = re.compile(r"\[([a-z,\s_]+)\]")
 _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 
 
-def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
+def read_official(
+    task: TaskSpec, upstream: Path | None
+) -> dict[str, tuple[Message, ...]]:
     """Reads the messages of a task's generation that stand before its input, by section.
 
     For other forms under "".
@@ -62,8 +71,12 @@ def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Mess
     shots = int(task.options["shots"])
     ending = "" if shots else "_dummy"
     return {
-        section: _before(*_read(upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
-        for section, name in zip(SECTIONS if len(names) > 1 else ("",), names, strict=True)
+        section: _before(
+            *_read(upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots
+        )
+        for section, name in zip(
+            SECTIONS if len(names) > 1 else ("",), names, strict=True
+        )
     }
 
 
@@ -73,7 +86,11 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
     for place, message in enumerate(examples, start=2):
         name = list(_ROLES)[place % 2]
         content = message["content"]
-        if message.get("name") != name or not isinstance(content, str) or not content.strip():
+        if (
+            message.get("name") != name
+            or not isinstance(content, str)
+            or not content.strip()
+        ):
             raise UsageError(
                 f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}"
             )
@@ -98,26 +115,35 @@ def official_input(sentences: Sequence[str], form: str) -> str:
     return line if form == "text" else line.lower()
 
 
-def official_division(texts: Mapping[str, str]) -> Callable[[str], dict[str, str]] | None:
+def official_division(
+    texts: Mapping[str, str],
+) -> Callable[[str], dict[str, str]] | None:
     """How they divide notes, by the headings of their tagger.
 
     None for texts that are not divided.
     """
-    return partial(_divided, headings=_headings(texts[_TAGGER])) if _TAGGER in texts else None
+    return (
+        partial(_divided, headings=_headings(texts[_TAGGER]))
+        if _TAGGER in texts
+        else None
+    )
 
 
 def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
     """Divides a note into all of `SECTIONS`.
 
-    Each begins at the first line that has a heading of it, the first line at the latest.
+    Each begins at the first line that has a heading of it, the first line at the
+    latest.
 
-    A section ends where the next one begins, so that its headings further down, and what is below
-    them, are another's text.
+    A section ends where the next one begins, so that its headings further down, and
+    what is below them, are another's text.
     """
     starts: dict[str, int] = {}
     place = 0
     for line in note.split("\n"):
-        section = next((name for name, pattern in headings.items() if pattern.match(line)), None)
+        section = next(
+            (name for name, pattern in headings.items() if pattern.match(line)), None
+        )
         if section is None and _IMPRESSION.match(line):
             section = "assessment_and_plan"
         if section is None and place == 0:
@@ -126,7 +152,10 @@ def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, st
             starts.setdefault(section, place)
         place += len(line) + 1
     ends = dict(zip(starts, [*list(starts.values())[1:], len(note)], strict=True))
-    return {name: note[starts[name] : ends[name]] if name in starts else "" for name in SECTIONS}
+    return {
+        name: note[starts[name] : ends[name]] if name in starts else ""
+        for name in SECTIONS
+    }
 
 
 _IMPRESSION: Final = re.compile(r"\s*IMPRESSION")
@@ -136,15 +165,16 @@ _IMPRESSION: Final = re.compile(r"\s*IMPRESSION")
 def _headings(code: str) -> dict[str, re.Pattern[str]]:
     """Reads the headings of each section from the tables of their tagger.
 
-    Its code is parsed and never run. They are written `history :`. White space in them may be any
-    or none, and the colon may be left out on a line of its own.
+    Its code is parsed and never run. They are written `history :`. White space in them
+    may be any or none, and the colon may be left out on a line of its own.
     """
     lists: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
     for node in ast.parse(code).body:
         match node:
             case ast.Assign(
-                targets=[ast.Subscript(value=ast.Name(id=table))], value=ast.List() as names
+                targets=[ast.Subscript(value=ast.Name(id=table))],
+                value=ast.List() as names,
             ):
                 lists.setdefault(table, []).extend(ast.literal_eval(names))
             case ast.Assign(
@@ -160,7 +190,9 @@ def _headings(code: str) -> dict[str, re.Pattern[str]]:
 
 def _heading(name: str) -> str:
     pattern = r"\s*".join(map(re.escape, name.split(" ")))
-    return rf"{pattern}|{pattern.removesuffix(':')}\s*$" if name.endswith(":") else pattern
+    return (
+        rf"{pattern}|{pattern.removesuffix(':')}\s*$" if name.endswith(":") else pattern
+    )
 
 
 Kind = Literal["make", "claims", "question", "same", "citation"]
@@ -170,7 +202,9 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
     """Names the file a question is asked with, by its path below `prompts`."""
     family = _NAMES["family"][form]
     mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
-    if family == "acibench" and (kind == "make" or (kind == "citation" and not mistral)):
+    if family == "acibench" and (
+        kind == "make" or (kind == "citation" and not mistral)
+    ):
         if section not in SECTIONS:
             raise UsageError(
                 f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got "
@@ -187,7 +221,9 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     """
     form = task.options["form"]
     kinds: tuple[Kind, ...] = (
-        ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
+        ("question", "same", "citation")
+        if form == "question"
+        else ("make", "claims", "citation")
     )
     sections = SECTIONS if _NAMES["family"][form] == "acibench" else ("",)
     names = dict.fromkeys(
@@ -214,19 +250,25 @@ def _read_tagger(upstream: Path | None) -> str:
     except (SyntaxError, ValueError, KeyError):
         headings = {}
     if set(headings) != set(SECTIONS):
-        raise UsageError(f"{path}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
+        raise UsageError(
+            f"{path}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}"
+        )
     return code
 
 
 def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
     """Asks for the claims of a text."""
     first, *examples, last = _messages(text)
-    # Their script replaces the words and leaves the underscores around them, so that models read
-    # `__1__` and `__30__`.
+    # Their script replaces the words and leaves the underscores around them, so that
+    # models read `__1__` and `__30__`.
     instruction = (
-        first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
+        first["content"]
+        .replace("MIN_CLAIM", str(MIN_CLAIMS))
+        .replace("MAX_CLAIM", str(MAX_CLAIMS))
     )
-    return _sent(({**first, "content": instruction}, *examples, {**last, "content": judged}))
+    return _sent(
+        ({**first, "content": instruction}, *examples, {**last, "content": judged})
+    )
 
 
 def official_claim_messages(
@@ -235,10 +277,14 @@ def official_claim_messages(
     """Asks about claims: all together by a file for GPT, a single one by one for Mistral."""
     if _is_mistral(text):
         return _filled(text, judged=judged, claim=claims[0])
-    return _asked(text, {_NAMES["text"][_NAMES["family"][form]]: judged, "claims": list(claims)})
+    return _asked(
+        text, {_NAMES["text"][_NAMES["family"][form]]: judged, "claims": list(claims)}
+    )
 
 
-def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Message, ...]:
+def official_pair_messages(
+    text: str, *, first: str, second: str
+) -> tuple[Message, ...]:
     """Asks about two questions of MeQSum.
 
     Is `first` (their question A) a case of `second`, or are they the same.
@@ -256,7 +302,9 @@ def official_citation_messages(
     Mistral is shown places from 0 in place of the numbers.
     """
     if _is_mistral(text):
-        lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
+        lines = "\n".join(
+            f"[{place}] {content}" for place, (_, content) in enumerate(cited)
+        )
         return _filled(text, judged=lines, claim=sentence)
     family = _NAMES["family"][form]
     sentence_name, cited_name = _NAMES["cited"][family]
@@ -276,7 +324,9 @@ def _turn(content: str, *, spoken: bool) -> dict[str, str]:
 
 def _asked(text: str, question: Mapping[str, object]) -> tuple[Message, ...]:
     first, *examples, last = _messages(text)
-    shown = [{**example, "content": json.dumps(example["content"])} for example in examples]
+    shown = [
+        {**example, "content": json.dumps(example["content"])} for example in examples
+    ]
     return _sent((first, *shown, {**last, "content": json.dumps(question)}))
 
 
@@ -284,7 +334,13 @@ def _filled(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
     values = {"__TEXT__": judged, "__CLAIM__": claim}
     *before, last = _messages(text)
     return _sent(
-        (*before, {**last, "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"])})
+        (
+            *before,
+            {
+                **last,
+                "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"]),
+            },
+        )
     )
 
 

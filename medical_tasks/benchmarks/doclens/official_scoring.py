@@ -1,8 +1,8 @@
 """The `_official` figures of DocLens, bug for bug.
 
 What the authors' scripts ask of an output, read of replies and count
-(https://github.com/yiqingxyq/DocLens). They are asked for with the authors' prompts alone. What
-is not as theirs has a reason: docs/doclens_scoring.md.
+(https://github.com/yiqingxyq/DocLens). They are asked for with the authors' prompts
+alone. What is not as theirs has a reason: docs/doclens_scoring.md.
 
     medical-tasks score aci_bench --prompts official --upstream DocLens --task-args official=yes
 """
@@ -26,7 +26,10 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     unsupported,
 )
-from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_TOKENS, official_input
+from medical_tasks.benchmarks.doclens.official_prompts import (
+    OFFICIAL_TOKENS,
+    official_input,
+)
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.rounds import Line, ask_together, side_by_side
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
@@ -47,9 +50,10 @@ class OfficialSentence:
     """A sentence as their score files have it.
 
     Attributes:
-        target: without its citations, white space run together; "" for the one segment that
-            counts as uncited.
-        citations: the denominator of citation precision, cut to ten if it is asked about.
+        target: without its citations, white space run together; "" for the one segment
+            that counts as uncited.
+        citations: the denominator of citation precision, cut to ten if it is asked
+            about.
         asked: whether a judge decides; otherwise nothing supports it.
     """
 
@@ -58,12 +62,15 @@ class OfficialSentence:
     asked: bool = False
 
 
-def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
+def official_segments(
+    text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED
+) -> list[str]:
     """Splits an output as they do, white space as it stands.
 
-    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum` the whole
-    output. `citation` (radiology reports, other texts) cuts behind each run of `[`, `]`, `+` and
-    digits, so that every number of the prose ends a segment; the rest is dropped.
+    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum`
+    the whole output. `citation` (radiology reports, other texts) cuts behind each run
+    of `[`, `]`, `+` and digits, so that every number of the prose ends a segment; the
+    rest is dropped.
     """
     if method == "meqsum":
         return [text]
@@ -80,8 +87,8 @@ def official_ids(text: str) -> list[int]:
 
 def remove_citations_official(text: str) -> str:
     """Takes `[1` with the space before it away, then each ` |` and each `]` of the text."""
-    # One pass takes what their two take: a number behind a bracket is never followed by what makes
-    # another.
+    # One pass takes what their two take: a number behind a bracket is never followed by
+    # what makes another.
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
@@ -102,15 +109,17 @@ def official_sentences(
     for segment in reversed(segments):
         output = " ".join(segment.split())
         own = official_ids(output)
-        # The order of a Python set of small numbers is mostly ascending, but not always ({8, 1}):
-        # which ten are the first is its.
+        # The order of a Python set of small numbers is mostly ascending, but not always
+        # ({8, 1}): which ten are the first is its.
         citations = list(set(own)) if own else later
         asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
         sentences.append(
             OfficialSentence(
-                target=remove_citations_official(output), citations=tuple(citations), asked=asked
+                target=remove_citations_official(output),
+                citations=tuple(citations),
+                asked=asked,
             )
         )
         later = own or later
@@ -130,7 +139,8 @@ OfficialCited = tuple[bool, tuple[bool, ...]]
 def official_claims(reply: str) -> list[str]:
     """Reads claims that GPT made.
 
-    Line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that stands.
+    Line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that
+    stands.
     """
     return _MARK.split(reply.replace("\n", ""))[1:]
 
@@ -154,7 +164,9 @@ def gpt_question(reply: str) -> tuple[bool, ...]:
     """
     record = _json(reply)
     return (
-        (record["prediction"] == 1,) if isinstance(record, dict) and "prediction" in record else ()
+        (record["prediction"] == 1,)
+        if isinstance(record, dict) and "prediction" in record
+        else ()
     )
 
 
@@ -166,7 +178,8 @@ def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadabl
     if record[_PREDICTION] != 1:
         return False, (False,) * len(citations)
     provenance = record["provenance"]
-    # An object there is looked through by its keys, which are texts, so that nothing is in it.
+    # An object there is looked through by its keys, which are texts, so that nothing is
+    # in it.
     if not isinstance(provenance, list | dict):
         return _NO_DECISION
     return True, tuple(number in provenance for number in citations)
@@ -214,7 +227,9 @@ def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
                 int(digits[:_MAX_DIGITS])
                 for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])
             ]
-            if found := [citations[place] for place in places if place < len(citations)]:
+            if found := [
+                citations[place] for place in places if place < len(citations)
+            ]:
                 return found
     return []
 
@@ -263,7 +278,10 @@ def judge_official(
 
 def official_tallies(section: Section) -> dict[str, Tally]:
     """Counts what a score file has."""
-    return {metric: replace(tally, due=True) for metric, tally in section_tallies(section).items()}
+    return {
+        metric: replace(tally, due=True)
+        for metric, tally in section_tallies(section).items()
+    }
 
 
 _Claims = tuple[bool | None, ...] | None
@@ -297,7 +315,9 @@ class _Replies:
 
         About sentences it asks where Punkt is given.
         """
-        reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
+        reference, output = yield from side_by_side(
+            [self._made(side) for side in _SIDES]
+        )
         claims = [
             self._counted("recall", "output", reference),
             self._counted("precision", "reference", output),
@@ -306,13 +326,16 @@ class _Replies:
             self._questions() if self._unit.form == "question" else side_by_side(claims)
         )
         lines: list[Line[Any]] = [
-            self._sentence(number, sentence) for number, sentence in enumerate(self._split(punkt))
+            self._sentence(number, sentence)
+            for number, sentence in enumerate(self._split(punkt))
         ]
         (recall, precision), *sentences = yield from side_by_side([about, *lines])
         section = Section(
             reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
         )
-        return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
+        return OfficialVerdict(
+            tallies=official_tallies(section), reasons=tuple(self._reasons)
+        )
 
     def _split(self, punkt: Punkt | None) -> list[OfficialSentence]:
         if punkt is None:
@@ -323,14 +346,22 @@ class _Replies:
         )
 
     def _ask(
-        self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], object]
+        self,
+        questions: Sequence[Question],
+        read: _Read,
+        take: Callable[[Verdict], object],
     ) -> Line[list[Any]]:
         """What verdicts say; None where there is none."""
         outcomes = yield [
             replace(question, read=read, once=True, pair=None) for question in questions
         ]
-        self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
-        return [take(outcome) if isinstance(outcome, Verdict) else None for outcome in outcomes]
+        self._reasons |= dict.fromkeys(
+            one.reason for one in outcomes if isinstance(one, Unscored)
+        )
+        return [
+            take(outcome) if isinstance(outcome, Verdict) else None
+            for outcome in outcomes
+        ]
 
     def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""
@@ -338,7 +369,10 @@ class _Replies:
         if unit.form == "question" or unit.id in given or not text:
             return list(given.get(unit.id, ()))
         question = self._maker.make(
-            f"{self._start}/{side}/claims", text=text, form=unit.form, section=unit.section
+            f"{self._start}/{side}/claims",
+            text=text,
+            form=unit.form,
+            section=unit.section,
         )
         (claims,) = yield from self._ask(
             [question], lambda reply: json.dumps(official_claims(reply)), _listed
@@ -347,8 +381,8 @@ class _Replies:
 
     def _questions(self) -> Line[list[_Claims]]:
         output, reference = self._texts["output"], self._texts["reference"]
-        # Question A loses its citations, question B does not; a blank one is asked about like any
-        # other.
+        # Question A loses its citations, question B does not; a blank one is asked
+        # about like any other.
         pairs: tuple[tuple[str, Any, str, str], ...] = (
             ("recall", "question", output, reference),
             ("precision", "question", reference, output),
@@ -356,7 +390,10 @@ class _Replies:
         )
         questions = [
             self._maker.questions(
-                f"{self._start}/{name}", kind, first=remove_citations_official(one), second=other
+                f"{self._start}/{name}",
+                kind,
+                first=remove_citations_official(one),
+                second=other,
             )
             for name, kind, one, other in pairs
         ]
@@ -364,8 +401,13 @@ class _Replies:
         *ways, same = yield from self._ask(questions, read, _bools)
         return [_either(said, same) for said in ways]
 
-    def _counted(self, name: str, side: Side, claims: list[str] | None) -> Line[_Claims]:
-        text, start = remove_citations_official(self._texts[side]), f"{self._start}/{name}"
+    def _counted(
+        self, name: str, side: Side, claims: list[str] | None
+    ) -> Line[_Claims]:
+        text, start = (
+            remove_citations_official(self._texts[side]),
+            f"{self._start}/{name}",
+        )
         if claims is None or not claims or not text:
             return None if claims is None else (False,) * len(claims)
         about = {"text": text, "form": self._unit.form}
@@ -376,8 +418,8 @@ class _Replies:
             ]
             said = yield from self._ask(single, mistral_claim, verdict_bool)
             return tuple(said)
-        # No more room than theirs have: what did not fit into their reply is no JSON, and not
-        # counted.
+        # No more room than theirs have: what did not fit into their reply is no JSON,
+        # and not counted.
         question = replace(
             self._maker.claims(start, claims=claims, **about),
             max_tokens=OFFICIAL_TOKENS["json_cot"],
@@ -385,9 +427,12 @@ class _Replies:
         (counted,) = yield from self._ask([question], gpt_claims, _bools)
         return (None,) * len(claims) if counted is None else counted
 
-    def _sentence(self, number: int, sentence: OfficialSentence) -> Line[SentenceVerdict]:
+    def _sentence(
+        self, number: int, sentence: OfficialSentence
+    ) -> Line[SentenceVerdict]:
         unit, citations = self._unit, sentence.citations
-        # A number in the text of a source can leave a gap in theirs, on which their script fails.
+        # A number in the text of a source can leave a gap in theirs, on which their
+        # script fails.
         if not sentence.asked or not self._sources.keys() >= {*citations}:
             return unsupported(len(citations))
         question = self._maker.citation(
@@ -397,7 +442,9 @@ class _Replies:
             form=unit.form,
             section=unit.section,
         )
-        read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
+        read = partial(
+            mistral_cited if self._mistral else gpt_cited, citations=citations
+        )
         (verdict,) = yield from self._ask([question], read, _cited)
         entailed, supports = verdict or (None, (None,) * len(citations))
         return SentenceVerdict(entailed=entailed, supports=supports)
@@ -418,7 +465,9 @@ def official_sources(text: str) -> dict[int, str]:
     """
     _, *parts = re.split(r"\[(\d+)\]", text)
     numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])
-    return dict(zip(numbers, (" ".join(said.split()) for said in parts[1::2]), strict=True))
+    return dict(
+        zip(numbers, (" ".join(said.split()) for said in parts[1::2]), strict=True)
+    )
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
@@ -431,25 +480,35 @@ def _either(
 ) -> tuple[bool | None, ...]:
     if not said:
         return (None,) if said is None else ()
-    return (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
+    return (
+        (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
+    )
 
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:
     value = outcome.value
-    if not isinstance(value, tuple) or not all(isinstance(entry, bool) for entry in value):
+    if not isinstance(value, tuple) or not all(
+        isinstance(entry, bool) for entry in value
+    ):
         raise wrong_verdict(outcome, "is no list of true and false")
     return value
 
 
 def _listed(outcome: Verdict) -> list[str]:
     value = json.loads(outcome.value) if isinstance(outcome.value, str) else None
-    if not isinstance(value, list) or not all(isinstance(claim, str) for claim in value):
+    if not isinstance(value, list) or not all(
+        isinstance(claim, str) for claim in value
+    ):
         raise wrong_verdict(outcome, "is no JSON text of a list of claims")
     return value
 
 
 def _cited(outcome: Verdict) -> OfficialCited:
     value = outcome.value
-    if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
-        raise wrong_verdict(outcome, "is not true or false with a list of true and false")
+    if not (
+        isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)
+    ):
+        raise wrong_verdict(
+            outcome, "is not true or false with a list of true and false"
+        )
     return value

@@ -1,7 +1,7 @@
 """Texts in pieces: turns, sections of a note, sentences, and what they cite.
 
-A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained Punkt;
-citations: docs/doclens_scoring.md.
+A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained
+Punkt; citations: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -82,10 +82,14 @@ _HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "treatment plan", "recommendations",
     ),
 }  # fmt: skip
-_SECTION_OF: Final = {heading: section for section, names in _HEADINGS.items() for heading in names}
+_SECTION_OF: Final = {
+    heading: section for section, names in _HEADINGS.items() for heading in names
+}
 
 _LONGEST: Final = 60
-_MARKUP: Final = re.compile(r"^[#>\s]*[*_]{0,3}(?P<text>.*?)[*_]{0,3}\s*:?\s*[*_]{0,3}\s*$")
+_MARKUP: Final = re.compile(
+    r"^[#>\s]*[*_]{0,3}(?P<text>.*?)[*_]{0,3}\s*:?\s*[*_]{0,3}\s*$"
+)
 _NUMBERED: Final = re.compile(r"^(?:\d{1,2}|[IVX]{1,4}|[A-Da-d])[.)]\s+")
 _NO_WORD: Final = re.compile(r"[^a-z]+")
 
@@ -119,23 +123,30 @@ def divide_note(note: str) -> dict[str, str]:
 
 
 _PUNKT: Final = Punkt(
-    abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}), name="titles"
+    abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}),
+    name="titles",
 )
 
 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences, without the white space around them."""
-    # In small letters, character by character: a few letters would become two, and places would
-    # shift.
-    small = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in question)
+    # In small letters, character by character: a few letters would become two, and
+    # places would shift.
+    small = "".join(
+        lower if len(lower := letter.lower()) == 1 else letter for letter in question
+    )
     return [
-        text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())
+        text
+        for start, end in punkt_spans(small, _PUNKT)
+        if (text := question[start:end].strip())
     ]
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
     """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`."""
-    return " ".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
+    return " ".join(
+        f"[{number}] {sentence}" for number, sentence in enumerate(sentences)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +154,8 @@ class Sentence:
     """One sentence.
 
     Attributes:
-        text: what is judged: without markers, white space run together; "" where there are
-            markers and nothing else.
+        text: what is judged: without markers, white space run together; "" where there
+            are markers and nothing else.
         citations: each number once, in order of first mention.
     """
 
@@ -159,7 +170,11 @@ def read_sentences(text: str) -> tuple[Sentence, ...]:
     A blank one has none.
     """
     return tuple(
-        Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
+        Sentence(
+            raw=raw,
+            text=" ".join(remove_citations(raw).split()),
+            citations=cited_ids(raw),
+        )
         for raw in sentence_pieces(text)
     )
 
@@ -190,20 +205,28 @@ class Marker(NamedTuple):
 def find_markers(text: str) -> list[Marker]:
     """Finds all markers of a text, `[0]`, `【0】` or `[sentence 0]`.
 
-    A range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose.
+    A range that runs backwards or over more than `MAX_RANGE` sentences makes it all
+    prose.
     """
     markers = []
     for match in _MARKER.finditer(alike(text)):
-        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", match[1])]
+        parts = [
+            tuple(map(int, _NUMBER.findall(part)))
+            for part in re.split("[,;]", match[1])
+        ]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
-            ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
+            ids = tuple(
+                chain.from_iterable(range(part[0], part[-1] + 1) for part in parts)
+            )
             markers.append(Marker(match.start(), match.end(), ids))
     return markers
 
 
 def cited_ids(text: str) -> tuple[int, ...]:
     """Lists what a text cites, each number once, in order of first mention."""
-    return tuple(dict.fromkeys(chain.from_iterable(marker.ids for marker in find_markers(text))))
+    return tuple(
+        dict.fromkeys(chain.from_iterable(marker.ids for marker in find_markers(text)))
+    )
 
 
 def remove_citations(text: str) -> str:
@@ -238,8 +261,8 @@ _SPACE = re.compile(r"\s*")
 _WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")
 _LONGEST_WORD: Final = 24
 
-# Points behind these are part of the word; behind the second they also may end a sentence, if a
-# capital follows.
+# Points behind these are part of the word; behind the second they also may end a
+# sentence, if a capital follows.
 _NEVER_LAST = frozenset("dr drs mr mrs ms prof st vs eg ie cf ca approx fig".split())
 _SHORTENED = frozenset(
     "no nos pt pts resp incl excl etc min max wk wks yr yrs mo hr hrs tab tabs cap caps dept inc".split()
@@ -259,11 +282,16 @@ def sentence_pieces(text: str) -> list[str]:
 def _blocks(text: str) -> list[str]:
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
-    above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
+    above, gap = (
+        "",
+        False,
+    )  # the last line that is not blank, and whether blank ones follow it
     for match in _LINE.finditer(text):
         line = match[0]
         if blocks and (
-            not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)
+            not line.strip()
+            or not above
+            or _goes_on(above, line, gap=gap, has_small=has_small)
         ):
             blocks[-1].append(line)
         else:
@@ -278,7 +306,9 @@ def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
         "".join(line.split())
     ):
         return True
-    return _is_heading(above, has_small=has_small) or (not gap and _runs_on(above, line))
+    return _is_heading(above, has_small=has_small) or (
+        not gap and _runs_on(above, line)
+    )
 
 
 def _is_heading(line: str, *, has_small: bool) -> bool:
@@ -291,16 +321,26 @@ def _is_heading(line: str, *, has_small: bool) -> bool:
         return False
     if bare.rstrip("*_").endswith((":", "：")) or _MARKED_HEADING.fullmatch(bare):
         return True
-    in_capitals = has_small and any(map(str.isupper, bare)) and not any(map(str.islower, bare))
+    in_capitals = (
+        has_small and any(map(str.isupper, bare)) and not any(map(str.islower, bare))
+    )
     return in_capitals and not _ITEM.match(bare)
 
 
 def _runs_on(above: str, line: str) -> bool:
     bare = above.rstrip()
     markers = find_markers(bare)
-    if _ITEM.match(line) or _ENDED.search(bare) or (markers and markers[-1].end == len(bare)):
+    if (
+        _ITEM.match(line)
+        or _ENDED.search(bare)
+        or (markers and markers[-1].end == len(bare))
+    ):
         return False
-    return line.lstrip()[0].islower() or bare.endswith((",", "，")) or len(bare) >= _LONG_LINE
+    return (
+        line.lstrip()[0].islower()
+        or bare.endswith((",", "，"))
+        or len(bare) >= _LONG_LINE
+    )
 
 
 def _pieces(block: str) -> Iterator[str]:
@@ -330,13 +370,22 @@ def _skip(block: str, place: int) -> int:
     return _SPACE.match(block, place).end()  # type: ignore[union-attr]
 
 
-def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool) -> bool:
+def _ends(
+    block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool
+) -> bool:
     """Whether a sentence ends behind an end mark, which may have markers before and behind it."""
     place = _skip(block, end)
-    if place == len(block) or stop[0][0] in "。！？" or end > stop.end() or behind_marker:
+    if (
+        place == len(block)
+        or stop[0][0] in "。！？"
+        or end > stop.end()
+        or behind_marker
+    ):
         return True
     following = block[place]
-    match = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    match = _WORD_BEFORE.search(
+        block, max(start, stop.start() - _LONGEST_WORD), stop.start()
+    )
     word = match[0] if match else ""
     if place == end:  # "pain.He": small letters, a capital, and no space between
         return (
@@ -347,7 +396,8 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
         )
     if stop[0][0] in "!?":
         return True
-    # Of the same line: what stands first on one numbers an item, whatever heading is above it.
+    # Of the same line: what stands first on one numbers an item, whatever heading is
+    # above it.
     line = _LINE_END.split(
         block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)]
     )[-1]
@@ -377,7 +427,9 @@ def _merged(pieces: Iterable[str]) -> list[str]:
     for piece in pieces:
         waiting += piece
         bare = remove_citations(piece)
-        if any(map(str.isalpha, piece)) or (bare != piece and any(map(str.isdigit, bare))):
+        if any(map(str.isalpha, piece)) or (
+            bare != piece and any(map(str.isdigit, bare))
+        ):
             merged.append(waiting)
             waiting = ""
     if waiting:

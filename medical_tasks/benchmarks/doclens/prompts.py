@@ -2,8 +2,8 @@
 
 A source in numbered turns or sentences, which the answer is asked to cite.
 
-Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples follow a
-rule (docs/doclens.md).
+Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples
+follow a rule (docs/doclens.md).
 """
 
 from __future__ import annotations
@@ -136,11 +136,17 @@ def _openings(
                 f"{_labelled(texts, numbered_source(item))}\n{_answer(item, citations=citations).strip()}"
                 for item in shown
             ]
-            parts += [ALONE if len(shown) == 1 else AMONG.format(count=len(shown)), *answers, ASKED]
+            parts += [
+                ALONE if len(shown) == 1 else AMONG.format(count=len(shown)),
+                *answers,
+                ASKED,
+            ]
         openings[section] = parts
     # The examples of all sections are of the same visits.
     examples = next(iter(drawn.values()), ())
-    return openings, [item.cluster if form == "section" else item.id for item in examples]
+    return openings, [
+        item.cluster if form == "section" else item.id for item in examples
+    ]
 
 
 def _labelled(texts: Mapping[str, str], given: str) -> str:
@@ -170,7 +176,10 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     if form not in DIALOGUES:
         shown.append("small letters")
     return PromptSet(
-        name="official", sha256=texts_sha256(*shown), render=render, settings={_CITATIONS: "yes"}
+        name="official",
+        sha256=texts_sha256(*shown),
+        render=render,
+        settings={_CITATIONS: "yes"},
     )
 
 
@@ -213,7 +222,9 @@ def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item,
     return {"": tuple(_first(task, items, shots, needs="with source and reference"))}
 
 
-def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str, tuple[Item, ...]]:
+def _of_sections(
+    task: TaskSpec, items: Sequence[Item], shots: int
+) -> dict[str, tuple[Item, ...]]:
     """Only visits whose note has all four.
 
     An example shows how a section is written, not that there is none.
@@ -221,12 +232,17 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
     of_visit: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
         of_visit[item.cluster][str(item.groups["section"])] = item
-    whole = [visit[SECTIONS[0]] for visit in of_visit.values() if len(visit) == len(SECTIONS)]
+    whole = [
+        visit[SECTIONS[0]] for visit in of_visit.values() if len(visit) == len(SECTIONS)
+    ]
     drawn = [
         item.cluster
         for item in _first(task, whole, shots, needs="whose note has all four sections")
     ]
-    return {section: tuple(of_visit[name][section] for name in drawn) for section in SECTIONS}
+    return {
+        section: tuple(of_visit[name][section] for name in drawn)
+        for section in SECTIONS
+    }
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
@@ -249,7 +265,9 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
     return tuple(of_kind[place] for place in range(per_kind) for of_kind in drawn)
 
 
-def _first(task: TaskSpec, items: Sequence[Item], count: int, *, needs: str) -> list[Item]:
+def _first(
+    task: TaskSpec, items: Sequence[Item], count: int, *, needs: str
+) -> list[Item]:
     if len(items) < count:
         raise MissingError(
             f"{task.name}: {count} worked examples {needs} are needed, split {task.exemplars} of "
@@ -291,16 +309,22 @@ class Source:
     """The turns or sentences that can be cited, by their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        bare = [_SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text for text in texts]
+        bare = [
+            _SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text
+            for text in texts
+        ]
         self._words = [_words(text) for text in bare]
         self._longest = max(
-            range(len(bare)), key=lambda place: (len(self._words[place]), -place), default=None
+            range(len(bare)),
+            key=lambda place: (len(self._words[place]), -place),
+            default=None,
         )
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
         """Says what a sentence cites.
 
-        Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite.
+        Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to
+        cite.
         """
         if self._longest is None:
             return ()
@@ -322,7 +346,8 @@ class Source:
         """
         shared = [len(words & text) for text in self._words]
         place = max(
-            range(len(shared)), key=lambda each: (shared[each], -len(self._words[each]), -each)
+            range(len(shared)),
+            key=lambda each: (shared[each], -len(self._words[each]), -each),
         )
         return place, shared[place]
 
@@ -362,4 +387,6 @@ def _cited(piece: str, source: Source) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _UNCOUNTED)
+    return frozenset(
+        stem(word) for word in _WORD.findall(text.lower()) if word not in _UNCOUNTED
+    )

@@ -5,8 +5,8 @@ https://github.com/yiqingxyq/DocLens.
 
     medical-tasks score aci_bench --responses notes.jsonl --judge JUDGE
 
-Claims of a file are joined by the text: the authors' rows have sections of another visit
-(docs/doclens.md, "A trap").
+Claims of a file are joined by the text: the authors' rows have sections of another
+visit (docs/doclens.md, "A trap").
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import STYLES
-from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units, judged_text
+from medical_tasks.benchmarks.doclens.judging import (
+    Unit,
+    UnitVerdict,
+    judge_units,
+    judged_text,
+)
 from medical_tasks.benchmarks.doclens.measures import (
     FULL,
     METRICS,
@@ -32,8 +37,14 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     total,
 )
-from medical_tasks.benchmarks.doclens.official_prompts import DIALOGUES, official_division
-from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
+from medical_tasks.benchmarks.doclens.official_prompts import (
+    DIALOGUES,
+    official_division,
+)
+from medical_tasks.benchmarks.doclens.official_scoring import (
+    OfficialVerdict,
+    judge_official,
+)
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
@@ -78,7 +89,9 @@ def score_items(
     settings = read_settings(task, arguments or {})
     outputs = [spoken(response) for response in responses]
     answers = [output.strip() for output in outputs]
-    parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
+    parts = [
+        text_units(item, answer) for item, answer in zip(items, answers, strict=True)
+    ]
     units = [unit for some in parts for unit in some]
     joined = _joined(settings, units)
     verdicts = judge_units(
@@ -104,7 +117,9 @@ def score_items(
             official=theirs,
             cites=settings.citations,
         )
-        for item, some, values, theirs in zip(items, parts, texts, official, strict=True)
+        for item, some, values, theirs in zip(
+            items, parts, texts, official, strict=True
+        )
     ]
 
 
@@ -116,9 +131,15 @@ def _official(
     None for each where their prompts are not used.
     """
     prompts = judging.prompts
-    if not settings.official or prompts.name != "official" or judging.judge.reads != "prompt":
+    if (
+        not settings.official
+        or prompts.name != "official"
+        or judging.judge.reads != "prompt"
+    ):
         return [None] * len(items)
-    if settings.punkt is UNTRAINED and any(item.fields["form"] in DIALOGUES for item in items):
+    if settings.punkt is UNTRAINED and any(
+        item.fields["form"] in DIALOGUES for item in items
+    ):
         print(
             "note: the authors' scripts split notes by NLTK's trained Punkt, these official "
             "figures by untrained Punkt. Give "
@@ -127,7 +148,8 @@ def _official(
         )
     divide = official_division(prompts.texts)
     parts = [
-        text_units(item, output, divide=divide) for item, output in zip(items, outputs, strict=True)
+        text_units(item, output, divide=divide)
+        for item, output in zip(items, outputs, strict=True)
     ]
     units = [unit for some in parts for unit in some]
     verdicts = judge_official(
@@ -142,7 +164,9 @@ def _official(
     return [list(islice(judged, len(some))) for some in parts]
 
 
-def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, tuple[str, ...]]]:
+def _joined(
+    settings: Settings, units: Sequence[Unit]
+) -> dict[Side, dict[str, tuple[str, ...]]]:
     """The claims of files, by side and unit.
 
     Before anything is answered there is nothing to join.
@@ -150,7 +174,9 @@ def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, t
     if not units:
         return {}
     return {
-        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
+        side: join_claims(
+            read_claim_file(path, side=side), units, side=side, where=str(path)
+        )
         for side, path in settings.claims.items()
     }
 
@@ -158,7 +184,8 @@ def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, t
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
     """Limits of `medcon_official`.
 
-    Shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms.
+    Shared terms are at most all of the reference's, so F1 stays below 2 whatever its
+    synonyms.
     """
     return {"medcon_official": (0.0, 2.0)}
 
@@ -174,10 +201,13 @@ def text_units(
     """
     form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
-        references = divide(item.fields["reference"]) if divide else item.fields["sections"]
+        references = (
+            divide(item.fields["reference"]) if divide else item.fields["sections"]
+        )
         outputs = (divide or divide_note)(answer)
         pieces = [
-            (f"{item.id}/{name}", name, text, references[name]) for name, text in outputs.items()
+            (f"{item.id}/{name}", name, text, references[name])
+            for name, text in outputs.items()
         ]
     else:
         section = str(item.groups["section"]) if form == "section" else FULL
@@ -206,9 +236,10 @@ def item_score(
 ) -> ItemScore:
     """Makes an item's score of what is known of its text.
 
-    A verdict that is missing bounds a share. Example: of four claims of the reference the output
-    entails two, does not entail one, and nobody said of one: claim recall lies between 2/4 and 3/4.
-    Where no list of claims could be made at all, it may have up to `measures.MAX_CLAIMS`.
+    A verdict that is missing bounds a share. Example: of four claims of the reference
+    the output entails two, does not entail one, and nobody said of one: claim recall
+    lies between 2/4 and 3/4. Where no list of claims could be made at all, it may have
+    up to `measures.MAX_CLAIMS`.
 
     Args:
         name: the item's id.
@@ -218,13 +249,16 @@ def item_score(
         cites: whether it was to cite.
     """
     by_section = {
-        section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()
+        section: section_tallies(verdict.section, section)
+        for section, verdict in verdicts.items()
     }
     whole = total(by_section.values())
     tallies = dict(whole)
     if len(by_section) > 1:
         for section, of_section in by_section.items():
-            tallies |= {f"{metric}_{section}": tally for metric, tally in of_section.items()}
+            tallies |= {
+                f"{metric}_{section}": tally for metric, tally in of_section.items()
+            }
     if official is not None:
         theirs = total(verdict.tallies for verdict in official)
         tallies |= {f"{metric}_official": tally for metric, tally in theirs.items()}
@@ -236,7 +270,10 @@ def item_score(
             counts[metric] = counted.counts
         else:
             values[metric] = counted.limits[0]
-    judged: list[UnitVerdict | OfficialVerdict] = [*verdicts.values(), *(official or ())]
+    judged: list[UnitVerdict | OfficialVerdict] = [
+        *verdicts.values(),
+        *(official or ()),
+    ]
     reasons = Counter(chain.from_iterable(verdict.reasons for verdict in judged))
     score = ItemScore.counted(
         counts,
@@ -246,13 +283,19 @@ def item_score(
         why=_why(verdicts, reasons, cites=cites),
         weights=weights,
     )
-    reason = min(reasons, key=lambda reason: (-reasons[reason], reason)) if score.limits else None
+    reason = (
+        min(reasons, key=lambda reason: (-reasons[reason], reason))
+        if score.limits
+        else None
+    )
     return replace(score, unscored=reason)
 
 
 def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
     """`recall 3/4, precision 2 to 3/4, sentences 5/6, citations 6/7`; counts alone."""
-    names = dict(zip(METRICS, ("recall", "precision", "sentences", "citations"), strict=True))
+    names = dict(
+        zip(METRICS, ("recall", "precision", "sentences", "citations"), strict=True)
+    )
     shown = METRICS if cites else METRICS[:2]
     return ", ".join(f"{names[metric]} {_counted(tallies[metric])}" for metric in shown)
 
@@ -266,7 +309,9 @@ def _counted(tally: Tally) -> str:
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
 
-def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
+def _why(
+    verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool
+) -> str:
     sections = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [
@@ -308,10 +353,18 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     citations = _one_of(task, arguments, "citations", ("yes", "no"))
     style = _one_of(task, arguments, "style", STYLES)
     # Whatever it were set to, the metrics that need it would be reported.
-    official = "official" in arguments and _one_of(task, arguments, "official", ("yes",)) == "yes"
-    names: tuple[tuple[Side, str], ...] = (("reference", "claims"), ("output", "output_claims"))
+    official = (
+        "official" in arguments
+        and _one_of(task, arguments, "official", ("yes",)) == "yes"
+    )
+    names: tuple[tuple[Side, str], ...] = (
+        ("reference", "claims"),
+        ("output", "output_claims"),
+    )
     files: dict[Side, Path] = {
-        side: Path(arguments[name]).expanduser() for side, name in names if name in arguments
+        side: Path(arguments[name]).expanduser()
+        for side, name in names
+        if name in arguments
     }
     if files and task.options["form"] == "question":
         name = next(name for _, name in names if name in arguments)
@@ -340,7 +393,8 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
     settings = read_settings(task, arguments)
     by_punkt = settings.official and task.options["form"] in DIALOGUES
     claims: dict[Side, object] = dict.fromkeys(
-        ("reference", "output"), "the question" if task.options["form"] == "question" else _MADE
+        ("reference", "output"),
+        "the question" if task.options["form"] == "question" else _MADE,
     )
     for side, path in settings.claims.items():
         read_claim_file(path, side=side)
@@ -361,16 +415,23 @@ def _one_of(
 ) -> str:
     value = arguments.get(name, allowed[0])
     if value not in allowed:
-        raise UsageError(f"{task.name}: {name} must be {' or '.join(allowed)}; got {value!r}.")
+        raise UsageError(
+            f"{task.name}: {name} must be {' or '.join(allowed)}; got {value!r}."
+        )
     return value
 
 
 def join_claims(
-    records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
+    records: Sequence[ClaimRecord],
+    units: Sequence[Unit],
+    *,
+    side: Side,
+    where: str = "claims",
 ) -> dict[str, tuple[str, ...]]:
     """Gives each text its claims.
 
-    Of several records with the same text that of the unit's own id counts, else the first.
+    Of several records with the same text that of the unit's own id counts, else the
+    first.
     """
     files = _ClaimFiles(records)
     joined: dict[str, tuple[str, ...]] = {}
@@ -403,23 +464,30 @@ class _ClaimFiles:
 
     def __init__(self, records: Sequence[ClaimRecord]) -> None:
         self._by_id: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
+        self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(
+            dict
+        )
         for record in records:
             for section, claims in record.claims.items():
                 if section in record.texts:
-                    self._by_text[section, _key(record.texts[section])][record.id] = claims
+                    self._by_text[section, _key(record.texts[section])][record.id] = (
+                        claims
+                    )
                 else:
                     self._by_id[record.id, section] = claims
 
     def of(self, unit: Unit, text: str) -> tuple[str, ...] | None:
         """The claims of a unit whose text has this key; None where there are none of it."""
-        # A file can have the id of the unit's item, or of the visit whose section it is.
+        # A file can have the id of the unit's item, or of the visit whose section it
+        # is.
         ending = f"/{unit.section}" if unit.section != FULL else ""
         names = (unit.item, unit.id.removesuffix(ending))
         same = self._by_text.get((unit.section, text), {})
         known = [same[name] for name in names if name in same] or list(same.values())
         known += [
-            self._by_id[name, unit.section] for name in names if (name, unit.section) in self._by_id
+            self._by_id[name, unit.section]
+            for name in names
+            if (name, unit.section) in self._by_id
         ]
         return known[0] if known else None
 
@@ -441,7 +509,9 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
         row |= found if reference.strip() else dict.fromkeys(found, math.nan)
     if "umls" in arguments and pairs:
         for row, each in zip(
-            metrics, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
+            metrics,
+            concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs),
+            strict=True,
         ):
             row |= medcon_metrics(*each)
     return metrics
@@ -452,13 +522,19 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 
     ROUGE without stemming, BLEU, and `words`, what stands between white space.
     """
-    scores = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
+    scores = rouge(
+        output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum")
+    )
     values = {name: scores[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
     values["rougeL_recall"] = scores["rougeL"].recall
-    values["rougeL_precision"] = scores["rougeL"].precision if rouge_tokens(output) else math.nan
+    values["rougeL_precision"] = (
+        scores["rougeL"].precision if rouge_tokens(output) else math.nan
+    )
     if not rouge_tokens(reference):
         values = dict.fromkeys(values, math.nan)
-    values["bleu"] = sacrebleu_sentence(output, reference).score if reference.strip() else math.nan
+    values["bleu"] = (
+        sacrebleu_sentence(output, reference).score if reference.strip() else math.nan
+    )
     return values | {"words": float(len(output.split()))}
 
 

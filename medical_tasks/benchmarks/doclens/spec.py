@@ -1,7 +1,7 @@
 """What DocLens is: its datasets, tasks and metrics.
 
-A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the
-evaluated methods).
+A family has a task without worked examples and two with 1 or 2 of each kind (paper,
+appendix on the evaluated methods).
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ class DocLens(Benchmark):
         from medical_tasks.benchmarks.doclens.scoring import score_items
 
         texts = [answer.text for answer in answers]
-        return score_items(task, items, texts, judging=scoring.judge, arguments=scoring.arguments)
+        return score_items(
+            task, items, texts, judging=scoring.judge, arguments=scoring.arguments
+        )
 
     def scoring_identity(
         self, task: TaskSpec, arguments: Mapping[str, str]
@@ -166,7 +168,9 @@ class DocLens(Benchmark):
 
         return NOTE_WORDS
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: TaskSpec, item: Item
+    ) -> Mapping[str, tuple[float, float]]:
         """See `scoring`."""
         from medical_tasks.benchmarks.doclens.scoring import unanswered_limits
 
@@ -183,17 +187,24 @@ class DocLens(Benchmark):
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """A text to be summarised, compared with the reference by words."""
         question = _HUB_QUESTIONS.get(task.dataset)
-        return {} if question is None else hub_question(**question, scorer={"name": "f1"})
+        return (
+            {} if question is None else hub_question(**question, scorer={"name": "f1"})
+        )
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """Notes made section by section, as `divide_section.py` puts them together."""
         fields = {section: f"output_{section}" for section in SECTIONS}
-        if task.items_a_row == 1 or not {"example_id", *fields.values()} <= record.keys():
+        if (
+            task.items_a_row == 1
+            or not {"example_id", *fields.values()} <= record.keys()
+        ):
             return ()
         return [
-            PublishedAnswer(item=f"{record['example_id']}/{section}", text=record[field])
+            PublishedAnswer(
+                item=f"{record['example_id']}/{section}", text=record[field]
+            )
             for section, field in fields.items()
         ]
 
@@ -246,7 +257,11 @@ def _family(
 
 
 # As the authors' scripts name them: GPT-4, Mistral and TRUE of the paper.
-_JUDGES: Final = ("gpt-4-1106-preview", "Mistral-7B-Instruct-v0.2", "t5_xxl_true_nli_mixture")
+_JUDGES: Final = (
+    "gpt-4-1106-preview",
+    "Mistral-7B-Instruct-v0.2",
+    "t5_xxl_true_nli_mixture",
+)
 
 _NOTE_TEXT: Final = (*TEXT, *MEDCON, *BLEURT, *WORDS)
 
@@ -339,7 +354,8 @@ DocLens.views = (
             tasks={task.name: f"examples: {task.options['shots']}" for task in of},
         )
         for of in (
-            [task for task in TASKS if task.options["family"] == family.name] for family in TASKS
+            [task for task in TASKS if task.options["family"] == family.name]
+            for family in TASKS
         )
         if len(of) > 1
     ),

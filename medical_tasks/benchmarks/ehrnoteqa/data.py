@@ -51,16 +51,15 @@ def paper_clinicians() -> dict[int, str]:
 
 QUESTIONS_FILE = "discq_questions_final.csv"
 
-# `start_index` and `end_index` of the trigger are there too, counted in a text prepared in the
-# authors' way; they are not read.
+# `start_index` and `end_index` of the trigger are there too, counted in a text prepared
+# in the authors' way; they are not read.
 _DISCQ_COLUMNS = ("id", "question", "reasoning")
 _DISCQ_RELEASE = "question file of DiSCQ 1.0"
-_DISCQ_AGAIN = (
-    f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
-)
+_DISCQ_AGAIN = f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
 _NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
 
-# Words that keep their capital within a sentence; abbreviations are known by their form.
+# Words that keep their capital within a sentence; abbreviations are known by their
+# form.
 _NAMES = frozenset(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June "
     "July August "
@@ -85,7 +84,8 @@ def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
     questions = [_asked(path, row.number, row.cells) for row in rows]
     texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in questions)))
-    # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
+    # Rows are known by their numbers alone: in a file that has lost or won some, they
+    # are others.
     clinicians = paper_clinicians() if len(questions) == DISCQ_ROWS else {}
     read = ("", "")  # questions about a text stand together
     for number, (name, question, trigger) in enumerate(questions):
@@ -104,8 +104,8 @@ def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
 def with_respect_to(trigger: str, question: str) -> str:
     """Joins a question with what prompted it (appendix F.1, table 11).
 
-    It loses its first capital unless that is its own. Example: "CHF" and "Is it treated?" give
-    "With respect to CHF, is it treated?".
+    It loses its first capital unless that is its own. Example: "CHF" and "Is it
+    treated?" give "With respect to CHF, is it treated?".
     """
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
@@ -117,17 +117,26 @@ def _within_a_sentence(question: str, trigger: str) -> str:
         return question
     word, form = first[0], _FORM.match(question)
     is_abbreviation = (
-        (form is not None and any(sign.isupper() or sign.isdigit() for sign in form[0][1:]))
+        (
+            form is not None
+            and any(sign.isupper() or sign.isdigit() for sign in form[0][1:])
+        )
         or not _VOWELS & set(word.lower())
         or (len(word) == 1 and (word != "A" or question[1:2] == "-"))
     )
-    is_name = word in _NAMES or (word not in _BEGINNINGS and word in _WORD.findall(trigger))
+    is_name = word in _NAMES or (
+        word not in _BEGINNINGS and word in _WORD.findall(trigger)
+    )
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
 def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
     """The name of the text, the question and its trigger."""
-    name, question, trigger = found = (cells["id"].strip(), cells["question"], cells["reasoning"])
+    name, question, trigger = found = (
+        cells["id"].strip(),
+        cells["question"],
+        cells["reasoning"],
+    )
     for field, text, holds, rule in (
         ("id", name, _NAME.fullmatch(name), "must be the name of a text"),
         ("question", question, question.strip(), "must not be empty"),
@@ -158,7 +167,9 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
     several = [
-        f"{name}: {', '.join(map(str, files))}" for name, files in paths.items() if len(files) > 1
+        f"{name}: {', '.join(map(str, files))}"
+        for name, files in paths.items()
+        if len(files) > 1
     ]
     if several:
         raise UsageError(
@@ -179,7 +190,8 @@ def _read_text(file: Path) -> str:
     return text
 
 
-# Two of each kind of patient that the questions have, and of the first and third kind four.
+# Two of each kind of patient that the questions have, and of the first and third kind
+# four.
 DEMO_QUESTIONS = 14
 DEMO_SEED = 5
 # A quarter of the length of real notes, so that tasks run in seconds on a laptop.
@@ -188,11 +200,16 @@ DEMO_SCALE = 0.25
 
 def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
     """Generates the demo."""
-    for patient in twin_patients(seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE):
+    for patient in twin_patients(
+        seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE
+    ):
         if patient.question is not None:
             yield (
                 patient.question,
-                sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq)),
+                sorted(
+                    map(_note, patient.notes),
+                    key=lambda note: (note.charttime, note.seq),
+                ),
             )
 
 
@@ -202,15 +219,25 @@ def _note(note: TwinNote) -> Note:
         note.text, patient_id=note.subject_id, hadm_id=hadm_id, charttime=charttime
     )
     return Note(
-        note_id=note.note_id, hadm_id=hadm_id, charttime=charttime, seq=note.note_seq, text=text
+        note_id=note.note_id,
+        hadm_id=hadm_id,
+        charttime=charttime,
+        seq=note.note_seq,
+        text=text,
     )
 
 
-_READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
+_READERS = {
+    "own": read_own_rows,
+    "evidence": read_evidence_rows,
+    "discq": read_discq_rows,
+}
 _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
+def read_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[QuestionRow]:
     """Reads the rows of a configuration, in the order of the question file."""
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -222,11 +249,15 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Qu
         if read_question.level in _LEVEL_OF[config]
     ]
     if not questions:
-        names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
+        names = " or ".join(
+            name for name, level in LEVELS.items() if level in _LEVEL_OF[config]
+        )
         raise UsageError(
             f"{files['questions']}: has no question of category {names}. Download it again."
         )
-    notes = read_notes(files["notes"], {each.patient_id: each.num_notes for each in questions})
+    notes = read_notes(
+        files["notes"], {each.patient_id: each.num_notes for each in questions}
+    )
     return (joined_row(question, notes[question.patient_id]) for question in questions)
 
 
@@ -273,7 +304,8 @@ _FILES = {
         places=_QUESTION_PLACES, description="the questions, a JSON Lines file"
     ),
     "notes": OfficialFile(
-        places=_NOTE_PLACES, description="MIMIC-IV-Note's discharge summaries, a CSV file"
+        places=_NOTE_PLACES,
+        description="MIMIC-IV-Note's discharge summaries, a CSV file",
     ),
 }
 _OWN_FILE = OfficialFile(
@@ -335,8 +367,8 @@ SOURCES = (
         key="id",
         id_names=("patient_id",),
         splits=dict.fromkeys(DATASET.configs, ("test",)),
-        # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not
-        # published.
+        # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level
+        # is not published.
         published_rows={
             "all": {"test": 961},
             "discq": {"test": DISCQ_ROWS},

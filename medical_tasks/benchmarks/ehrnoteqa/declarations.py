@@ -55,7 +55,8 @@ TITLES: dict[Format, str] = {
 }
 METRICS: dict[Format, tuple[MetricSpec, ...]] = {
     form: tuple(
-        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed
+        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))})
+        for each in listed
     )
     for form, listed in packaged(__file__, "metrics.json").items()
 }

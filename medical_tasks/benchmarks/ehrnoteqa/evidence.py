@@ -2,10 +2,10 @@
 
 EmrQA and MIMIC-III questions.
 
-Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA",
-BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON,
-which may hold one entry, a list of entries (emrQA's files put together) or `data` (SQuAD's own).
-The files are credentialed: messages show no value.
+Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al.,
+"CliniQG4QA", BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/.
+Both are SQuAD-form JSON, which may hold one entry, a list of entries (emrQA's files put
+together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.progress import reading
 
-# Ids are shown in results and messages: what could be a text of the file is replaced by its hash.
+# Ids are shown in results and messages: what could be a text of the file is replaced by
+# its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16
 _TEXT = is_text(blank=True)
@@ -43,8 +44,8 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
 
     Those without a passage are counted.
 
-    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2`
-    for another text of that title.
+    A note's id is its `note_id`, else the entry's title, with `/2` for further
+    paragraphs and `#2` for another text of that title.
     """
     ids = _Unique()
     count = left_out = 0
@@ -61,12 +62,18 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
                 count += 1
                 place = replace(place, question=found_here)
                 question = place.mapping(value)
-                question_text, evidence = _asked(place, question), _evidence(place, question)
+                question_text, evidence = (
+                    _asked(place, question),
+                    _evidence(place, question),
+                )
                 if not evidence:
                     left_out += 1
                     continue
                 yield one_note_row(
-                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{question_text}")),
+                    ids.name(
+                        _plain(question.get("id"))
+                        or _hashed(f"{note_id}\n{question_text}")
+                    ),
                     question_text,
                     note_id=note_id,
                     text=text,
@@ -103,7 +110,9 @@ def _plain(value: object) -> str:
         value = str(value)
     if not isinstance(value, str) or not value.strip() or not _TEXT.holds(value):
         return ""
-    return value.strip() if _PLAIN_ID.fullmatch(value.strip()) else _hashed(value.strip())
+    return (
+        value.strip() if _PLAIN_ID.fullmatch(value.strip()) else _hashed(value.strip())
+    )
 
 
 class _Unique:
@@ -127,7 +136,9 @@ class _Notes:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._titles: dict[int, object] | None = None
-        self._named: dict[tuple[str, str], str] = {}  # title and hash of the text to name
+        self._named: dict[
+            tuple[str, str], str
+        ] = {}  # title and hash of the text to name
         self._unique = _Unique()
 
     def name(self, place: _Place, content: _Object, text: str) -> str:
@@ -145,17 +156,21 @@ class _Notes:
         if title is None:
             if self._titles is None:
                 self._titles = {
-                    each.entry: each.title for each in _walk(self._path) if not each.number
+                    each.entry: each.title
+                    for each in _walk(self._path)
+                    if not each.number
                 }
             title = self._titles.get(paragraph.entry)
         name = _plain(title)
         if not name:
             raise place.wrong(
-                "title", "must be a text or a whole number where paragraphs have no note_id", title
+                "title",
+                "must be a text or a whole number where paragraphs have no note_id",
+                title,
             )
         wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
-        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the
-        # same one again.
+        # Each challenge in emrQA numbers its notes: the same title may mean another
+        # note, or the same one again.
         key = (wanted, _hashed(text))
         if key not in self._named:
             self._named[key] = self._unique.name(wanted)
@@ -188,7 +203,9 @@ class _Place:
     def mapping(self, value: object) -> _Object:
         if not isinstance(value, dict):
             raise self.wrong(
-                "qas" if self.question else "paragraphs", "must be a list of objects", value
+                "qas" if self.question else "paragraphs",
+                "must be a list of objects",
+                value,
             )
         return value
 
@@ -237,7 +254,11 @@ def _evidence(place: _Place, question: _Object) -> list[str]:
         if "text" not in answer and "evidence" not in answer:
             raise place.wrong("answers", "must each have a text", answer)
         lines, texts = (
-            [text.strip() for text in place.texts(field, answer.get(field, "")) if text.strip()]
+            [
+                text.strip()
+                for text in place.texts(field, answer.get(field, ""))
+                if text.strip()
+            ]
             for field in ("evidence", "text")
         )
         passages |= dict.fromkeys(
@@ -248,11 +269,14 @@ def _evidence(place: _Place, question: _Object) -> list[str]:
 
 def _stands_in(text: str, lines: list[str]) -> bool:
     """Whether the lines have the words of the text, one after another."""
-    words, within = (" ".join(each.split()).casefold() for each in (text, " ".join(lines)))
+    words, within = (
+        " ".join(each.split()).casefold() for each in (text, " ".join(lines))
+    )
     place = within.find(words)
     while place >= 0:
         around = (
-            within[max(place - 1, 0) : place] + within[place + len(words) : place + len(words) + 1]
+            within[max(place - 1, 0) : place]
+            + within[place + len(words) : place + len(words) + 1]
         )
         if not any(map(str.isalnum, around)):
             return True
@@ -281,7 +305,9 @@ class _Paragraph:
     value: object = None
 
 
-def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterator[_Paragraph]:
+def _walk(
+    path: Path, on_read: Callable[[int], None] = lambda _: None
+) -> Iterator[_Paragraph]:
     behind = "at its beginning"
     try:
         with readable(path), open_file(path) as stream:
@@ -293,7 +319,11 @@ def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterat
                 behind = f"behind entry {paragraph.entry}, paragraph {paragraph.number}"
     except (_FormError, ijson.JSONError) as error:
         # The library's words quote the file.
-        reason = error if isinstance(error, _FormError) else "it is cut off, damaged or not UTF-8"
+        reason = (
+            error
+            if isinstance(error, _FormError)
+            else "it is cut off, damaged or not UTF-8"
+        )
         message = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
     else:
         return
@@ -305,7 +335,11 @@ _Event = tuple[str, object]
 
 def _file(events: Iterator[_Event]) -> Iterator[_Paragraph]:
     event, _ = next(events)
-    yield from _entry(events, 1, outer=True) if event == "start_map" else _entries(events, event)
+    yield from (
+        _entry(events, 1, outer=True)
+        if event == "start_map"
+        else _entries(events, event)
+    )
     next(events, None)  # or raises what it says of text behind the end
 
 
@@ -316,7 +350,9 @@ def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
         yield from _entry(events, number)
 
 
-def _entry(events: Iterator[_Event], number: int, *, outer: bool = False) -> Iterator[_Paragraph]:
+def _entry(
+    events: Iterator[_Event], number: int, *, outer: bool = False
+) -> Iterator[_Paragraph]:
     title: object = None
     names: set[object] = set()
     for _, name in iter(lambda: next(events), ("end_map", None)):
@@ -327,7 +363,10 @@ def _entry(events: Iterator[_Event], number: int, *, outer: bool = False) -> Ite
         if name == "paragraphs":
             for place, first in enumerate(_elements(events, event), start=1):
                 yield _Paragraph(
-                    entry=number, number=place, title=title, value=_value(events, *first)
+                    entry=number,
+                    number=place,
+                    title=title,
+                    value=_value(events, *first),
                 )
         elif name == "data" and outer:
             yield from _entries(events, event)

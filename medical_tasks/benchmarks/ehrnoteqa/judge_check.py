@@ -1,7 +1,7 @@
 """A judge checked against people's scores of answers, by the code that scores.
 
-Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours; as a cell
-may be in the wrong column, messages quote no more than a few characters.
+Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours;
+as a cell may be in the wrong column, messages quote no more than a few characters.
 
     medical-tasks judge-check ehrnoteqa --source scores.csv --judge JUDGE
 """
@@ -18,7 +18,10 @@ from typing import Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
+    VERDICTS,
+    load_judge_prompts,
+)
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
@@ -102,7 +105,9 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         judging = Judging(judge=judge, prompts=prompts, mode=mode)
-        return list(map(_judged_label, score_items(task, wanted, responses, judging=judging)))
+        return list(
+            map(_judged_label, score_items(task, wanted, responses, judging=judging))
+        )
 
     return CheckSet(
         name=check_set_of(task),
@@ -172,9 +177,7 @@ KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
 _SHOWN: Final = 12
 LONGEST_MODEL: Final = 60
 """Longest name of a model, so that no answer is taken for one."""
-_FORM: Final = (
-    "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
-)
+_FORM: Final = "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +217,8 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
 
     Args:
         path: the file.
-        raters: names of the columns that hold scores; by default those that begin with `rater_`.
+        raters: names of the columns that hold scores; by default those that begin with
+            `rater_`.
     """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
@@ -242,7 +246,9 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
                 "--raters."
             )
     scored = tuple(score for score in scores if set(score.correct) != {None})
-    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored))
+    return HumanScores(
+        path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored)
+    )
 
 
 def _human_score(
@@ -272,7 +278,9 @@ def _human_score(
     )
 
 
-def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
+def _columns(
+    path: Path, header: Sequence[str], raters: Sequence[str]
+) -> tuple[str, ...]:
     """The raters' columns, after looking at the header.
 
     Names in it are not told: it may be a row of answers.
@@ -285,7 +293,9 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
     wanted = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
     for name in wanted:
         if name not in header:
-            raise UsageError(f"{path}: its header has no column {name!r}, which --raters names.")
+            raise UsageError(
+                f"{path}: its header has no column {name!r}, which --raters names."
+            )
         if name in ("id", "response", "model"):
             raise UsageError(
                 f"--raters: {name} is no rater's column in {path}. Name those with scores."
@@ -313,7 +323,11 @@ def _mark(
     place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
-        received = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
+        received = (
+            repr(value)
+            if len(value) <= _SHOWN
+            else f"a text of {len(value)} characters"
+        )
         raise UsageError(
             f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )

@@ -2,8 +2,8 @@
 
 Whether a model's answer is right.
 
-The authors released no text for `evidence`. The model's answer stands last, so that servers cache
-the notes.
+The authors released no text for `evidence`. The model's answer stands last, so that
+servers cache the notes.
 """
 
 from __future__ import annotations
@@ -56,8 +56,12 @@ def load_judge_prompts(
     if name == "official":
         path, prompts = read_prompt_dict(upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
-            texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
+            texts[kind] = check_template(
+                prompts.get(key), slots, where=f"{path}, {key!r}"
+            )
     requests = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
     return JudgePrompts(
-        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *requests), texts=texts
+        name=name,
+        sha256=texts_sha256(*chain.from_iterable(texts.items()), *requests),
+        texts=texts,
     )

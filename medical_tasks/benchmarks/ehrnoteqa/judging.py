@@ -1,10 +1,10 @@
 """Gets a judge's verdicts on answers of EHRNoteQA: whether each is right.
 
-Kweon et al. 2024, appendix E.1: five votes, the mode counts. Asking stops as soon as no vote that
-is missing could change the mode: after `1 1 1` of five no further is asked for, and the decision
-is the same as with all. An empty answer is wrong unasked, except by the authors' prompts, which
-ask about every answer. A judge of entailment is asked whether gold follows from the answer; one
-passage is enough.
+Kweon et al. 2024, appendix E.1: five votes, the mode counts. Asking stops as soon as no
+vote that is missing could change the mode: after `1 1 1` of five no further is asked
+for, and the decision is the same as with all. An empty answer is wrong unasked, except
+by the authors' prompts, which ask about every answer. A judge of entailment is asked
+whether gold follows from the answer; one passage is enough.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Case:
     Attributes:
         item: what it answers.
         answer: with the white space around it, which the authors' script sends too.
-        letter: the choice whose letter it names, for judges that do not know what letters stand
-            for; "" for none.
+        letter: the choice whose letter it names, for judges that do not know what
+            letters stand for; "" for none.
         form: whether it is written freely or is a choice.
     """
 
@@ -124,16 +124,25 @@ def questions(case: Case, judging: Judging) -> list[Question]:
         return []
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
-        about = {"choices": choices, "letter": right, "output": output, "chosen": chosen}
+        about = {
+            "choices": choices,
+            "letter": right,
+            "output": output,
+            "chosen": chosen,
+        }
         return [choice_question(prompts, f"{name}/{CHOICE}", **about)]
     about = {"notes": row["notes"], "question": row["question"], "output": output}
     if choices:
         text = choices[LETTERS.index(right)]
         return [open_question(prompts, f"{name}/{OPEN}", right=text, **about)]
     if judging.judge.reads != "pair":
-        return [evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)]
+        return [
+            evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)
+        ]
     return [
-        evidence_question(prompts, f"{name}/{EVIDENCE}/{place}", evidence=(passage,), **about)
+        evidence_question(
+            prompts, f"{name}/{EVIDENCE}/{place}", evidence=(passage,), **about
+        )
         for place, passage in enumerate(gold)
     ]
 
@@ -147,16 +156,21 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
     # One that is right decides; where none is, one that is missing might be.
     for outcome in sorted(decided, key=verdict_bool, reverse=True):
         if outcome.value or len(decided) == len(outcomes):
-            return AnswerVerdict(right=outcome.value, votes=tuple(map(bool, outcome.votes)))
-    reason = next(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
+            return AnswerVerdict(
+                right=outcome.value, votes=tuple(map(bool, outcome.votes))
+            )
+    reason = next(
+        outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
+    )
     return AnswerVerdict(right=None, reason=reason)
 
 
-# The authors' longest reply; ours are one sentence, and have room for a model that writes more.
+# The authors' longest reply; ours are one sentence, and have room for a model that
+# writes more.
 _REPLY_TOKENS: Final = 600
 
-# A score that stands first, whatever explains it behind; braces: the authors' form shows the score
-# in some.
+# A score that stands first, whatever explains it behind; braces: the authors' form
+# shows the score in some.
 _SCORE_LABEL: Final = re.compile(
     r"(?:(?:so|thus|therefore),? )?(?:the )?(?:final )?score(?:[:=→]| is\b| [-–—:=]| (?=[0-9]))",
     re.I,
@@ -273,7 +287,9 @@ def evidence_question(
     """
     passages = "\n".join(f"- {' '.join(passage.split())}" for passage in evidence)
     slots = {"note": note_blocks(notes), "question": question, "evidence": passages}
-    return _question(prompts, EVIDENCE, name, slots, output=output, hypothesis=evidence[0])
+    return _question(
+        prompts, EVIDENCE, name, slots, output=output, hypothesis=evidence[0]
+    )
 
 
 def choice_question(
@@ -290,12 +306,19 @@ def choice_question(
     Behind it a judge of entailment reads `chosen`, the choice it names.
     """
     lines = [
-        f"{name}. {_tidied(choice, prompts)}" for name, choice in zip(LETTERS, choices, strict=True)
+        f"{name}. {_tidied(choice, prompts)}"
+        for name, choice in zip(LETTERS, choices, strict=True)
     ]
     place = LETTERS.index(letter)
     slots = {"choices": "\n".join(lines), "answer": lines[place]}
     return _question(
-        prompts, CHOICE, name, slots, output=output, hypothesis=choices[place], chosen=chosen
+        prompts,
+        CHOICE,
+        name,
+        slots,
+        output=output,
+        hypothesis=choices[place],
+        chosen=chosen,
     )
 
 
@@ -309,8 +332,8 @@ _READERS: Final = {
 """By kind of question, and whether it is in the authors' form: how a reply is read, what is said
 when it cannot be, its schema."""
 
-# Their script reads its answers with pandas, which makes a number of an empty cell; so their judge
-# reads its name.
+# Their script reads its answers with pandas, which makes a number of an empty cell; so
+# their judge reads its name.
 _EMPTY: Final = "nan"
 
 

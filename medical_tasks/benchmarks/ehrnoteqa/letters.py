@@ -2,8 +2,8 @@
 
 What is not sure is unclear, which scores as wrong.
 
-The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes
-linear time.
+The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module.
+Every step takes linear time.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
         )
     )
     if by_text is not None:
-        return Letter(string.ascii_uppercase[by_text], "the only choice whose text it has")
+        return Letter(
+            string.ascii_uppercase[by_text], "the only choice whose text it has"
+        )
     named = _taken(mentions)
     if not named:
         return None
@@ -93,7 +95,9 @@ _CIRCLED: Final[dict[int, str]] = {
     for start in (0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
     for place, letter in enumerate(string.ascii_uppercase)
 }
-_STRUCK: Final = re.compile(r"~~[^~\n]{1,400}~~|<(?:del|s)>[^<\n]{1,400}</(?:del|s)>", re.I)
+_STRUCK: Final = re.compile(
+    r"~~[^~\n]{1,400}~~|<(?:del|s)>[^<\n]{1,400}</(?:del|s)>", re.I
+)
 _ANGLED: Final = re.compile(r"<([A-E])>(?![^<\n]*</)")
 _BOX: Final = re.compile(r"\[[xX]\](?= ?\w)|\[ \](?= ?\w)")
 # What is called right or wrong by a mark, before it or behind it.
@@ -112,8 +116,8 @@ _HTML: Final = re.compile(
     r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
 )
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
-# The choices to choose from, which a form may repeat, and what may stand before an answer and says
-# nothing.
+# The choices to choose from, which a form may repeat, and what may stand before an
+# answer and says nothing.
 _FROM: Final = re.compile(r" ?\((?:[A-J](?: ?[,/|-] ?| or )){1,9}[A-J]\)(?= ?:)")
 _OPENING: Final = re.compile(
     r"\A(?:1[.):] |(?:sure|okay|ok|well|certainly|hmm+|alright|right|of course|hello|hi|undoubtedly"
@@ -152,7 +156,9 @@ def _marks_in_lines(text: str) -> str:
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:
         return text
-    return "\n".join(f"{name}: {'' if mark == '✅' else 'in'}correct" for name, mark in marked)
+    return "\n".join(
+        f"{name}: {'' if mark == '✅' else 'in'}correct" for name, mark in marked
+    )
 
 
 # ---- 2. Mentions ----
@@ -161,11 +167,17 @@ def _marks_in_lines(text: str) -> str:
 # `_SET_ASIDE` takes the place of what is not taken.
 
 _LETTER0, _TEXT0, _PASSING0 = 0xE000, 0xE100, 0xE200
-_L, _T, _P, _SET_ASIDE = "[\ue000-\ue019]", "[\ue100-\ue119]", "[\ue200-\ue219]", "\ue300"
+_L, _T, _P, _SET_ASIDE = (
+    "[\ue000-\ue019]",
+    "[\ue100-\ue119]",
+    "[\ue200-\ue219]",
+    "\ue300",
+)
 _M = "[\ue000-\ue019\ue100-\ue119]"
 _LONG: Final = 3  # words from which a text does not stand in an answer by chance
 
-# Words that may stand before and behind a letter, and the patterns of the sections below.
+# Words that may stand before and behind a letter, and the patterns of the sections
+# below.
 _GRAMMAR: Final = tomllib.loads(
     Path(__file__).with_name("letters.toml").read_text(encoding="utf-8")
 )
@@ -178,7 +190,9 @@ _ENDED: Final = re.compile(
 
 
 @functools.lru_cache(maxsize=64)
-def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+def _patterns(
+    choices: tuple[str, ...],
+) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """What finds letters and texts; two choices of one text have none."""
     last = string.ascii_uppercase[len(choices) - 1]
     own = {
@@ -218,16 +232,22 @@ def _mentions(text: str, choices: tuple[str, ...]) -> str:
 
     def text_sign(match: re.Match[str]) -> str:
         number = ord(str(match.lastgroup)) - ord("A")
-        ended = len(_words(choices[number])) >= _LONG or _ENDED.match(match.string, match.end())
+        ended = len(_words(choices[number])) >= _LONG or _ENDED.match(
+            match.string, match.end()
+        )
         return chr((_TEXT0 if ended else _PASSING0) + number)
 
     text = whole.sub(text_sign, text) if whole else text
-    text = letter.sub(lambda match: chr(_LETTER0 + ord(match[0].upper()) - ord("A")), text)
+    text = letter.sub(
+        lambda match: chr(_LETTER0 + ord(match[0].upper()) - ord("A")), text
+    )
     text = _IN_BRACKETS.sub(r"\1", _NAMED_LAST.sub(r": \1", text))
     for pattern in (_LETTER_TEXT, _TEXT_LETTER):
         text = pattern.sub(
             lambda both: (
-                f"{min(both[1], both[2])}," if _number(both[1]) == _number(both[2]) else both[0]
+                f"{min(both[1], both[2])},"
+                if _number(both[1]) == _number(both[2])
+                else both[0]
             ),
             text,
         )
@@ -253,11 +273,19 @@ _TEXT_LETTER: Final = re.compile(
 
 _WEAK, _PLAINLY, _CONCLUDED, _FINALLY = range(4)
 
-_PARTS: Final = {"M": _M, "T": _T, "ASIDE": _SET_ASIDE, "OPTION": _OPTION, **_GRAMMAR["parts"]}
+_PARTS: Final = {
+    "M": _M,
+    "T": _T,
+    "ASIDE": _SET_ASIDE,
+    "OPTION": _OPTION,
+    **_GRAMMAR["parts"],
+}
 
 
 def _filled(written: str, parts: Mapping[str, str]) -> str:
-    while (filled := re.sub("<([A-Z_]+)>", lambda part: parts[part[1]], written)) != written:
+    while (
+        filled := re.sub("<([A-Z_]+)>", lambda part: parts[part[1]], written)
+    ) != written:
         written = filled
     return written.replace("\n", "")
 
@@ -296,7 +324,8 @@ _SHORTEST_TEXT: Final = 4  # letters
 class _Claim:
     """What an answer says at one place.
 
-    The choices it takes, the rule, how strongly, and whether it takes back what was said.
+    The choices it takes, the rule, how strongly, and whether it takes back what was
+    said.
     """
 
     place: int
@@ -310,7 +339,9 @@ class _Answer:
     def __init__(self, text: str) -> None:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
-        text = re.sub(r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I)
+        text = re.sub(
+            r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I
+        )
         text = _RULES["all_but"].sub(
             lambda found: f"answer: {found['who'] or found['other']}", text
         )
@@ -330,11 +361,18 @@ class _Answer:
         found = sorted(self._claims(), key=lambda claim: claim.place)
         claims = [claim for claim in found if claim.strength] or found
         self.claimed = bool(claims)
-        last = max((place for place, claim in enumerate(claims) if claim.corrects), default=0)
+        last = max(
+            (place for place, claim in enumerate(claims) if claim.corrects), default=0
+        )
         claims = claims[last:]
         strongest = max((claim.strength for claim in claims), default=0)
         first = next(
-            (place for place, claim in enumerate(claims) if claim.strength == strongest), 0
+            (
+                place
+                for place, claim in enumerate(claims)
+                if claim.strength == strongest
+            ),
+            0,
         )
         taken = frozenset[int]().union(*(claim.taken for claim in claims[first:]))
         return (min(taken), claims[first].why) if len(taken) == 1 else None
@@ -350,7 +388,11 @@ class _Answer:
         for match in _RULES["correction"].finditer(self.text):
             if self._stands(match):
                 yield _Claim(
-                    match.start(), _taken(match["who"]), "corrected", _PLAINLY, corrects=True
+                    match.start(),
+                    _taken(match["who"]),
+                    "corrected",
+                    _PLAINLY,
+                    corrects=True,
                 )
         yield from self._confirmed()
         yield from self._by_verdicts()
@@ -358,11 +400,15 @@ class _Answer:
 
     def _claim(self, match: re.Match[str], why: str, strength: int) -> _Claim:
         before = self.text[max(0, match.start() - _BEFORE) : match.start()]
-        said = self._sentence_before(match.start()) + self.text[match.start() : match.start("who")]
+        said = (
+            self._sentence_before(match.start())
+            + self.text[match.start() : match.start("who")]
+        )
         if strength == _PLAINLY:
             ends = (("final", _FINALLY), ("concluding", _CONCLUDED))
             strength = next(
-                (stronger for name, stronger in ends if _RULES[name].search(said)), _PLAINLY
+                (stronger for name, stronger in ends if _RULES[name].search(said)),
+                _PLAINLY,
             )
         return _Claim(
             match.start(),
@@ -394,7 +440,9 @@ class _Answer:
         )
 
     def _sentence_before(self, place: int) -> str:
-        return self.text[max(self._sentence_start(place), place - _BEFORE) : place].lstrip()
+        return self.text[
+            max(self._sentence_start(place), place - _BEFORE) : place
+        ].lstrip()
 
     def _sentence_start(self, place: int) -> int:
         return self._ends[bisect.bisect_right(self._ends, place) - 1]
@@ -410,7 +458,9 @@ class _Answer:
         """A choice that is asked about and then affirmed: `Is it D? Yes.`, or so."""
         for start, end in itertools.pairwise(self._ends):
             question = self.text[start:end]
-            if "?" in question[-4:] and _RULES["yes"].match(self.text[end : end + 20].lstrip()):
+            if "?" in question[-4:] and _RULES["yes"].match(
+                self.text[end : end + 20].lstrip()
+            ):
                 taken = _taken(question)
                 if len(taken) == 1:
                     yield _Claim(start, taken, "asked and confirmed", _PLAINLY)
@@ -426,7 +476,10 @@ class _Answer:
                 denied = _RULES["negation"].search(
                     part[0][max(0, match.start(2) - 12) : match.start(2)]
                 )
-                if match[2].lower() in ("correct", "right", "yes", "true") and not denied:
+                if (
+                    match[2].lower() in ("correct", "right", "yes", "true")
+                    and not denied
+                ):
                     right[_number(match[1])] = part.start()
         if len(judged) > 2 and len(right) == 1:
             ((number, place),) = right.items()
@@ -440,15 +493,22 @@ class _Answer:
         *before, line = self.text.split("\n")
         alone = _RULES["label_alone"].fullmatch(line)
         if before and alone:
-            labels = {label[1] for other in before if (label := _RULES["label"].match(other))}
+            labels = {
+                label[1] for other in before if (label := _RULES["label"].match(other))
+            }
             if labels <= {alone[1]} or (alone[1] in labels and len(labels) > 2):
-                yield _Claim(len(self.text) - len(line), _taken(alone[1]), "the last line", _WEAK)
+                yield _Claim(
+                    len(self.text) - len(line), _taken(alone[1]), "the last line", _WEAK
+                )
 
     def _only_lists(self) -> bool:
         """Whether the answer is nothing but different choices, in a line or in lines."""
         return len(_taken(self.text)) > 1 and (
             _RULES["only_mentions"].fullmatch(self.text) is not None
-            or all(_RULES["label_alone"].fullmatch(line) for line in self.text.split("\n", 30))
+            or all(
+                _RULES["label_alone"].fullmatch(line)
+                for line in self.text.split("\n", 30)
+            )
         )
 
     def _enumerates(self) -> bool:
@@ -490,8 +550,12 @@ class _Answer:
         for match in re.finditer(f"{_T}|{_P}", self.text):
             between = self.text[last : match.start()]
             # "neither X nor Y": what is denied of the first is denied of the second.
-            joined = last and re.fullmatch(r",? ?(?:and|or|nor)? ?(?:an? |the )?", between)
-            denied = bool(denied and joined) or self._denies(match, between if last else None)
+            joined = last and re.fullmatch(
+                r",? ?(?:and|or|nor)? ?(?:an? |the )?", between
+            )
+            denied = bool(denied and joined) or self._denies(
+                match, between if last else None
+            )
             last = match.end()
             if denied:
                 continue
@@ -499,8 +563,14 @@ class _Answer:
             named.add(number)
             words, signs = sizes[number]
             ends = not self.text[match.end() :].strip(" .!\n)")
-            edge = signs >= _SHORTEST_TEXT and (ends or (match.start() == 0 and words > 1))
-            meant = meant or words >= _LONG or (edge and self.text.count(" ") < _SHORT_ANSWER)
+            edge = signs >= _SHORTEST_TEXT and (
+                ends or (match.start() == 0 and words > 1)
+            )
+            meant = (
+                meant
+                or words >= _LONG
+                or (edge and self.text.count(" ") < _SHORT_ANSWER)
+            )
         return named.pop() if len(named) == 1 and meant else None
 
     def _denies(self, match: re.Match[str], between: str | None) -> bool:
@@ -511,7 +581,9 @@ class _Answer:
         start = self._sentence_before(match.start())
         said = between if between is not None and between in start else start
         clause = _RULES["text_clause"].split(said)[-1]
-        sentence = self.text[self._sentence_start(match.start()) : self._sentence_end(match.end())]
+        sentence = self.text[
+            self._sentence_start(match.start()) : self._sentence_end(match.end())
+        ]
         return (
             any(_RULES[name].search(clause) for name in ("denies_text", "others"))
             or any(

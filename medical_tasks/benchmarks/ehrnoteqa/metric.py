@@ -2,8 +2,8 @@
 
 What `metrics/ehrnoteqa` computes, without any framework.
 
-Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`;
-none is offered here.
+Judges that read prompts need the notes, and with them the guard of `medical-tasks run`
+and `score`; none is offered here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def score_answers(
 
     Args:
         answers: the answers; of the formats of probabilities `ChoiceScores` as text.
-        references: the right answer of each, with its choices in all formats but `open`.
+        references: the right answer of each, with its choices in all formats but
+            `open`.
         format: one of `FORMATS`.
         verdicts: of each answer right or not, None, or votes of these.
         judge: who decides where nobody has: `lexical`, or `nli/FOLDER`.
@@ -65,7 +66,9 @@ def score_answers(
     task = next(task for task in TASKS if task.options["format"] == name)
     arguments = arguments or {}
     if verdicts is not None and not task.judge:
-        raise ValueError(f"verdicts are for the formats open and mc; got some for {format}")
+        raise ValueError(
+            f"verdicts are for the formats open and mc; got some for {format}"
+        )
     if arguments and format != "open":
         raise ValueError(
             f"checkpoints of embeddings are for the format open; got some for {format}"
@@ -75,7 +78,9 @@ def score_answers(
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
     # Answers at hand have no level.
     task = replace(task, name=f"ehrnoteqa_{name}")
-    task = task_at_hand(task, lambda metric: not metric.needs or metric.needs in arguments)
+    task = task_at_hand(
+        task, lambda metric: not metric.needs or metric.needs in arguments
+    )
     missing = sum(score.unscored is not None for score in scores)
     return {
         "judge": judge_at_hand(judge, verdicts) if task.judge else "none",
@@ -93,14 +98,23 @@ def _item(row: int, reference: Reference, form: str) -> Item:
         # The only choice there is, as far as the scorer knows.
         choices, letter = [reference], LETTERS[0]
     else:
-        choices, letter = list(reference.get("choices") or ()), str(reference.get("answer") or "")
+        choices, letter = (
+            list(reference.get("choices") or ()),
+            str(reference.get("answer") or ""),
+        )
         if len(choices) != len(LETTERS) or letter not in tuple(LETTERS):
             raise ValueError(
                 f"reference {row} must have {len(LETTERS)} choices and as answer one of the "
                 f"letters {LETTERS}; got {len(choices)} choices and a letter of {len(letter)} "
                 "characters"
             )
-    fields = {"question": "", "notes": [], "choices": choices, "evidence": [], "answer": letter}
+    fields = {
+        "question": "",
+        "notes": [],
+        "choices": choices,
+        "evidence": [],
+        "answer": letter,
+    }
     return item_at_hand(row, fields)
 
 
@@ -124,7 +138,9 @@ class _Given:
     def _decided(name: str, votes: Sequence[Vote]) -> Verdict | Unscored:
         known = tuple(bool(vote) for vote in votes if vote is not None)
         # In tuples, as a vote of False is not the same as none.
-        decision = decide([None if vote is None else (bool(vote),) for vote in votes], len(votes))
+        decision = decide(
+            [None if vote is None else (bool(vote),) for vote in votes], len(votes)
+        )
         if isinstance(decision, Decided):
             return Verdict(id=name, value=decision.value[0], votes=known)
         return Unscored(id=name, reason=MISSING)

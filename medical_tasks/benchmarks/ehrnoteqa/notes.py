@@ -1,7 +1,8 @@
 """The notes: discharge summaries of the wanted patients, as the paper prepares them.
 
-They are read out of MIMIC-IV-Note's `discharge.csv.gz`. Headers (appendix C.1) are those of the
-authors' script; figure 2 of the paper shows a time in them as well, figure 5 does not.
+They are read out of MIMIC-IV-Note's `discharge.csv.gz`. Headers (appendix C.1) are
+those of the authors' script; figure 2 of the paper shows a time in them as well, figure
+5 does not.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ class Note:
 def reduced_space(text: str) -> str:
     """Reduces white space as appendix C.1 does, in linear time.
 
-    A run becomes a line end if it begins or ends with one; any other run of two or more becomes a
-    space, even around a line end.
+    A run becomes a line end if it begins or ends with one; any other run of two or more
+    becomes a space, even around a line end.
     """
-    return _GAP.sub(lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text).strip()
+    return _GAP.sub(
+        lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text
+    ).strip()
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
@@ -91,11 +94,18 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
     seen: set[str] = set()
     with reading(path) as on_read:
         wanted = {"subject_id": expected.keys()}
-        for row in stream_rows(path, COLUMNS, wanted=wanted, release=_RELEASE, on_read=on_read):
+        for row in stream_rows(
+            path, COLUMNS, wanted=wanted, release=_RELEASE, on_read=on_read
+        ):
             patient = row.cells["subject_id"]
             note = _note(path, row)
             if note.note_id in seen:
-                raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
+                raise _wrong(
+                    path,
+                    row,
+                    "note_id",
+                    "must be unique, it stands in the file already",
+                )
             seen.add(note.note_id)
             counts[patient] += 1
             if (
@@ -143,10 +153,14 @@ def _note(path: Path, row: StreamedRow) -> Note:
 
 
 def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
-    # Columns that are swapped may hold a note in any field: nothing longer than an id or a time is
-    # shown.
+    # Columns that are swapped may hold a note in any field: nothing longer than an id
+    # or a time is shown.
     value = row.cells[field]
-    shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
+    shown = (
+        repr(value)
+        if len(value) <= _SHOWN_CHARS
+        else f"a text of {len(value)} characters"
+    )
     return UsageError(
         f"{path}: row {row.number:,}, patient {row.cells['subject_id']}, field {field!r}: "
         f"{rule}, got {shown}. Download the "
@@ -154,12 +168,15 @@ def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
     )
 
 
-def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, int]) -> None:
+def _check_numbers(
+    path: Path, found: Mapping[str, int], expected: Mapping[str, int]
+) -> None:
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
     problems = [
-        f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ
+        f"patient {each}: {found[each]:,} found, {expected[each]:,} expected"
+        for each in differ
     ]
     lines = listed(problems, 10, between="\n  ")
     raise UsageError(

@@ -1,7 +1,7 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-What they share comes first, so that servers cache the notes. Notes too long lose words from the
-oldest on, a rule of ours.
+What they share comes first, so that servers cache the notes. Notes too long lose words
+from the oldest on, a rule of ours.
 """
 
 from __future__ import annotations
@@ -38,17 +38,20 @@ FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
 
 _SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
-# The authors' names of the formats, and of the form they asked GPT models in; the other is that of
-# one family of models.
+# The authors' names of the formats, and of the form they asked GPT models in; the other
+# is that of one family of models.
 _OFFICIAL_KEYS: Final[Mapping[str, str]] = {"open": "openended", "mc": "multichoice"}
 _OFFICIAL_FORM: Final = "gpt"
 _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 
 
-def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
+def load_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None
+) -> PromptSet:
     """Makes the prompts of a task.
 
-    All can leave out words of the notes, those of the probability tasks have continuations.
+    All can leave out words of the notes, those of the probability tasks have
+    continuations.
     """
     form = task.options["format"]
     check_prompt_set(task, name)
@@ -65,7 +68,9 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
             return ({"role": "user", "content": fill_template(template, values)},)
 
         sha256 = texts_sha256(template, NOTE, MARKER)
-        return PromptSet(name=name, sha256=sha256, render=render_official, shorten=shortened)
+        return PromptSet(
+            name=name, sha256=sha256, render=render_official, shorten=shortened
+        )
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
@@ -87,7 +92,8 @@ def note_blocks(notes: Sequence[Row]) -> str:
     The authors' block is the same.
     """
     return "\n\n".join(
-        NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1)
+        NOTE.format(number=number, text=note["text"])
+        for number, note in enumerate(notes, start=1)
     )
 
 
@@ -145,10 +151,13 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
 
 
 _WORD = re.compile(r"\S+")
-# The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
+# The three lines that `prepared_text` puts before a note; notes of sets without them
+# are all body.
 _LABELS: Final = tuple(
     line.partition(":")[0] + ":"
-    for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[:3]
+    for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[
+        :3
+    ]
 )
 _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS))
 
@@ -175,7 +184,10 @@ def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
     text = note["text"]
     header = _HEADER.match(text)
     start = header.end() if header else 0
-    places = [match.start() for match in itertools.islice(_WORD.finditer(text, start), words + 1)]
+    places = [
+        match.start()
+        for match in itertools.islice(_WORD.finditer(text, start), words + 1)
+    ]
     gone = min(words, len(places))
     if gone == 0:
         return note, 0
@@ -183,9 +195,9 @@ def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
 
 
-# The authors' prompts: two files `utils.py` of their repository, each with one dict of texts, read
-# as data and never run. Theirs are filled by `str.format_map`; here by parts, so that braces in
-# notes and answers stay what they are.
+# The authors' prompts: two files `utils.py` of their repository, each with one dict of
+# texts, read as data and never run. Theirs are filled by `str.format_map`; here by
+# parts, so that braces in notes and answers stay what they are.
 
 _NAME: Final = "PROMPT_DICT"
 _AGAIN: Final = "Download it again."
@@ -199,12 +211,15 @@ def read_prompt_dict(
     `part`: for models or for the judge.
     """
     path = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
-    tree = parse_python(path, lambda _: UsageError(f"{path}: is no Python file in UTF-8. {_AGAIN}"))
+    tree = parse_python(
+        path, lambda _: UsageError(f"{path}: is no Python file in UTF-8. {_AGAIN}")
+    )
     values = [
         node.value
         for node in tree.body
         if isinstance(node, ast.Assign)
-        and [target.id for target in node.targets if isinstance(target, ast.Name)] == [_NAME]
+        and [target.id for target in node.targets if isinstance(target, ast.Name)]
+        == [_NAME]
     ]
     if len(values) != 1:
         raise UsageError(
@@ -213,7 +228,9 @@ def read_prompt_dict(
     try:
         prompts = ast.literal_eval(values[0])
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{path}: {_NAME} holds more than literals. {_AGAIN}") from error
+        raise UsageError(
+            f"{path}: {_NAME} holds more than literals. {_AGAIN}"
+        ) from error
     if not isinstance(prompts, dict):
         raise UsageError(f"{path}: {_NAME} is no dict. {_AGAIN}")
     return path, prompts
@@ -224,9 +241,15 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")
     try:
-        fields = [field for _, *field in string.Formatter().parse(text) if field[0] is not None]
+        fields = [
+            field
+            for _, *field in string.Formatter().parse(text)
+            if field[0] is not None
+        ]
     except ValueError as error:
-        raise UsageError(f"{where}: has a brace that stands alone ({error}). {_AGAIN}") from error
+        raise UsageError(
+            f"{where}: has a brace that stands alone ({error}). {_AGAIN}"
+        ) from error
     if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
         form or turn for _, form, turn in fields
     ):
@@ -241,4 +264,6 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
 def fill_template(text: str, values: Mapping[str, str]) -> str:
     """Fills a text that `check_template` has passed."""
     parts = string.Formatter().parse(text)
-    return "".join(literal + ("" if name is None else values[name]) for literal, name, *_ in parts)
+    return "".join(
+        literal + ("" if name is None else values[name]) for literal, name, *_ in parts
+    )

@@ -1,7 +1,7 @@
 """The questions, the ten categories they fall into, and the dataset's rows; messages quote nothing.
 
-The authors released no categories (appendix D); our rule was made with sight of the 40 examples in
-tables 3 and 9.
+The authors released no categories (appendix D); our rule was made with sight of the 40
+examples in tables 3 and 9.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ FALLBACK: Final = "treatment"
 """Of a question in which no word is found: the category that most questions have (64 %, table 3).
 """
 
-# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up
-# to its comma.
+# What such a clause names is given, not asked: "Given the history of X, what ...". One
+# clause, up to its comma.
 _GIVEN = re.compile(
     r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,"
 )
 
-# A few words between what is asked and what it is asked of; bounded, so that no text takes long.
+# A few words between what is asked and what it is asked of; bounded, so that no text
+# takes long.
 _FEW = r"(?:[\w'/-]+ ){0,4}?"
 _ASKED = rf"\b(?:what|which|any|other|main|primary|principal|new|experienced?|suffer(?:ed)?|sustain(?:ed)?|list of) {_FEW}"
 _DRUGS = r"(?:medic|drug|dos|prescri|regimen|treat|therap)"
@@ -118,7 +119,9 @@ def question_categories(question: str) -> tuple[str, ...]:
     """
     text = " ".join(question.lower().replace("\u2019", "'").split())
     core = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
-    categories = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(core))
+    categories = tuple(
+        category for category, pattern in _PATTERNS.items() if pattern.search(core)
+    )
     return categories or (FALLBACK,)
 
 
@@ -166,8 +169,14 @@ class Question:
 
 
 def _is_number(value: object, *, lowest: int = 0) -> bool:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    return isinstance(text, str) and _NUMBER.fullmatch(text) is not None and int(text) >= lowest
+    text = (
+        str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    )
+    return (
+        isinstance(text, str)
+        and _NUMBER.fullmatch(text) is not None
+        and int(text) >= lowest
+    )
 
 
 _TEXT = dataclasses.replace(is_text(), private=True)
@@ -178,13 +187,17 @@ _OFFICIAL_FIELDS = {
     ),
     "patient_id": Field(holds=_is_number, rule="a whole number"),
     "clinician": Field(
-        holds=lambda value: value is None or _is_number(value) or is_text(blank=True).holds(value),
+        holds=lambda value: (
+            value is None or _is_number(value) or is_text(blank=True).holds(value)
+        ),
         rule="a text, a whole number or null",
     ),
     "question": _TEXT,
     **{f"choice_{letter}": _TEXT for letter in LETTERS},
     "answer": one_of(tuple(LETTERS)),
-    "categories": optional(dataclasses.replace(is_list_of(one_of(CATEGORIES)), private=True)),
+    "categories": optional(
+        dataclasses.replace(is_list_of(one_of(CATEGORIES)), private=True)
+    ),
 }
 
 
@@ -268,13 +281,17 @@ OWN_FIELDS: dict[str, Field] = {
     "question": _TEXT,
     "choices": Field(
         holds=lambda value: (
-            isinstance(value, list) and len(value) == len(LETTERS) and all(map(_TEXT.holds, value))
+            isinstance(value, list)
+            and len(value) == len(LETTERS)
+            and all(map(_TEXT.holds, value))
         ),
         rule=f"a list of {len(LETTERS)} texts that are not empty",
         private=True,
     ),
     "answer": dataclasses.replace(one_of(tuple(LETTERS)), private=True),
-    "categories": dataclasses.replace(optional(is_list_of(one_of(CATEGORIES))), private=True),
+    "categories": dataclasses.replace(
+        optional(is_list_of(one_of(CATEGORIES))), private=True
+    ),
     "evidence": dataclasses.replace(optional(is_list_of(is_text())), private=True),
     "notes": dataclasses.replace(is_list_of(_IS_NOTE), private=True),
 }
@@ -296,20 +313,27 @@ def _check_own(record: Record, lines: dict[str, int]) -> None:
     """Checks what one field alone does not show."""
     row = record.values
     record.check_unique("id", row["id"], lines)
-    if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(LETTERS):
+    if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(
+        LETTERS
+    ):
         raise record.wrong(
-            "choices", "must be five different texts, two are the same but for case and white space"
+            "choices",
+            "must be five different texts, two are the same but for case and white space",
         )
     if len(set(row.get("categories", ()))) != len(row.get("categories", ())):
         raise record.wrong("categories", "must not name one twice")
     notes = row["notes"]
     if len(notes) != row["num_notes"]:
-        raise record.wrong("num_notes", f"must be the number of notes, which is {len(notes)}")
+        raise record.wrong(
+            "num_notes", f"must be the number of notes, which is {len(notes)}"
+        )
     if len({note["note_id"] for note in notes}) != len(notes):
         raise record.wrong("notes", "must each have another note_id")
     times = [note["charttime"] for note in notes]
     if times != sorted(times):
-        raise record.wrong("notes", "must stand in the order of their charttime, the oldest first")
+        raise record.wrong(
+            "notes", "must stand in the order of their charttime, the oldest first"
+        )
 
 
 COLUMNS = (
@@ -362,7 +386,9 @@ COLUMNS = (
         description="The discharge summaries, the oldest first",
         fields=(
             Column(name="note_id", description="The note's id in its source"),
-            Column(name="hadm_id", description="The admission; '' where it is not known"),
+            Column(
+                name="hadm_id", description="The admission; '' where it is not known"
+            ),
             Column(
                 name="charttime",
                 description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted; or ''",
@@ -379,7 +405,9 @@ COLUMNS = (
 
 
 METRIC_COLUMNS: Columns = {
-    "choices": ((lambda *texts: list(texts), *(f"choice_{letter}" for letter in LETTERS)),),
+    "choices": (
+        (lambda *texts: list(texts), *(f"choice_{letter}" for letter in LETTERS)),
+    ),
     "answer": (),
 }
 """What `metrics/ehrnoteqa` reads of a row, by its official and its built columns."""

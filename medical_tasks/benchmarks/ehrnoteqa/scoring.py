@@ -5,9 +5,9 @@ implementation: https://github.com/ji-youn-kim/EHRNoteQA, `src/evaluation/evalua
 
     medical-tasks score ehrnoteqa_mc_level1 --responses answers.jsonl --judge JUDGE
 
-A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of
-probabilities is wrong; a choice that a server does not report ranks below all that it reports, at
-most at `below`, and what is certain all the same is decided.
+A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie
+of probabilities is wrong; a choice that a server does not report ranks below all that
+it reports, at most at `below`, and what is certain all the same is decided.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     gold_texts,
     judge_answers,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import NOT_TAKEN, SEVERAL, Letter, read_letter
+from medical_tasks.benchmarks.ehrnoteqa.letters import (
+    NOT_TAKEN,
+    SEVERAL,
+    Letter,
+    read_letter,
+)
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
@@ -38,7 +43,14 @@ from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match
-from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts, unclear_limits
+from medical_tasks.spec import (
+    Counts,
+    Item,
+    ItemScore,
+    TaskSpec,
+    Verdicts,
+    unclear_limits,
+)
 
 NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
 """The words of the reasons why an answer is unclear, which quote no answer."""
@@ -66,12 +78,15 @@ def score_items(
         responses: the model's answers, one for each item.
         judging: who judges written answers.
         arguments: of `TaskSpec.scoring_arguments`.
-        readings: item id to the choice as somebody read it in the answer. Such items get their
-            letter's score alone: the judge is not asked again.
+        readings: item id to the choice as somebody read it in the answer. Such items
+            get their letter's score alone: the judge is not asked again.
     """
     check_lengths(task, items, responses)
     if readings is not None:
-        answers = [readings.get(item.id, text) for item, text in zip(items, responses, strict=True)]
+        answers = [
+            readings.get(item.id, text)
+            for item, text in zip(items, responses, strict=True)
+        ]
         return list(map(partial(_letter_score, task), items, _letters(items, answers)))
     if task.asks == "choices":
         return list(map(partial(probability_score, task), items, responses))
@@ -100,10 +115,14 @@ def _choice_scores(
     letters = _letters(items, [answer.strip() for answer in answers])
     named = [letter.letter if letter else "" for letter in letters]
     cases = list(map(partial(Case, form="choice"), items, answers, named))
-    return list(map(partial(choice_score, task), items, judge_answers(cases, judging), letters))
+    return list(
+        map(partial(choice_score, task), items, judge_answers(cases, judging), letters)
+    )
 
 
-def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
+def scoring_identity(
+    task: TaskSpec, arguments: Mapping[str, str]
+) -> Mapping[str, object]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
@@ -120,17 +139,25 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
     return {
         "rouge_l": rouge(answer, golds, variants=("rougeL",))["rougeL"].f1,
         "bleu": max(sacrebleu_sentence(answer, gold).score for gold in golds),
-        "exact_match": exact_match(_normalised(answer), [_normalised(gold) for gold in golds]),
+        "exact_match": exact_match(
+            _normalised(answer), [_normalised(gold) for gold in golds]
+        ),
     }
 
 
 def open_score(
-    item: Item, answer: str, verdict: AnswerVerdict, similar: Mapping[str, float] | None = None
+    item: Item,
+    answer: str,
+    verdict: AnswerVerdict,
+    similar: Mapping[str, float] | None = None,
 ) -> ItemScore:
     """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
     return _judged_score(
-        item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right))
+        item,
+        verdict,
+        values,
+        parsed="" if verdict.right is None else str(int(verdict.right)),
     )
 
 
@@ -139,8 +166,12 @@ def choice_score(
 ) -> ItemScore:
     """Makes the score of an answered choice."""
     read = _letter_score(task, item, letter)
-    judged = _judged_score(item, verdict, read.values, parsed=read.parsed, rule=read.why)
-    return replace(judged, unclear=read.unclear, limits={**judged.limits, **read.limits})
+    judged = _judged_score(
+        item, verdict, read.values, parsed=read.parsed, rule=read.why
+    )
+    return replace(
+        judged, unclear=read.unclear, limits={**judged.limits, **read.limits}
+    )
 
 
 def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScore:
@@ -163,7 +194,9 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     names = [metric.name for metric in task.metrics]
     gold = item.fields["answer"]
     if not response.strip():
-        return ItemScore(id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer")
+        return ItemScore(
+            id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer"
+        )
     try:
         scores = ChoiceScores.from_text(response)
         score = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
@@ -194,11 +227,16 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
 
 
 def _judged_score(
-    item: Item, verdict: AnswerVerdict, values: Mapping[str, float], *, parsed: str, rule: str = ""
+    item: Item,
+    verdict: AnswerVerdict,
+    values: Mapping[str, float],
+    *,
+    parsed: str,
+    rule: str = "",
 ) -> ItemScore:
     right = None if verdict.right is None else float(verdict.right)
-    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are
-    # missing.
+    # An empty answer, and one to which there is no gold, says nothing of the verdicts
+    # that are missing.
     asked = not verdict.how and verdict.reason != NO_GOLD
     return ItemScore.counted(
         {"accuracy": _one(right)} if asked else {},
@@ -215,7 +253,11 @@ def _one(value: float | None) -> Counts:
     return Counts(
         how="count",
         verdicts=(
-            Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),
+            Verdicts(
+                hits=value or 0.0,
+                known=int(value is not None),
+                missing=int(value is None),
+            ),
         ),
     )
 
@@ -230,7 +272,10 @@ def _why(verdict: AnswerVerdict) -> str:
 
 
 def _similarities(
-    task: TaskSpec, items: Sequence[Item], answers: Sequence[str], arguments: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    answers: Sequence[str],
+    arguments: Mapping[str, str],
 ) -> list[dict[str, float]]:
     """The metrics of the arguments given, for each item.
 
@@ -241,7 +286,9 @@ def _similarities(
     if not arguments:
         return metrics
     owners = [
-        (place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))
+        (place, gold)
+        for place, item in enumerate(items)
+        for gold in _references(gold_texts(item))
     ]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
@@ -272,20 +319,25 @@ class ProbabilityScore(NamedTuple):
     """What is known of one item.
 
     Attributes:
-        metrics: name to smallest and largest value, which are equal where it is decided.
-        chosen: place of the choice with the largest sum; None in a tie, or where it is not
-            certain.
+        metrics: name to smallest and largest value, which are equal where it is
+            decided.
+        chosen: place of the choice with the largest sum; None in a tie, or where it is
+            not certain.
     """
 
     metrics: dict[str, Limits]
     chosen: int | None
 
 
-def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
+def score_choices(
+    scores: ChoiceScores, choices: Sequence[str], gold: int
+) -> ProbabilityScore:
     """Computes every metric of one item. `scores`: of the choices, in their order."""
     count = len(scores.logprobs)
     if count != len(choices):
-        raise ValueError(f"has {count} log-probabilities, the question {len(choices)} choices")
+        raise ValueError(
+            f"has {count} log-probabilities, the question {len(choices)} choices"
+        )
     ones = [1] * count
     metrics = {
         "accuracy": _leads(scores, ones, gold),
@@ -296,15 +348,16 @@ def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> Pr
         "gold_probability": _share(scores, gold),
     }
     return ProbabilityScore(
-        metrics, next((place for place in range(count) if _leads(scores, ones, place)[0]), None)
+        metrics,
+        next((place for place in range(count) if _leads(scores, ones, place)[0]), None),
     )
 
 
 def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open.
 
-    Example: of log-probabilities -1, -2 and one that a server did not report, which is at most
-    -5, the first surely leads; were that at most -0.5, it would be open.
+    Example: of log-probabilities -1, -2 and one that a server did not report, which is
+    at most -5, the first surely leads; were that at most -0.5, it would be open.
     """
     below = -math.inf if scores.below is None else scores.below
     pairs = list(zip(scores.logprobs, by, strict=True))
@@ -315,7 +368,8 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
     if own is not None and all(
-        score is not None or own >= end for score, end in zip(reported, most, strict=True)
+        score is not None or own >= end
+        for score, end in zip(reported, most, strict=True)
     ):
         return 1.0, 1.0
     return 0.0, 1.0
@@ -324,8 +378,8 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
 def _share(scores: ChoiceScores, gold: int) -> Limits:
     """Softmax of the sums at the right choice, smallest and largest.
 
-    Those that were not reported may be anything up to their bound: the share is least when the
-    right one is low and the others are high, and largest the other way round.
+    Those that were not reported may be anything up to their bound: the share is least
+    when the right one is low and the others are high, and largest the other way round.
     """
     bound = -math.inf if scores.below is None else scores.below
     highest = [bound if value is None else value for value in scores.logprobs]

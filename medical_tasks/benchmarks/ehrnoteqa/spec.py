@@ -62,7 +62,8 @@ _GRADED_BY_LETTER: Final = (
 )
 
 
-# Fields of the authors' result files: some that each has, and all that hold no model's answers.
+# Fields of the authors' result files: some that each has, and all that hold no model's
+# answers.
 _RELEASED: Final = frozenset({"patient_id", "num_notes", "question", "answer"})
 _NO_MODEL: Final = re.compile(
     r"patient_id|num_notes|question|answer|clinician|categor(?:y|ies)|choice_[A-E]|note_\d+|.*_gpt4_eval|Unnamed: \d+|"
@@ -168,10 +169,14 @@ class EHRNoteQA(Benchmark):
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question about its notes.
 
-        Open, graded by a model, or by choice, whichever way this suite asks for choices.
+        Open, graded by a model, or by choice, whichever way this suite asks for
+        choices.
         """
         if task.options["format"] == "open":
-            graded = {"name": "model_graded_qa", "args": {"template": _GRADED_BY_LETTER}}
+            graded = {
+                "name": "model_graded_qa",
+                "args": {"template": _GRADED_BY_LETTER},
+            }
             return hub_question(
                 "question",
                 "answer",
@@ -210,7 +215,10 @@ class EHRNoteQA(Benchmark):
                 "'response'."
             )
         patient, asked = str(record["patient_id"]), {"question": record["question"]}
-        return [PublishedAnswer(item=patient, text=record[name], asked=asked) for name in models]
+        return [
+            PublishedAnswer(item=patient, text=record[name], asked=asked)
+            for name in models
+        ]
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
@@ -249,7 +257,9 @@ def _task(form: Format, level: int) -> TaskSpec:
             configs=("all", f"level{level}"),
             judges=("gpt-4-1106-preview",) if written else (),
             votes=_VOTES if written else 1,
-            differs="" if written else "how the paper asked for probabilities is not published",
+            differs=""
+            if written
+            else "how the paper asked for probabilities is not published",
         ),
         reads=_READS if form == "mc" else "",
     )

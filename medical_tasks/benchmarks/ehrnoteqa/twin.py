@@ -27,8 +27,8 @@ twin_words = partial(packaged, __file__, "twin_words.json")
 another in it."""
 
 
-# A creatinine at discharge and blood pressures on admission as the notes give them; distinct, so
-# that each can be a wrong choice.
+# A creatinine at discharge and blood pressures on admission as the notes give them;
+# distinct, so that each can be a wrong choice.
 VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
 PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
 
@@ -51,7 +51,9 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
     year, month = draw.randrange(2110, 2190), draw.randrange(12)
     drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
-        date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
+        date = (
+            f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
+        )
         details = {
             "creatinine": creatinine,
             "pressure": draw.choice(PRESSURES),
@@ -85,15 +87,30 @@ class Writer:
             draw.randrange(970, 1020) / 10,
             draw.randrange(55, 120),
         )
-        values = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
-        values |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
+        values = {
+            **stay,
+            "sex": sex,
+            "days": days,
+            "temperature": temperature,
+            "heart": heart,
+        }
+        values |= {
+            "complains": stay["complaint"].lower(),
+            "ward": stay["service"].lower(),
+        }
         values["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
         head, course, tail = (
             "".join(lines).format(**values) for lines in twin_words()["note"].values()
         )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
-        return head + labs + course + self._filling(draw, self._paragraphs, left - len(labs)) + tail
+        return (
+            head
+            + labs
+            + course
+            + self._filling(draw, self._paragraphs, left - len(labs))
+            + tail
+        )
 
     @staticmethod
     def _filling(draw: random.Random, parts: list[str], length: int) -> str:
@@ -107,7 +124,9 @@ class Writer:
 def _paragraph(draw: random.Random) -> str:
     sentences = draw.sample(twin_words()["sentences"], draw.randrange(2, 5))
     text = "  ".join(
-        sentence.format(a=draw.randrange(2, 10), b=draw.randrange(50, 120), c=draw.randrange(2, 9))
+        sentence.format(
+            a=draw.randrange(2, 10), b=draw.randrange(50, 120), c=draw.randrange(2, 9)
+        )
         for sentence in sentences
     )
     return _BLANK + textwrap.fill(f"- {text}", _WIDTH) + "\n"
@@ -124,14 +143,18 @@ def _lab_line(draw: random.Random) -> str:
 _Asked = tuple[str, tuple[str, ...], str]  # question, choices, letter of the right one
 
 
-# Questions about one note, its name in the slot; and the field of a stay that answers it.
+# Questions about one note, its name in the slot; and the field of a stay that answers
+# it.
 _KINDS = (
     ("What was the primary diagnosis in {note}?", "diagnosis"),
     ("Which procedure did the patient undergo according to {note}?", "procedure"),
     ("Which medication was newly prescribed at discharge in {note}?", "drug"),
     ("Where was the patient to be seen next according to {note}?", "clinic"),
     ("What was the creatinine at discharge in {note}?", "creatinine"),
-    ("With which symptoms did the patient come to the hospital according to {note}?", "complaint"),
+    (
+        "With which symptoms did the patient come to the hospital according to {note}?",
+        "complaint",
+    ),
     (
         "What did the work-up show to be the reason for the patient's coming to the hospital in "
         "{note}?",
@@ -150,7 +173,11 @@ def possible_answers(field: str) -> Sequence[str]:
     if field in ("creatinine", "pressure"):
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
-    lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
+    lists = {
+        "past": words["past"],
+        "activity": words["activities"],
+        "advice": words["advice"],
+    }
     return lists[field] if field in lists else [stay[field] for stay in words["stays"]]
 
 
@@ -177,7 +204,11 @@ def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Aske
     """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
-        first, last, form = told[0]["diagnosis"], told[-1]["diagnosis"], "first {}, last {}"
+        first, last, form = (
+            told[0]["diagnosis"],
+            told[-1]["diagnosis"],
+            "first {}, last {}",
+        )
         pool = possible_answers("diagnosis")
     else:
         text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
@@ -189,7 +220,9 @@ def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Aske
         )
     other = draw.sample([each for each in pool if each not in (first, last)], 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
-    return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
+    return _placed(
+        draw, text, form.format(first, last), [form.format(*pair) for pair in wrong]
+    )
 
 
 def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> _Asked:
@@ -198,12 +231,14 @@ def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) ->
     return text, (*chosen[:place], right, *chosen[place:]), LETTERS[place]
 
 
-# Level and number of notes of the questions' patients, near the shares of the paper's table 2.
+# Level and number of notes of the questions' patients, near the shares of the paper's
+# table 2.
 _SHAPES = ((1, 1), (2, 2), (1, 2), (2, 3), (1, 1), (2, 1), (1, 2))
 _SEVERAL_A_ROUND = sum(count > 1 for _, count in _SHAPES)
 _TOKENS = {1: (1200, 2900), 2: (3100, 6900)}  # of all notes together (section 3.1)
 _CHARS_A_TOKEN = 4
-# Of other patients' notes; with what a note has without filling, the mean is about 10,000.
+# Of other patients' notes; with what a note has without filling, the mean is about
+# 10,000.
 _OTHER_CHARS = (2_000, 18_000)
 
 
@@ -261,7 +296,9 @@ def twin_patients(
             lengths = [int(draw.uniform(*_OTHER_CHARS) * scale) for _ in range(count)]
             yield TwinPatient(
                 question=None,
-                notes=_notes(draw, writer, subject, hadm, draw_stays(draw, count), lengths),
+                notes=_notes(
+                    draw, writer, subject, hadm, draw_stays(draw, count), lengths
+                ),
             )
             written, hadm = written + count, hadm + count
         if number == questions:
@@ -314,8 +351,8 @@ class _Asker:
         self._one = self._across = self._several = 0
 
     def question(self, subject: int, level: int, told: Sequence[Stay]) -> Question:
-        # Every second one, and in every other round of the shapes those that were passed over: no
-        # shape is left out.
+        # Every second one, and in every other round of the shapes those that were
+        # passed over: no shape is left out.
         turn = self._several + self._several // _SEVERAL_A_ROUND
         self._several += len(told) > 1
         if len(told) > 1 and turn % 2 == 1:

@@ -28,9 +28,7 @@ Kind = Literal["exact", "choice", "number", "rubric"]
 Text = Annotated[Plain, Field(min_length=1, max_length=300)]
 Column = Annotated[Plain, Field(min_length=1, max_length=80)]
 
-GUIDE: Final = (
-    "docs/benchmark_of_your_own.md shows a whole one; so does medical-tasks new-benchmark."
-)
+GUIDE: Final = "docs/benchmark_of_your_own.md shows a whole one; so does medical-tasks new-benchmark."
 SLOT: Final = re.compile(r"\{(\w+)\}")
 """A column in the instructions."""
 _RIGHT: Final = frozenset({"answer", "accepted", "low", "high", "criteria"})
@@ -126,7 +124,9 @@ def read_form(path: Path) -> Described:
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is no YAML ({_yaml_problem(error)}). {GUIDE}") from error
+        raise UsageError(
+            f"{path}: is no YAML ({_yaml_problem(error)}). {GUIDE}"
+        ) from error
     if problem := _no_mapping(content) or complaint(Described, content):
         raise UsageError(f"{path}: {problem}.{_hint(problem)} {GUIDE}")
     form = Described.model_validate(content)
@@ -142,7 +142,11 @@ def _yaml_problem(error: Exception) -> str:
 
 
 def _no_mapping(content: object) -> str:
-    return "" if isinstance(content, dict) else "must be keys and values, such as name: first_aid"
+    return (
+        ""
+        if isinstance(content, dict)
+        else "must be keys and values, such as name: first_aid"
+    )
 
 
 def _hint(problem: str) -> str:
@@ -161,13 +165,14 @@ def _contradiction(form: Described, content: dict[str, object]) -> str:
     only = {"tolerance": "number", "fold_case": "exact"}
     for name, kind in only.items():
         if name in content and form.answer != kind:
-            return (
-                f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
-            )
+            return f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
     if form.licence not in licence_names():
         known = ", ".join(licence_names())
         return f"licence: must be one of {known}, got {form.licence!r}. Write other for any other."
-    if isinstance(form.columns.choices, list) and not 2 <= len(form.columns.choices) <= 10:
+    if (
+        isinstance(form.columns.choices, list)
+        and not 2 <= len(form.columns.choices) <= 10
+    ):
         return f"columns, choices: 2 to 10 columns are needed, got {len(form.columns.choices)}."
     if form.access == "credentialed" and not form.columns.id:
         return (
@@ -181,7 +186,9 @@ def _misused(form: Described) -> str:
     """A column that stands where it cannot; "" where none does."""
     slots = SLOT.findall(form.asked)
     if not slots:
-        return "instructions: must have a column in braces, such as {question}, got none."
+        return (
+            "instructions: must have a column in braces, such as {question}, got none."
+        )
     right = _RIGHT | {form.columns.answer, form.columns.criteria}
     if shown := sorted(right & set(slots)):
         return (

@@ -14,7 +14,14 @@ from medical_tasks.benchmarks.from_file.form import SLOT, Described
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.cells import plain
 from medical_tasks.io.columns import Column
-from medical_tasks.io.tables import Table, TableRow, cell_text, folded, has_columns, read_table
+from medical_tasks.io.tables import (
+    Table,
+    TableRow,
+    cell_text,
+    folded,
+    has_columns,
+    read_table,
+)
 from medical_tasks.io.untrusted import finite, shown
 from medical_tasks.spec import Row
 
@@ -24,14 +31,24 @@ _PARTS: Final = re.compile(r"\s*(?:\n|\|)\s*")
 _POINTS: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*[:\s]\s*(\S.*)", re.DOTALL)
 _CRITERION: Final = (
     Column(name="text", description="what a reply does"),
-    Column(name="points", description="what it earns; below 0 for a fault", dtype="float64"),
+    Column(
+        name="points", description="what it earns; below 0 for a fault", dtype="float64"
+    ),
 )
 _BY_KIND: Final[Mapping[str, tuple[Column, ...]]] = {
-    "exact": (Column(name="accepted", description="answers that are right", repeated=True),),
-    "choice": (Column(name="choices", description="what can be answered", repeated=True),),
+    "exact": (
+        Column(name="accepted", description="answers that are right", repeated=True),
+    ),
+    "choice": (
+        Column(name="choices", description="what can be answered", repeated=True),
+    ),
     "number": (
-        Column(name="low", description="smallest number that is right", dtype="float64"),
-        Column(name="high", description="largest number that is right", dtype="float64"),
+        Column(
+            name="low", description="smallest number that is right", dtype="float64"
+        ),
+        Column(
+            name="high", description="largest number that is right", dtype="float64"
+        ),
     ),
     "rubric": (
         Column(
@@ -54,25 +71,37 @@ def more_columns(form: Described) -> list[str]:
 
 def built_names(form: Described) -> list[str]:
     """The columns that every row has."""
-    names = ["id", "question", "answer", *(column.name for column in _BY_KIND[form.answer])]
+    names = [
+        "id",
+        "question",
+        "answer",
+        *(column.name for column in _BY_KIND[form.answer]),
+    ]
     return [*names, *(["cluster"] if form.columns.cluster else [])]
 
 
 def built_columns(form: Described) -> tuple[Column, ...]:
     """The columns of the built dataset."""
     kind = _BY_KIND[form.answer]
-    cluster = (Column(name="cluster", description=f"the table's {form.columns.cluster}"),)
+    cluster = (
+        Column(name="cluster", description=f"the table's {form.columns.cluster}"),
+    )
     return (
         Column(name="id", description="name of the question"),
         Column(name="question", description="the question"),
         Column(name="answer", description="a right answer"),
         *kind,
         *(cluster if form.columns.cluster else ()),
-        *(Column(name=name, description="as in the table") for name in more_columns(form)),
+        *(
+            Column(name=name, description="as in the table")
+            for name in more_columns(form)
+        ),
     )
 
 
-def read_rows(form: Described, path: Path, holds: Callable[[Row], bool]) -> Iterator[Row]:
+def read_rows(
+    form: Described, path: Path, holds: Callable[[Row], bool]
+) -> Iterator[Row]:
     """Reads the rows of a table.
 
     Args:
@@ -98,7 +127,9 @@ def read_rows(form: Described, path: Path, holds: Callable[[Row], bool]) -> Iter
         first = known.setdefault(made["id"], row.at)
         if first != row.at:
             column = form.columns.id or form.columns.question
-            raise reader.wrong(row, column, f"must be unique, and is that of {first} too")
+            raise reader.wrong(
+                row, column, f"must be unique, and is that of {first} too"
+            )
         if not holds(made):
             raise reader.wrong(
                 row,
@@ -113,12 +144,16 @@ def _needed(form: Described) -> list[str]:
     """The columns that the table must have."""
     columns = form.columns
     kinds: dict[str, Sequence[str]] = {
-        "choice": [columns.choices] if isinstance(columns.choices, str) else columns.choices,
+        "choice": [columns.choices]
+        if isinstance(columns.choices, str)
+        else columns.choices,
         "rubric": [columns.criteria],
     }
     named = [columns.id, columns.question, columns.answer, columns.cluster]
     return list(
-        dict.fromkeys(filter(None, [*named, *kinds.get(form.answer, ()), *more_columns(form)]))
+        dict.fromkeys(
+            filter(None, [*named, *kinds.get(form.answer, ()), *more_columns(form)])
+        )
     )
 
 
@@ -185,12 +220,16 @@ class _Reader:
             if isinstance(value, list)
             else _PARTS.split(self.text(row, column))
         )
-        found = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+        found = [
+            part.strip() for part in parts if isinstance(part, str) and part.strip()
+        ]
         if not found:
             raise self.wrong(row, column, "must be a text or a list of texts", value)
         return found
 
-    def wrong(self, row: TableRow, column: str, rule: str, value: object = ...) -> UsageError:
+    def wrong(
+        self, row: TableRow, column: str, rule: str, value: object = ...
+    ) -> UsageError:
         """The error about a cell; what is credentialed is not quoted."""
         quoted = value is not ... and self.form.access == "open"
         got = (
@@ -198,10 +237,14 @@ class _Reader:
             if quoted
             else ""
         )
-        return UsageError(f"{row.place(column)}: {rule}{got}. Correct the cell, and build again.")
+        return UsageError(
+            f"{row.place(column)}: {rule}{got}. Correct the cell, and build again."
+        )
 
     def _exact(self, row: TableRow) -> dict[str, object]:
-        accepted = [" ".join(text.split()) for text in self.texts(row, self.form.columns.answer)]
+        accepted = [
+            " ".join(text.split()) for text in self.texts(row, self.form.columns.answer)
+        ]
         return {"answer": accepted[0], "accepted": accepted}
 
     def _choice(self, row: TableRow) -> dict[str, object]:
@@ -213,7 +256,9 @@ class _Reader:
         )
         if not 2 <= len(choices) <= len(LETTERS):
             name = column if isinstance(column, str) else column[0]
-            raise self.wrong(row, name, f"must be 2 to {len(LETTERS)} choices, got {len(choices)}")
+            raise self.wrong(
+                row, name, f"must be 2 to {len(LETTERS)} choices, got {len(choices)}"
+            )
         answer = self.text(row, self.form.columns.answer)
         letters = LETTERS[: len(choices)]
         if answer.upper() not in set(letters):
@@ -236,11 +281,18 @@ class _Reader:
     def _rubric(self, row: TableRow) -> dict[str, object]:
         column = self.form.columns.criteria
         value = self.cell(row, column)
-        parts = value if isinstance(value, list) else self.text(row, column).splitlines()
+        parts = (
+            value if isinstance(value, list) else self.text(row, column).splitlines()
+        )
         criteria = [self._criterion(row, part) for part in parts if part != ""]
         if not any(criterion["points"] > 0 for criterion in criteria):
-            raise self.wrong(row, column, "must have a criterion with points above 0", value)
-        return {"answer": self.text(row, self.form.columns.answer), "criteria": criteria}
+            raise self.wrong(
+                row, column, "must have a criterion with points above 0", value
+            )
+        return {
+            "answer": self.text(row, self.form.columns.answer),
+            "criteria": criteria,
+        }
 
     def _criterion(self, row: TableRow, part: object) -> Criterion:
         """A criterion of a line such as `5: names the emergency number`, or of a record."""

@@ -41,13 +41,18 @@ def score_items(
         for question in _questions(item, as_written(answer.text), judging)
     ]
     outcomes = iter(judging.judge.ask(questions))
-    return [_score(item, [next(outcomes) for _ in item.fields["criteria"]]) for item in items]
+    return [
+        _score(item, [next(outcomes) for _ in item.fields["criteria"]])
+        for item in items
+    ]
 
 
 def point_limits(item: Item) -> tuple[float, float]:
     """The least and the most that a reply can earn."""
     points = [criterion["points"] for criterion in item.fields["criteria"]]
-    return sum(min(each, 0) for each in points) / sum(max(each, 0) for each in points), 1.0
+    return sum(min(each, 0) for each in points) / sum(
+        max(each, 0) for each in points
+    ), 1.0
 
 
 def _questions(item: Item, reply: str, judging: Judging) -> list[Question]:
@@ -82,4 +87,6 @@ def _score(item: Item, outcomes: Sequence[Verdict | Unscored]) -> ItemScore:
     )
     missing = [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)]
     counts = {"points": Counts(how="points", verdicts=verdicts)}
-    return ItemScore.counted(counts, id=item.id, unscored=missing[0] if missing else None)
+    return ItemScore.counted(
+        counts, id=item.id, unscored=missing[0] if missing else None
+    )

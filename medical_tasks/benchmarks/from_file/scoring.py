@@ -17,8 +17,12 @@ from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
 NUMBER: Final = Subject(scan=measurements, numeric=True)
-NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN} several numbers no answer".split())
-_LINE: Final = re.compile(r"(?:^|\n)[\W_]*(?:final )?answer(?: is)?\W*[:=]([^\n]*)", re.IGNORECASE)
+NOTE_WORDS: Final = frozenset(
+    f"{SEVERAL} {NOT_TAKEN} several numbers no answer".split()
+)
+_LINE: Final = re.compile(
+    r"(?:^|\n)[\W_]*(?:final )?answer(?: is)?\W*[:=]([^\n]*)", re.IGNORECASE
+)
 _LETTER_LINE: Final = re.compile(r"\W*answer\W*[:=]\W*([A-J])\W*", re.IGNORECASE)
 _AROUND: Final = " \"'*_`."
 
@@ -80,7 +84,9 @@ def stated_line(reply: str) -> str:
 def _number(item: Item, reply: str, options: Mapping[str, str]) -> Reading:
     statement = read_answer(reply, NUMBER)
     values = {quantity.value for quantity in statement.stated}
-    numbers = sorted(value for value in values if value is not None and not isinstance(value, date))
+    numbers = sorted(
+        value for value in values if value is not None and not isinstance(value, date)
+    )
     low, high = item.fields["low"], item.fields["high"]
     within = [low <= number <= high for number in numbers]
     parsed = " or ".join(f"{number:.15g}" for number in numbers)

@@ -50,8 +50,9 @@ _POINTS: Final = MetricSpec(
 class TableBenchmark(Benchmark):
     """A benchmark of the questions in a table.
 
-    `made_from` makes one of a YAML file. A package may derive a class from this one, to change what
-    a YAML file does not say: how answers are scored, or how questions are asked.
+    `made_from` makes one of a YAML file. A package may derive a class from this one, to
+    change what a YAML file does not say: how answers are scored, or how questions are
+    asked.
 
     Attributes:
         path: the YAML file.
@@ -77,7 +78,9 @@ class TableBenchmark(Benchmark):
         source = DatasetSource(
             spec=spec,
             summary=f"The questions of {self.table.name}, as {self.path.name} describes them.",
-            changes=(f"`{CONFIG}` has the rows of the table, with what is right beside each.",),
+            changes=(
+                f"`{CONFIG}` has the rows of the table, with what is right beside each.",
+            ),
             columns=built_columns(self.form),
             key="id",
             splits={CONFIG: ("test",)},
@@ -118,7 +121,10 @@ class TableBenchmark(Benchmark):
 
         read = scoring.readings or {}
         pairs = zip(items, answers, strict=True)
-        return [score_item(task, item, read.get(item.id, answer.text)) for item, answer in pairs]
+        return [
+            score_item(task, item, read.get(item.id, answer.text))
+            for item, answer in pairs
+        ]
 
     def load_judge_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None
@@ -128,7 +134,9 @@ class TableBenchmark(Benchmark):
 
         return load_judge_prompts()
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: TaskSpec, item: Item
+    ) -> Mapping[str, tuple[float, float]]:
         """Of a rubric without a reply, all that a reply could earn."""
         if not task.judge:
             return {}
@@ -145,7 +153,10 @@ class TableBenchmark(Benchmark):
     def _item(self, row: Row) -> Item:
         groups = {name: str(row[name]) for name in self.tasks[0].groups}
         return Item(
-            id=row["id"], fields=row, groups=groups, cluster=str(row.get("cluster", row["id"]))
+            id=row["id"],
+            fields=row,
+            groups=groups,
+            cluster=str(row.get("cluster", row["id"])),
         )
 
     def _asked(self, item: Item) -> tuple[Message, ...]:
@@ -159,7 +170,9 @@ class TableBenchmark(Benchmark):
             values["choices"] = "\n".join(f"{letter}. {text}" for letter, text in pairs)
         return user_message(self.form.asked, values)
 
-    def _read(self, config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
+    def _read(
+        self, config: str, split: str, files: Mapping[str, Path]
+    ) -> Iterator[Row]:
         from medical_tasks.benchmarks.from_file.rows import read_rows
 
         return read_rows(self.form, self.table, self._holds)
@@ -169,12 +182,16 @@ class TableBenchmark(Benchmark):
         task, item = self.tasks[0], self._item(row)
         if task.judge:
             return True
-        (score,) = self.score_items(task, [item], [Answer(text=self.gold_response(task, item))])
+        (score,) = self.score_items(
+            task, [item], [Answer(text=self.gold_response(task, item))]
+        )
         return score.values.get(task.metrics[0].name) == task.metrics[0].best
 
 
 @cache
-def made_from(path: Path, base: type[TableBenchmark] = TableBenchmark) -> TableBenchmark:
+def made_from(
+    path: Path, base: type[TableBenchmark] = TableBenchmark
+) -> TableBenchmark:
     """Makes the benchmark of a YAML file.
 
     Args:

@@ -1,13 +1,13 @@
 """Whether an answer is one, or the model abstained, by the wording alone.
 
-"% respond" of the K-QA paper, table 4. A clause refuses, is courtesy (apology, disclaimer, a bare
-referral to a doctor, an offer of help), or says something. Only a text in which nothing says
-anything is surely an abstention; what is mixed is left to a judge, and so is a refusal that may
-be a finding ("I could not find any interaction"). English only, but for a bare "I don't know" in
-some languages. See docs/kqa_scoring.md.
+"% respond" of the K-QA paper, table 4. A clause refuses, is courtesy (apology,
+disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a
+text in which nothing says anything is surely an abstention; what is mixed is left to a
+judge, and so is a refusal that may be a finding ("I could not find any interaction").
+English only, but for a bare "I don't know" in some languages. See docs/kqa_scoring.md.
 
-Example: "I'm sorry, I can't help with that. Please see a doctor." is sure; "I don't know the
-cause, but rest may help." is unsure.
+Example: "I'm sorry, I can't help with that. Please see a doctor." is sure; "I don't
+know the cause, but rest may help." is unsure.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ _CONTRASTS: Final = re.compile(
     r"[\s,]+(?:but|however|although|though|nevertheless|nonetheless|that said|yet)[\s,]+"
 )
 _LIST_MARK: Final = re.compile(r"\s*(?:[-•·]|\(?\d{1,2}[.)])\s+")
-_LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output)(?: is)?")
+_LABEL: Final = re.compile(
+    r"(?:the )?(?:final )?(?:answer|response|reply|output)(?: is)?"
+)
 _INITIAL: Final = re.compile(r"^\W*a\s*:")
 _TAG: Final = re.compile(r"</?[a-z]{1,12}>")
 _EDGES: Final = " \t'\".,!?-()[]{}<>。،؟¿¡।"
@@ -63,13 +65,16 @@ def _one(words: str) -> str:
 def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
     """Patterns by name: alternatives are lists, in groups that say what they are about.
 
-    `<name>` stands for a pattern above, `<words, parted by commas>` for one of the words.
+    `<name>` stands for a pattern above, `<words, parted by commas>` for one of the
+    words.
     """
     patterns: dict[str, str] = {}
     for name, form in forms.items():
         groups = form.values() if isinstance(form, dict) else [form]
         lines = [
-            line for group in groups for line in ([group] if isinstance(group, str) else group)
+            line
+            for group in groups
+            for line in ([group] if isinstance(group, str) else group)
         ]
         patterns[name] = "|".join(
             re.sub("<([^<>]+)>", lambda at: patterns.get(at[1]) or _one(at[1]), line)
@@ -80,9 +85,12 @@ def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
 
 _FORMS: Final = packaged(__file__, "abstention.json")
 _CONTRACTIONS: Final = tuple(
-    (re.compile(pattern), spelt) for pattern, spelt in _FORMS.pop("contractions").items()
+    (re.compile(pattern), spelt)
+    for pattern, spelt in _FORMS.pop("contractions").items()
 )
-_COMPILED: Final = {name: re.compile(pattern) for name, pattern in _patterns(_FORMS).items()}
+_COMPILED: Final = {
+    name: re.compile(pattern) for name, pattern in _patterns(_FORMS).items()
+}
 
 
 def abstention(text: str) -> Abstention:
@@ -90,9 +98,9 @@ def abstention(text: str) -> Abstention:
 
     Markdown, quotation marks and curly apostrophes make no difference.
 
-    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`:
-    nothing is refused, or `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything
-    between, or courtesy alone.
+    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at
+    all. `none`: nothing is refused, or `ANSWER_WORDS` words say something beside the
+    refusal. `unsure`: anything between, or courtesy alone.
     """
     refuses = False
     words = content = 0
@@ -100,7 +108,9 @@ def abstention(text: str) -> Abstention:
         size, kind = len(clause.split()), _kind(clause)
         words += size
         refuses |= kind in ("refusal", "doubtful")
-        content += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
+        content += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(
+            kind, size
+        )
     if not any(map(str.isalnum, text)):
         return "sure"
     if refuses and content == 0 and words <= LONGEST:
@@ -150,6 +160,8 @@ def _kind(clause: str) -> Literal["refusal", "doubtful", "courtesy", "content"]:
     if _COMPILED["refusal"].match(start):
         return "doubtful" if _COMPILED["doubtful"].match(start) else "refusal"
     short = len(clause.split()) <= CLAUSE_WORDS
-    if short and (_COMPILED["courtesy"].match(start) or _COMPILED["referral"].fullmatch(start)):
+    if short and (
+        _COMPILED["courtesy"].match(start) or _COMPILED["referral"].fullmatch(start)
+    ):
         return "courtesy"
     return "content"

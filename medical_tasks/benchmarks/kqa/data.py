@@ -1,9 +1,10 @@
 """K-QA from its official JSON Lines files, as rows of the dataset, and as items of a task.
 
-The release has two files: 201 questions with a physician's answer taken apart into statements, and
-all 1,212 questions with what is known of each (paper, table 2). Both become rows of the same
-columns; `questions` has no answers and no statements. The texts of statements stay as released,
-three blank ones among the must-have included: they are part of the published 892.
+The release has two files: 201 questions with a physician's answer taken apart into
+statements, and all 1,212 questions with what is known of each (paper, table 2). Both
+become rows of the same columns; `questions` has no answers and no statements. The texts
+of statements stay as released, three blank ones among the must-have included: they are
+part of the published 892.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def question_id(question: str, diagnosis: str | None = None) -> str:
 
     16 hexadecimal digits, with a dash and 8 more for a repeat.
 
-    White space does not count: one question of the release ends in a line break, and copies of a
-    dataset differ there. `diagnosis` tells repeats of one question apart; it is not part of the
-    name of a question's first occurrence.
+    White space does not count: one question of the release ends in a line break, and
+    copies of a dataset differ there. `diagnosis` tells repeats of one question apart;
+    it is not part of the name of a question's first occurrence.
     """
     name = _digest(question)[:16]
     return name if diagnosis is None else f"{name}-{_digest(diagnosis)[:8]}"
@@ -102,11 +103,12 @@ _OPEN = frozenset(
 def question_form(question: str) -> str:
     """Says which of `FORMS` a question has, by its first word.
 
-    Words that merely open a turn ("Ok so", "Also") are passed over. What patients write has too
-    little punctuation to look for the question within it.
+    Words that merely open a turn ("Ok so", "Also") are passed over. What patients write
+    has too little punctuation to look for the question within it.
     """
     words = (
-        match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower())
+        match[0].replace("'", "").replace("’", "")
+        for match in _WORD.finditer(question.lower())
     )
     first = next((word for word in words if word not in _OPENERS), "")
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
@@ -117,9 +119,13 @@ def demo_rows() -> list[KqaRow]:
 
     Synthetic questions of the release's shapes, written for this package.
 
-    No patient asked them, and they are no medical advice; each answer says what its statements say.
+    No patient asked them, and they are no medical advice; each answer says what its
+    statements say.
     """
-    return [typed_row(**question) for question in packaged(__file__, "demo.json")["questions"]]
+    return [
+        typed_row(**question)
+        for question in packaged(__file__, "demo.json")["questions"]
+    ]
 
 
 @cache
@@ -133,7 +139,10 @@ def demo_documents() -> list[Document]:
 
     It does not cover all questions, so "I don't know" is sometimes right.
     """
-    return [Document(**document) for document in packaged(__file__, "demo.json")["documents"]]
+    return [
+        Document(**document)
+        for document in packaged(__file__, "demo.json")["documents"]
+    ]
 
 
 COLUMNS = (
@@ -143,7 +152,10 @@ COLUMNS = (
         "diagnosis",
     ),
     Column(name="question", description="What the patient asked, as released"),
-    Column(name="answer", description="The physician's free-form answer; empty in `questions`"),
+    Column(
+        name="answer",
+        description="The physician's free-form answer; empty in `questions`",
+    ),
     Column(
         name="must_have",
         repeated=True,
@@ -179,7 +191,10 @@ COLUMNS = (
     ),
 )
 
-METRIC_COLUMNS: Columns = {"must_have": ("Must_have",), "nice_to_have": ("Nice_to_have",)}
+METRIC_COLUMNS: Columns = {
+    "must_have": ("Must_have",),
+    "nice_to_have": ("Nice_to_have",),
+}
 """What `metrics/kqa` reads of a row, by its official columns."""
 
 ANSWERED_SHA256 = "1d4204665e2c9e50c3c348b8ad1de2ddf5d90205c3efaea0eb38135192272c6f"
@@ -217,11 +232,12 @@ _QUESTION_FIELDS = {
     "entity_tag": is_list_of(one_of(("problem", "treatment", "test")), null=True),
 }
 
-# An address may be broken by white space in the release; the next one begins with its scheme.
+# An address may be broken by white space in the release; the next one begins with its
+# scheme.
 _NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
 
-# Groups of items by number of must-have statements, and their upper ends; each holds about a third
-# of the 201.
+# Groups of items by number of must-have statements, and their upper ends; each holds
+# about a third of the 201.
 _SIZES, _SIZE_ENDS = ("up to 2", "3 to 4", "5 or more"), (2, 4)
 
 
@@ -244,7 +260,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Kq
         )
 
 
-def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator[Record]:
+def _released(
+    path: Path, fields: Mapping[str, Field], release: str
+) -> Iterator[Record]:
     return read_records(path, fields, release=release, again="Download it again.")
 
 
@@ -258,15 +276,20 @@ def read_gold_file(path: Path) -> list[KqaRow]:
         table = read_table(path, content=content, form=_TABLE, knows=knows)
         return list(_gold_rows(map(_table_record, table.rows)))
     again = "Write it anew, for example with `medical-tasks decompose`."
-    return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))
+    return list(
+        _gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again))
+    )
 
 
 def _table_record(row: TableRow) -> Record:
     """A table's row.
 
-    Statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on.
+    Statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2`
+    and so on.
     """
-    names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
+    names = {name.casefold(): name for name in _TABLE_FIELDS} | {
+        "answer": "Free_form_answer"
+    }
     values: dict[str, object] = {"Free_form_answer": ""}
     statements: dict[str, list[str]] = {"Must_have": [], "Nice_to_have": []}
     for column, cell in row.cells.items():
@@ -287,8 +310,14 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
     lines: dict[str, int] = {}
     for record in records:
         values = record.values
-        if not any(text.strip() for name in ("Must_have", "Nice_to_have") for text in values[name]):
-            raise record.wrong("Must_have", "there must be a statement here or in 'Nice_to_have'")
+        if not any(
+            text.strip()
+            for name in ("Must_have", "Nice_to_have")
+            for text in values[name]
+        ):
+            raise record.wrong(
+                "Must_have", "there must be a statement here or in 'Nice_to_have'"
+            )
         record.check_unique("Question", question_id(values["Question"]), lines)
         addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")
         yield typed_row(
@@ -308,8 +337,8 @@ def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
         diagnosis = values["ICD_10_diag"] or ""
         name = question_id(values["Question"])
         if name in seen:
-            # Patients with different conditions asked the same: the further ones are told apart by
-            # their diagnosis.
+            # Patients with different conditions asked the same: the further ones are
+            # told apart by their diagnosis.
             name = question_id(values["Question"], diagnosis)
         if name in seen:
             raise record.wrong(
@@ -338,7 +367,9 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
 
 def _item(task: TaskSpec, row: Row) -> Item:
     name = str(row["id"])
-    if not any(text.strip() for column in ("must_have", "nice_to_have") for text in row[column]):
+    if not any(
+        text.strip() for column in ("must_have", "nice_to_have") for text in row[column]
+    ):
         raise UsageError(
             f"{task.name}: question {name} has no statements of a physician, so no answer to it "
             "can be scored. "
@@ -417,7 +448,9 @@ SOURCES = (
             "answered": _official(
                 "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
             ),
-            "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
+            "questions": _official(
+                "questions.jsonl", "all questions, a JSON Lines file"
+            ),
             "own": {
                 "test": OfficialFile(
                     places=("gold.jsonl",),

@@ -39,8 +39,8 @@ DATASET = DatasetSpec(
     version="1.0.0",
 )
 
-# The script divides Comp and Hall by the number of the benchmark's questions, whatever was
-# answered, and their `_norm` by the answers.
+# The script divides Comp and Hall by the number of the benchmark's questions, whatever
+# was answered, and their `_norm` by the answers.
 _OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
 _OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
 

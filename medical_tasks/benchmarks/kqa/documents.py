@@ -6,8 +6,8 @@ Files of a user's folder, read as plain text and cut into passages.
     the text that a browser would show, by the standard library's parser .jsonl          one
     document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
 
-Their order does not change from one reading to the next. A passage has a bounded number of words
-and ends at a paragraph where there is one.
+Their order does not change from one reading to the next. A passage has a bounded number
+of words and ends at a paragraph where there is one.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Document:
     """One text, its paragraphs divided by blank lines.
 
     Attributes:
-        name: path under the folder, `/` between parts, with the line behind a colon for JSON
-            Lines; unique.
+        name: path under the folder, `/` between parts, with the line behind a colon for
+            JSON Lines; unique.
         url: where it is from, "" when that is not known.
     """
 
@@ -74,7 +74,9 @@ def read_documents(place: Path) -> list[Document]:
     if not wanted:
         kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
         holds = (
-            f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
+            f"it holds files of other kinds ({', '.join(kinds[:4])})"
+            if kinds
+            else "it is empty"
         )
         raise UsageError(
             f"documents={place}: no document to retrieve from, {holds}. Documents are "
@@ -83,7 +85,9 @@ def read_documents(place: Path) -> list[Document]:
         )
     base = place if place.is_dir() else place.parent
     documents = [
-        document for path in wanted for document in _read(path, _printable(path.relative_to(base)))
+        document
+        for path in wanted
+        for document in _read(path, _printable(path.relative_to(base)))
     ]
     kept = [document for document in documents if document.text.strip()]
     if not kept:
@@ -105,15 +109,19 @@ def _files(place: Path) -> Iterator[Path]:
         return
 
     def fail(error: OSError) -> None:
-        raise UsageError(f"{error.filename}: cannot be read ({system_reason(error)}).") from error
+        raise UsageError(
+            f"{error.filename}: cannot be read ({system_reason(error)})."
+        ) from error
 
     paths: list[Path] = []
     for folder, folders, names in os.walk(place, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [Path(folder) / name for name in names if not name.startswith(".")]
-    # By parts and not by the path's text: a folder's files stay together whatever the character
-    # behind its name.
-    yield from sorted((path for path in paths if path.is_file()), key=lambda path: path.parts)
+    # By parts and not by the path's text: a folder's files stay together whatever the
+    # character behind its name.
+    yield from sorted(
+        (path for path in paths if path.is_file()), key=lambda path: path.parts
+    )
 
 
 def _printable(path: Path) -> str:
@@ -121,7 +129,11 @@ def _printable(path: Path) -> str:
 
     Bytes of a name that are no UTF-8 are written as escapes.
     """
-    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return (
+        path.as_posix()
+        .encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+    )
 
 
 def _read(path: Path, name: str) -> list[Document]:
@@ -135,7 +147,9 @@ def _read(path: Path, name: str) -> list[Document]:
         title, shown = html_text(text)
         return [Document(name=name, title=title or _title(path), text=shown)]
     heading = _HEADING.search(text) if suffix == ".md" else None
-    return [Document(name=name, title=heading[1] if heading else _title(path), text=text)]
+    return [
+        Document(name=name, title=heading[1] if heading else _title(path), text=text)
+    ]
 
 
 def _decoded(path: Path, content: bytes, suffix: str) -> str:
@@ -143,7 +157,8 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
 
     Else Windows-1252, with a note.
 
-    Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by their standard.
+    Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by
+    their standard.
     """
     try:
         return content.decode("utf-8-sig")
@@ -162,7 +177,9 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
     except (UnicodeDecodeError, LookupError):
         text = ""
     if not text or _CONTROL.search(text):
-        raise UsageError(f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder.")
+        raise UsageError(
+            f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder."
+        )
     print(
         f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come "
         "out wrong.",
@@ -204,7 +221,9 @@ def _text(path: Path, number: int, values: Mapping[str, object], key: str) -> st
     if value is None and key != "text":
         return ""
     if not is_text(blank=True).holds(value):
-        raise UsageError(f"{path}: line {number}, {key!r} must be a text, got {repr(value)[:60]}.")
+        raise UsageError(
+            f"{path}: line {number}, {key!r} must be a text, got {repr(value)[:60]}."
+        )
     return str(value)
 
 
@@ -287,8 +306,8 @@ OVERLAP = 5
 """Up to one word in so many is repeated from the passage before, so that a sentence cut in two
 stands whole somewhere."""
 
-# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word" could fill the
-# whole prompt.
+# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word"
+# could fill the whole prompt.
 _WORD = re.compile(r"\S{1,40}")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
@@ -308,12 +327,12 @@ class Chunk:
 def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator[Chunk]:
     """Cuts documents; every word is in at least one passage.
 
-    A passage ends at the last paragraph border in its second half, else after its full number of
-    words (`chunk_words`). The next one begins at the first paragraph border within the overlap,
-    else with the overlap.
+    A passage ends at the last paragraph border in its second half, else after its full
+    number of words (`chunk_words`). The next one begins at the first paragraph border
+    within the overlap, else with the overlap.
 
-    Example: a text of 250 words whose only border is behind word 120, cut at 150, gives the words
-    1 to 120 and 121 to 250.
+    Example: a text of 250 words whose only border is behind word 120, cut at 150, gives
+    the words 1 to 120 and 121 to 250.
     """
     for document in documents:
         for number, text in enumerate(_passages(document.text, chunk_words), start=1):
@@ -332,10 +351,17 @@ def _passages(text: str, size: int) -> Iterator[str]:
         if end < len(spans):
             # The last border that leaves more than half a passage.
             end = next(
-                (place for place in range(end, start + size // 2, -1) if place in borders), end
+                (
+                    place
+                    for place in range(end, start + size // 2, -1)
+                    if place in borders
+                ),
+                end,
             )
         yield text[spans[start][0] : spans[end - 1][1]]
         if end == len(spans):
             return
         earliest = end - size // OVERLAP
-        start = next((place for place in range(earliest, end + 1) if place in borders), earliest)
+        start = next(
+            (place for place in range(earliest, end + 1) if place in borders), earliest
+        )

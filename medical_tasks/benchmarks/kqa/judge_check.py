@@ -1,10 +1,10 @@
 """The physicians' labels, and a judge asked the same.
 
-Manes et al. 2024, section 4, "Automatic evaluation": three physicians said of 399 statements
-whether one of 50 answers of models entails it, contradicts it, or neither, to see how well a
-judge does the same. The file is `dataset/NLI_medical_annotator.csv` of
-https://github.com/Itaymanes/K-QA. What their three labels agree on is the ceiling for any judge;
-ours is asked by the code that scores K-QA's answers.
+Manes et al. 2024, section 4, "Automatic evaluation": three physicians said of 399
+statements whether one of 50 answers of models entails it, contradicts it, or neither,
+to see how well a judge does the same. The file is `dataset/NLI_medical_annotator.csv`
+of https://github.com/Itaymanes/K-QA. What their three labels agree on is the ceiling
+for any judge; ours is asked by the code that scores K-QA's answers.
 
     medical-tasks judge-check kqa --source K-QA --judge JUDGE
 """
@@ -21,7 +21,12 @@ from typing import Final
 from medical_tasks.benchmarks.kqa.data import question_form
 from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.judge_prompts import VERDICTS, load_judge_prompts
-from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
+from medical_tasks.benchmarks.kqa.judging import (
+    CANNOT_TELL,
+    Case,
+    StatementVerdict,
+    judge_answers,
+)
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
@@ -66,8 +71,8 @@ class Annotation(CheckPair):
 
     `gold` is what at least two of the three physicians say, who are `ratings`.
 
-    Its id is a hash of question, answer and statement, its cluster of question and answer:
-    statements about one answer are not independent.
+    Its id is a hash of question, answer and statement, its cluster of question and
+    answer: statements about one answer are not independent.
 
     Attributes:
         importance: `Must_have` or `Nice_to_have`.
@@ -89,7 +94,9 @@ def find_annotations(source: Path | None) -> Path:
     if not source.is_dir():
         raise MissingError(f"{source}: no such file or folder. {_STEPS}")
     try:
-        return repository_file(source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage)
+        return repository_file(
+            source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage
+        )
     except MissingError:
         raise MissingError(
             f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}"
@@ -98,7 +105,9 @@ def find_annotations(source: Path | None) -> Path:
 
 def read_annotations(path: Path) -> list[Annotation]:
     """Reads the official CSV file, in its order."""
-    annotations = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
+    annotations = [
+        _annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)
+    ]
     lines: dict[str, int] = {}
     for number, entry in enumerate(annotations, start=1):
         if entry.id in lines:
@@ -156,7 +165,9 @@ def _wrong(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
 
 
 def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(
+        "\0".join(texts).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
 
 
 BOTH = "judge: entails and contradicts"
@@ -172,15 +183,17 @@ def judge_annotations(
 
     `backwards`: with our prompts the statements of an answer are put in reverse.
     """
-    # The authors ask of must-have statements alone whether they are entailed; here that is wanted
-    # of all.
+    # The authors ask of must-have statements alone whether they are entailed; here that
+    # is wanted of all.
     official = judging.prompts.name == "official"
     of_answer: dict[str, tuple[list[Annotation], list[Annotation]]] = {}
     for entry in annotations:
         must, nice = of_answer.setdefault(entry.cluster, ([], []))
         (must if official or entry.importance == "Must_have" else nice).append(entry)
     if backwards:
-        of_answer = {name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()}
+        of_answer = {
+            name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()
+        }
     cases = [
         Case(
             id=name,
@@ -192,7 +205,9 @@ def judge_annotations(
         for name, (must, nice) in of_answer.items()
     ]
     labels: dict[str, Label | Unscored] = {}
-    for (must, nice), answer in zip(of_answer.values(), judge_answers(cases, judging), strict=True):
+    for (must, nice), answer in zip(
+        of_answer.values(), judge_answers(cases, judging), strict=True
+    ):
         for entry, verdict in zip([*must, *nice], answer.statements, strict=True):
             labels[entry.id] = _judged_label(entry, verdict)
     return [labels[entry.id] for entry in annotations]
@@ -204,7 +219,9 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     if verdict.entailed is False and CANNOT_TELL in verdict.reasons:
         return "not_entailment"
     if verdict.entailed is None or verdict.contradicted is None:
-        return Unscored(id=entry.id, reason=next(iter(verdict.reasons), "judge: no verdict"))
+        return Unscored(
+            id=entry.id, reason=next(iter(verdict.reasons), "judge: no verdict")
+        )
     if verdict.entailed:
         return "entailment"
     return "contradiction" if verdict.contradicted else "neutral"
@@ -225,7 +242,9 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         return judge_annotations(
-            wanted, Judging(judge=judge, prompts=prompts, mode=mode), backwards=backwards
+            wanted,
+            Judging(judge=judge, prompts=prompts, mode=mode),
+            backwards=backwards,
         )
 
     return CheckSet(

@@ -1,9 +1,10 @@
 """What the judge of K-QA is asked about a statement, and how its replies are read.
 
-Manes et al. 2024, section 4 and appendix D.2. Ours are written from the protocol's facts
-(docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout the user
-has. Everything that is the same for the statements of one answer stands before the statement, so
-that servers which keep prefixes read it once. Of a reply nothing is guessed.
+Manes et al. 2024, section 4 and appendix D.2. Ours are written from the protocol's
+facts (docs/kqa_scoring.md); with `official` the authors' two files are read from a
+checkout the user has. Everything that is the same for the statements of one answer
+stands before the statement, so that servers which keep prefixes read it once. Of a
+reply nothing is guessed.
 """
 
 from __future__ import annotations
@@ -65,21 +66,26 @@ def load_judge_prompts(
 ) -> JudgePrompts:
     """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`.
 
-    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the
-    authors' repository, or the folder with their two files), and our `abstention`: the authors
-    have none.
+    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout
+    of the authors' repository, or the folder with their two files), and our
+    `abstention`: the authors have none.
     """
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
-        texts = {kind: _official_text(upstream, file) for kind, file in OFFICIAL_FILES.items()}
+        texts = {
+            kind: _official_text(upstream, file)
+            for kind, file in OFFICIAL_FILES.items()
+        }
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
 def _official_text(upstream: Path | None, name: str) -> str:
-    path = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
+    path = repository_file(
+        upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage
+    )
     with readable(path, again="Download it again.", error=MissingError):
         text = read_text(path)
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
@@ -137,7 +143,9 @@ def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
     verdicts = read_verdicts(text, _VERDICT, ids)
     if isinstance(verdicts, Unreadable):
         return verdicts
-    return tuple((name, _WORDS[verdicts[name]["verdict"]]) for name in ids if name in verdicts)
+    return tuple(
+        (name, _WORDS[verdicts[name]["verdict"]]) for name in ids if name in verdicts
+    )
 
 
 def label_is_true(text: str) -> bool:
@@ -166,11 +174,16 @@ def _question(
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
-    text, again = prompts.texts[kind], OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
+    text, again = (
+        prompts.texts[kind],
+        OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN,
+    )
     return Question(
         id=name,
         messages=user_message(text, values),
-        template=texts_sha256(text, again),  # of this kind alone: others change without it
+        template=texts_sha256(
+            text, again
+        ),  # of this kind alone: others change without it
         read=read,
         again=again,
         max_tokens=tokens,
@@ -183,7 +196,9 @@ def single_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str
 ) -> Question:
     """Asks for one statement; the value is a label."""
-    pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
+    pair = Pair(
+        premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS
+    )
     texts = {
         "question": one_line(question),
         "llm_answer": quoted(pair.premise),
@@ -202,9 +217,14 @@ def batched_question(
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
     lines = "\n".join(
-        f"{statement_id}: {one_line(statement)}" for statement_id, statement in statements
+        f"{statement_id}: {one_line(statement)}"
+        for statement_id, statement in statements
     )
-    texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
+    texts = {
+        "question": one_line(question),
+        "llm_answer": quoted(answer.strip()),
+        "answer": lines,
+    }
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
     request = _question(
@@ -225,17 +245,27 @@ def abstention_question(
 
 
 def official_question(
-    prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
+    prompts: JudgePrompts,
+    name: str,
+    kind: str,
+    *,
+    question: str,
+    answer: str,
+    statement: str,
 ) -> tuple[Question, Question]:
     """Asks one of the authors' two questions (`entails`, `contradicts`).
 
-    Returns it as it is read sanely, and as their script decides it. The values are bools; theirs
-    is decided on the first reply. Both share that reply.
+    Returns it as it is read sanely, and as their script decides it. The values are
+    bools; theirs is decided on the first reply. Both share that reply.
     """
     values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
     read = partial(read_closing_claim, of_statement=kind == "entails")
-    texts = {"question": question, "llm_answer": answer, "answer": statement}  # every text as it is
+    texts = {
+        "question": question,
+        "llm_answer": answer,
+        "answer": statement,
+    }  # every text as it is
     sane = _question(prompts, kind, name, read, texts, pair=pair)
     theirs = label_is_true if kind == "entails" else counts_as_contradiction
     return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

@@ -1,18 +1,20 @@
 """Gets a judge's verdicts on answers of K-QA, statement by statement (paper, section 4).
 
-Of each statement of a physician a judge says whether an answer entails it, contradicts it, or
-neither. Must-have statements are those that an answer has to say (comprehensiveness is their
-entailed share); nice-to-have ones supplement it, and only their contradiction counts. Example, for
-"Is it safe to take ibuprofen with high blood pressure?":
+Of each statement of a physician a judge says whether an answer entails it, contradicts
+it, or neither. Must-have statements are those that an answer has to say
+(comprehensiveness is their entailed share); nice-to-have ones supplement it, and only
+their contradiction counts. Example, for "Is it safe to take ibuprofen with high blood
+pressure?":
 
     must/0  "Ibuprofen can raise blood pressure."       entailed     -> comprehensiveness 1/2
     must/1  "Ask a doctor before you take it."          neither
     nice/0  "Acetaminophen is an alternative."          contradicted -> hallucination 1
 
-All questions about all answers go to the judge in one call; further rounds hold only what a batched
-reply left out. What got no verdict stays None, never False. An empty answer entails and contradicts
-nothing, and nobody is asked, nor about a sure abstention or a blank statement (the release has
-three), unless the authors' prompts are used: they ask about every text.
+All questions about all answers go to the judge in one call; further rounds hold only
+what a batched reply left out. What got no verdict stays None, never False. An empty
+answer entails and contradicts nothing, and nobody is asked, nor about a sure abstention
+or a blank statement (the release has three), unless the authors' prompts are used: they
+ask about every text.
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ class Case:
     """An answer and what it is judged by.
 
     Attributes:
-        answer: As the patient would read it, with the white space around it that the authors'
-            script sends.
+        answer: As the patient would read it, with the white space around it that the
+            authors' script sends.
     """
 
     id: str
@@ -81,7 +83,9 @@ class Case:
     def statements(self) -> dict[str, str]:
         """Name (`must/0`, `nice/2`) to text, must-have first."""
         must = {f"must/{number}": text for number, text in enumerate(self.must_have)}
-        return must | {f"nice/{number}": text for number, text in enumerate(self.nice_to_have)}
+        return must | {
+            f"nice/{number}": text for number, text in enumerate(self.nice_to_have)
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +97,8 @@ class StatementVerdict:
         stated: whether it says anything; False for a blank one.
         entailed: the authors' prompts do not ask this of nice-to-have statements.
         contradicted: whether the answer says the opposite.
-        entailed_official: as the authors' script decides; `contradicted_official` likewise.
+        entailed_official: as the authors' script decides; `contradicted_official`
+            likewise.
         contradicted_official: see `entailed_official`.
         reasons: why something is not known.
         official_reasons: why the authors' script makes no decision.
@@ -120,10 +125,12 @@ class AnswerVerdict:
 
     Attributes:
         statements: the verdict on each, must-have first.
-        answered: whether it is an answer at all; None where that is not decided, for `reasons`.
+        answered: whether it is an answer at all; None where that is not decided, for
+            `reasons`.
         how: how an empty answer or an abstention was found; "" for an answer.
         reasons: why it is not known whether it is an answer.
-        judged: whether its statements were judged by what it says; a blank answer says nothing.
+        judged: whether its statements were judged by what it says; a blank answer says
+            nothing.
         asked: whether a judge was asked if it is an answer.
     """
 
@@ -168,9 +175,14 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
     if kind == "unsure" and by_prompt:
         name = f"{case.id}/answered"
         unsure = [
-            abstention_question(judging.prompts, name, question=case.question, answer=case.answer)
+            abstention_question(
+                judging.prompts, name, question=case.question, answer=case.answer
+            )
         ]
-    lines: list[Line[Any]] = [_asked(unsure), *([statements(case, judging)] if judged else [])]
+    lines: list[Line[Any]] = [
+        _asked(unsure),
+        *([statements(case, judging)] if judged else []),
+    ]
     (outcome,), *decided = yield from side_by_side(lines)
     verdict = AnswerVerdict(
         statements=decided[0] if judged else tuple(_unasked(case)), judged=judged
@@ -184,7 +196,9 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
     if isinstance(outcome, Unscored):
         return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
     if _value(outcome) is False:
-        return replace(verdict, asked=True, answered=False, how="abstained by the judge")
+        return replace(
+            verdict, asked=True, answered=False, how="abstained by the judge"
+        )
     return replace(verdict, asked=True)
 
 
@@ -208,10 +222,14 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
     def batch(round_name: str, names: Sequence[str]) -> Question:
         listed = [(key, statements[name]) for key, name in _keys(names).items()]
-        return batched_question(prompts, f"{case.id}/{round_name}", statements=listed, **texts)
+        return batched_question(
+            prompts, f"{case.id}/{round_name}", statements=listed, **texts
+        )
 
     def single(name: str) -> Question:
-        return single_question(prompts, f"{case.id}/{name}", statement=statements[name], **texts)
+        return single_question(
+            prompts, f"{case.id}/{name}", statement=statements[name], **texts
+        )
 
     labels = yield from in_batches(
         [verdict.name for verdict in _unasked(case) if verdict.stated],
@@ -232,20 +250,26 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
 def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
     """Asks the authors' two questions about every statement; nice-to-have ones get the second."""
-    # Judges of entailment say a label; then it decides both as it is read and as their script does.
-    # What a blank answer says is known: only the authors' decision is asked for.
+    # Judges of entailment say a label; then it decides both as it is read and as their
+    # script does. What a blank answer says is known: only the authors' decision is
+    # asked for.
     readings = slice(int(case.blank), 2 if judging.judge.reads == "prompt" else 1)
     texts = {"question": case.question, "answer": case.answer}
     questions: list[Question] = []
     for verdict in _unasked(case):
         for kind in ("entails", "contradicts") if verdict.must else ("contradicts",):
-            name, statement = f"{case.id}/{verdict.name}/{kind}", case.statements[verdict.name]
+            name, statement = (
+                f"{case.id}/{verdict.name}/{kind}",
+                case.statements[verdict.name],
+            )
             sane, theirs = official_question(
                 judging.prompts, name, kind, statement=statement, **texts
             )
             questions += [sane, theirs][readings]
     outcomes = yield from answered(questions)
-    return tuple(_official_verdict(case, verdict, outcomes) for verdict in _unasked(case))
+    return tuple(
+        _official_verdict(case, verdict, outcomes) for verdict in _unasked(case)
+    )
 
 
 def _official_verdict(
@@ -263,7 +287,10 @@ def _official_verdict(
     if case.blank:
         return verdict
     return replace(
-        verdict, entailed=_value(sane[0]), contradicted=_value(sane[1]), reasons=_reasons(sane)
+        verdict,
+        entailed=_value(sane[0]),
+        contradicted=_value(sane[1]),
+        reasons=_reasons(sane),
     )
 
 
@@ -276,21 +303,27 @@ def _value(outcome: Outcome | None) -> bool | None:
     return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
 
 
-def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> StatementVerdict:
+def statement_verdict(
+    name: str, label: Label | None, *, reason: str = ""
+) -> StatementVerdict:
     """Makes the verdict on a statement of a label, None for `reason`; the official ones go by it.
 
-    Example: `not_entailment` of a two-way judge says that it is not entailed, and leaves open
-    whether it is contradicted.
+    Example: `not_entailment` of a two-way judge says that it is not entailed, and
+    leaves open whether it is contradicted.
     """
     entailed = None if label is None else label == "entailment"
-    contradicted = None if label in (None, "not_entailment") else label == "contradiction"
+    contradicted = (
+        None if label in (None, "not_entailment") else label == "contradiction"
+    )
     return StatementVerdict(
         name=name,
         entailed=entailed,
         contradicted=contradicted,
         entailed_official=entailed,
         contradicted_official=contradicted,
-        reasons=() if contradicted is not None else (reason if label is None else CANNOT_TELL,),
+        reasons=()
+        if contradicted is not None
+        else (reason if label is None else CANNOT_TELL,),
     )
 
 

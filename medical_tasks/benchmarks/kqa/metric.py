@@ -1,10 +1,10 @@
 """The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
 
-Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or
-by the caller. With weights it is the paper's general score (appendix A), the sum of w(s) ·
-f(label(s), relation) over an answer's statements: comprehensiveness is its case of weight 1 for
-must-have statements that are entailed, by the sum of weights; hallucination rate of weight 1 for
-all that are contradicted.
+Statements are labelled by the `lexical` judge (offline, not comparable with anybody's
+numbers) or by the caller. With weights it is the paper's general score (appendix A),
+the sum of w(s) · f(label(s), relation) over an answer's statements: comprehensiveness
+is its case of weight 1 for must-have statements that are entailed, by the sum of
+weights; hallucination rate of weight 1 for all that are contradicted.
 """
 
 from __future__ import annotations
@@ -57,15 +57,18 @@ def score_answers(
     Args:
         answers: the answers.
         references: of each the statements `must_have` and `nice_to_have`.
-        verdicts: for each answer a label a statement, must-have first, None where there is none; by
-            default the lexical judge's.
+        verdicts: for each answer a label a statement, must-have first, None where there
+            is none; by default the lexical judge's.
         weights: adds `weighted`, the paper's general score.
         relation: one of `RELATIONS`, or a function of a label.
         normalised: whether `weighted` is divided by the sum of the weights.
     """
     check_counts(answers, verdicts=verdicts)
     pairs = zip(answers, references, strict=True)
-    cases = [case_of(str(row), reference, text) for row, (text, reference) in enumerate(pairs)]
+    cases = [
+        case_of(str(row), reference, text)
+        for row, (text, reference) in enumerate(pairs)
+    ]
     labelled = [_lexical(case) for case in cases] if verdicts is None else verdicts
     labels = list(map(_checked, cases, labelled))
     judged = [
@@ -78,20 +81,29 @@ def score_answers(
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         counts = [
             _weighted(case, of_answer, of_case, relation, normalised)
-            for case, of_answer, of_case in zip(cases, labels, _laid(weights, cases), strict=True)
+            for case, of_answer, of_case in zip(
+                cases, labels, _laid(weights, cases), strict=True
+            )
         ]
         scores = list(map(_with_weighted, scores, judged, counts))
     items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
     figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
     stated = [
-        statement for verdict in judged for statement in verdict.statements if statement.stated
+        statement
+        for verdict in judged
+        for statement in verdict.statements
+        if statement.stated
     ]
     coverage = {
         "answers": len(cases),
         "statements": len(stated),
         "missing": sum(bool(one.reasons) for one in stated),
     }
-    return {"judge": judge_at_hand("lexical", verdicts), **flat(figures), "coverage": coverage}
+    return {
+        "judge": judge_at_hand("lexical", verdicts),
+        **flat(figures),
+        "coverage": coverage,
+    }
 
 
 _WEIGHTED: Final = MetricSpec(
@@ -118,11 +130,15 @@ def _checked(case: Case, labels: Sequence[Label | None]) -> Sequence[Label | Non
         )
     unknown = [label for label in labels if label not in (None, *LABELS)]
     if unknown:
-        raise ValueError(f"{where} must be {', '.join(LABELS)} or None; got {unknown[0]!r}")
+        raise ValueError(
+            f"{where} must be {', '.join(LABELS)} or None; got {unknown[0]!r}"
+        )
     return labels
 
 
-def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> AnswerVerdict:
+def _verdict(
+    case: Case, labels: Sequence[Label | None], *, given: bool
+) -> AnswerVerdict:
     statements = tuple(
         statement_verdict(name, label, reason=MISSING)
         if text.strip()
@@ -131,7 +147,9 @@ def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> Answ
     )
     if abstention(case.answer) == "sure":
         how = "abstained by the rule" if case.answer.strip() else "empty"
-        return AnswerVerdict(statements=statements, answered=False, how=how, judged=given)
+        return AnswerVerdict(
+            statements=statements, answered=False, how=how, judged=given
+        )
     return AnswerVerdict(statements=statements)
 
 
@@ -163,10 +181,14 @@ def _weighted(
         if text.strip()
     ]
     of_label, of_weight, kinds = zip(*stated, strict=True) if stated else ((), (), ())
-    return weighted_counts(of_label, of_weight, relation, normalised=normalised, kinds=kinds)
+    return weighted_counts(
+        of_label, of_weight, relation, normalised=normalised, kinds=kinds
+    )
 
 
-def _with_weighted(score: ItemScore, verdict: AnswerVerdict, counts: Counts) -> ItemScore:
+def _with_weighted(
+    score: ItemScore, verdict: AnswerVerdict, counts: Counts
+) -> ItemScore:
     added = ItemScore.counted({"weighted": counts}, id=score.id)
     return replace(
         score,
@@ -184,12 +206,18 @@ contradiction open)."""
 RELATIONS: Final[Mapping[str, Relation]] = {
     "entails": lambda label: label == "entailment",
     "does not entail": lambda label: label != "entailment",
-    "contradicts": lambda label: None if label == "not_entailment" else label == "contradiction",
+    "contradicts": lambda label: (
+        None if label == "not_entailment" else label == "contradiction"
+    ),
     "does not contradict": lambda label: (
         None if label == "not_entailment" else label != "contradiction"
     ),
-    "is neutral": lambda label: None if label == "not_entailment" else label == "neutral",
-    "is not neutral": lambda label: None if label == "not_entailment" else label != "neutral",
+    "is neutral": lambda label: (
+        None if label == "not_entailment" else label == "neutral"
+    ),
+    "is not neutral": lambda label: (
+        None if label == "not_entailment" else label != "neutral"
+    ),
 }
 """The relations by name, each with its negation."""
 
@@ -233,22 +261,29 @@ def weighted_counts(
 ) -> Counts:
     """Counts the labels of one answer's statements for its score.
 
-    Known labels stand for missing ones of the same kind. Weights may be negative (a statement one
-    had better not hear) unless the score is divided by their sum (`normalised`).
+    Known labels stand for missing ones of the same kind. Weights may be negative (a
+    statement one had better not hear) unless the score is divided by their sum
+    (`normalised`).
 
-    Example: of labels `entailment`, None and None with weights 2, 3 and -1 the score is 2, and lies
-    between 2 - 1 and 2 + 3.
+    Example: of labels `entailment`, None and None with weights 2, 3 and -1 the score is
+    2, and lies between 2 - 1 and 2 + 3.
     """
     if normalised and min(weights, default=0.0) < 0:
-        raise ValueError(f"a normalised score needs weights of at least 0; got {min(weights)}")
+        raise ValueError(
+            f"a normalised score needs weights of at least 0; got {min(weights)}"
+        )
     if isinstance(relation, str):
         if relation not in RELATIONS:
-            raise ValueError(f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}")
+            raise ValueError(
+                f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}"
+            )
         relation = RELATIONS[relation]
     holds = [None if label is None else relation(label) for label in labels]
     verdicts = tuple(
         count_verdicts([held], kind, weight=weight)
-        for kind, held, weight in zip(kinds or [""] * len(labels), holds, weights, strict=True)
+        for kind, held, weight in zip(
+            kinds or [""] * len(labels), holds, weights, strict=True
+        )
     )
     # Without a verdict is not the same as with a label that does not tell.
     told = holds.count(None) == list(labels).count(None)

@@ -1,14 +1,14 @@
 """Prompts of K-QA: the question alone, with examples, and with retrieved passages.
 
-Manes et al. 2024, section 5.1. Ours (`prompts.json`) are written from the facts of appendix D.3,
-the worked examples too: a question, an answer that is good but lacks something, and what a better
-one adds. The authors publish theirs in the paper alone, not as files, so `--prompts official`
-chooses the prompts of the judge, and the questions are put as always. Everything is one user
-message.
+Manes et al. 2024, section 5.1. Ours (`prompts.json`) are written from the facts of
+appendix D.3, the worked examples too: a question, an answer that is good but lacks
+something, and what a better one adds. The authors publish theirs in the paper alone,
+not as files, so `--prompts official` chooses the prompts of the judge, and the
+questions are put as always. Everything is one user message.
 
-Passages: BM25 over a folder of the user's documents, or over the demo's own corpus. The paper
-retrieves from public documents for lay readers and does not publish them, nor how; what the
-user's documents were stands in the recipe, with every parameter.
+Passages: BM25 over a folder of the user's documents, or over the demo's own corpus. The
+paper retrieves from public documents for lay readers and does not publish them, nor
+how; what the user's documents were stands in the recipe, with every parameter.
 
     medical-tasks run --tasks kqa_rag --model hf/MODEL --task-args documents=FOLDER
 """
@@ -60,21 +60,27 @@ def load_prompts(
 
     `own` and `official` both give our own, by the name `own` (see above).
 
-    `options["shots"]` and `options["retrieval"]` of the task say what stands beside the question.
-    With retrieval, rendering raises `MissingError` for a question that is none of the demo's when
-    no documents were given.
+    `options["shots"]` and `options["retrieval"]` of the task say what stands beside the
+    question. With retrieval, rendering raises `MissingError` for a question that is
+    none of the demo's when no documents were given.
     """
     check_prompt_set(task, name)
     settings = dict(arguments or {})
     check_settings(task, settings)
     examples = task.options["shots"] != "0"
-    retriever = open_retriever(task.name, settings) if task.options["retrieval"] == "bm25" else None
+    retriever = (
+        open_retriever(task.name, settings)
+        if task.options["retrieval"] == "bm25"
+        else None
+    )
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, examples, retriever)},)
 
     def sources(item: Item) -> tuple[str, ...]:
-        return tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
+        return (
+            tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
+        )
 
     return PromptSet(
         name="own",
@@ -100,7 +106,9 @@ def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
             *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS),
         ]
     if retriever is not None:
-        parts.append(TEXTS["sources"].format(passages=_passages(retriever.passages(item))))
+        parts.append(
+            TEXTS["sources"].format(passages=_passages(retriever.passages(item)))
+        )
     parts.append(TEXTS["question"].format(question=question))
     return "\n\n".join(parts)
 
@@ -110,7 +118,9 @@ def _passages(chunks: Sequence[Chunk]) -> str:
     for number, chunk in enumerate(chunks, start=1):
         title, url = " ".join(chunk.document.title.split()), chunk.document.url
         name = f"{title} ({url})" if url else title
-        shown.append(TEXTS["source"].format(number=number, name=name, text=chunk.text.strip()))
+        shown.append(
+            TEXTS["source"].format(number=number, name=name, text=chunk.text.strip())
+        )
     return "\n\n".join(shown) or TEXTS["no_source"]
 
 
@@ -124,7 +134,9 @@ def _digest(task: TaskSpec) -> str:
         texts += TEXTS.values()
     if task.options["shots"] != "0":
         texts += [
-            exemplar[part] for exemplar in EXEMPLARS for part in ("question", "answer", "better")
+            exemplar[part]
+            for exemplar in EXEMPLARS
+            for part in ("question", "answer", "better")
         ]
     return texts_sha256(*texts)
 
@@ -134,13 +146,17 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
     The physicians' statements, must-have first, one a line, blank ones left out.
 
-    Not the free-form answer they were taken from: physicians amended the statements after it was
-    taken apart (section 3.2), so it lacks some. Here every judge, also one that compares words,
-    finds every statement as it stands.
+    Not the free-form answer they were taken from: physicians amended the statements
+    after it was taken apart (section 3.2), so it lacks some. Here every judge, also one
+    that compares words, finds every statement as it stands.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
-    lines = (statement.strip().splitlines() for statement in statements if statement.strip())
-    return "\n".join(" ".join(line.strip() for line in of_statement) for of_statement in lines)
+    lines = (
+        statement.strip().splitlines() for statement in statements if statement.strip()
+    )
+    return "\n".join(
+        " ".join(line.strip() for line in of_statement) for of_statement in lines
+    )
 
 
 DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
@@ -150,13 +166,13 @@ DEMO = "demo"
 """Value of `documents` for the demo's own corpus, which is also what is taken when nothing is said.
 """
 
-# Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of counts, weight
-# of the length.
+# Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of
+# counts, weight of the length.
 _K1, _B = 1.5, 0.75
 _METHOD = "lucene"
 
-# Loading them is slow and none is used; jax would also take most of the memory of a GPU that the
-# model needs.
+# Loading them is slow and none is used; jax would also take most of the memory of a GPU
+# that the model needs.
 _UNWANTED = ("jax", "numba")
 _KEPT_INDEXES = 2
 
@@ -181,7 +197,9 @@ class Index:
             k1=_K1, b=_B, method=_METHOD, backend="numpy", csc_backend="numpy"
         )
         if self.searchable:
-            self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
+            self._bm25.index(
+                (ids, vocabulary), create_empty_token=False, show_progress=False
+            )
 
     def best(self, question: str, count: int) -> list[Chunk]:
         """Finds at most `count` passages that share a word with a question.
@@ -239,13 +257,18 @@ class Retriever:
 def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
     """Reads the documents and builds their index, once a process for the same documents.
 
-    Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents`
-    the environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's
-    corpus is taken.
+    Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without
+    `documents` the environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder, and
+    without that the demo's corpus is taken.
     """
     top_k = whole_setting(task, "top_k", arguments.get("top_k"), usual=5, most=50)
     chunk_words = whole_setting(
-        task, "chunk_words", arguments.get("chunk_words"), usual=150, lowest=20, most=2000
+        task,
+        "chunk_words",
+        arguments.get("chunk_words"),
+        usual=150,
+        lowest=20,
+        most=2000,
     )
     place = _place(task, arguments.get("documents"))
     documents = tuple(demo_documents() if place is None else read_documents(place))
@@ -270,7 +293,9 @@ def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
         "chunks": len(index.chunks),
         "documents_sha256": _corpus_digest(documents),
     }
-    return Retriever(task=task, index=index, top_k=top_k, settings=settings, demo=place is None)
+    return Retriever(
+        task=task, index=index, top_k=top_k, settings=settings, demo=place is None
+    )
 
 
 def _place(task: str, value: object) -> Path | None:
@@ -299,7 +324,9 @@ def _corpus_digest(documents: Sequence[Document]) -> str:
     digest = hashlib.sha256()
     for document in documents:
         digest.update(
-            json.dumps([document.name, document.title, document.url, document.text]).encode()
+            json.dumps(
+                [document.name, document.title, document.url, document.text]
+            ).encode()
             + b"\n"
         )
     return digest.hexdigest()
@@ -318,8 +345,8 @@ def _bm25s() -> ModuleType:
     """Imports the library without the accelerators it looks for, and keeps it from logging."""
     with _out_of_sight(_UNWANTED):
         library = importlib.import_module("bm25s")
-    # It logs each step and sets its own level to do so, which the settings of whoever runs us would
-    # not hold back.
+    # It logs each step and sets its own level to do so, which the settings of whoever
+    # runs us would not hold back.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return library
 
@@ -341,15 +368,17 @@ def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
                 sys.modules[name] = module  # type: ignore[assignment]
 
 
-TOKENIZER = "words-1: NFKC, case folded, English function words left out, plural s taken off"
+TOKENIZER = (
+    "words-1: NFKC, case folded, English function words left out, plural s taken off"
+)
 """What the recipe says; the number changes whenever the words do."""
 
 # A decimal number is one word: 6.0 has nothing to do with 6.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 
-# Left out because in a small folder of documents no count of theirs is large enough to show that
-# they mean nothing.
+# Left out because in a small folder of documents no count of theirs is large enough to
+# show that they mean nothing.
 _FUNCTION_WORDS = frozenset(
     (
         "a about after all also am an and any are as at be because been before being but by can "

@@ -1,16 +1,17 @@
 """Scores answers of K-QA by a judge's verdicts on their statements.
 
-Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 2; reference
-implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
+Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 2;
+reference implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
 
     medical-tasks run --tasks kqa --model hf/MODEL --judge openai-api/HOST/MODEL
     medical-tasks score --tasks kqa --responses answers.jsonl
 
-The `_official` metrics are the authors' script's decisions, by its reading of what the judge
-replied to the authors' prompts; with other prompts there are none. A verdict that is missing
-decides nothing: the metrics it could change are absent, with the limits that they can have and the
-counts that `estimation` estimates them by. Example: of four must-have statements two are entailed,
-one is not, and one has no verdict, so that comprehensiveness lies between 2/4 and 3/4.
+The `_official` metrics are the authors' script's decisions, by its reading of what the
+judge replied to the authors' prompts; with other prompts there are none. A verdict that
+is missing decides nothing: the metrics it could change are absent, with the limits that
+they can have and the counts that `estimation` estimates them by. Example: of four
+must-have statements two are entailed, one is not, and one has no verdict, so that
+comprehensiveness lies between 2/4 and 3/4.
 """
 
 from __future__ import annotations
@@ -32,7 +33,16 @@ from medical_tasks.benchmarks.kqa.judging import (
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import as_written
-from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, Row, TaskSpec, Verdicts
+from medical_tasks.spec import (
+    Counts,
+    Item,
+    ItemScore,
+    Plot,
+    PlotPoint,
+    Row,
+    TaskSpec,
+    Verdicts,
+)
 
 Limits = tuple[float, float]
 
@@ -44,7 +54,10 @@ _OFFICIAL_COUNTS: Final = ("hallucination_official", "hallucination_norm_officia
 
 def _differs(statement: StatementVerdict) -> bool:
     ours = (statement.must and statement.entailed, statement.contradicted)
-    theirs = (statement.must and statement.entailed_official, statement.contradicted_official)
+    theirs = (
+        statement.must and statement.entailed_official,
+        statement.contradicted_official,
+    )
     return statement.stated and ours != theirs
 
 
@@ -63,8 +76,8 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the answers to a task's items; all questions go to the judge together.
 
-    `parsed` counts statements, `why` names them by importance and number, as the judge's questions
-    do.
+    `parsed` counts statements, `why` names them by importance and number, as the
+    judge's questions do.
     """
     check_lengths(task, items, responses)
     cases = [
@@ -72,7 +85,9 @@ def score_items(
         for item, response in zip(items, responses, strict=True)
     ]
     return score_cases(
-        cases, judge_answers(cases, judging), official=judging.prompts.name == "official"
+        cases,
+        judge_answers(cases, judging),
+        official=judging.prompts.name == "official",
     )
 
 
@@ -90,12 +105,14 @@ def score_cases(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     """What metrics could be on an item without an answer, for the counts of statements.
 
-    The item is taken as one that would have been answered. How many words there would have been,
-    nobody knows.
+    The item is taken as one that would have been answered. How many words there would
+    have been, nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
-    sane = dict.fromkeys(("hallucination_rate", "hallucination_rate_answered"), (0.0, stated))
+    sane = dict.fromkeys(
+        ("hallucination_rate", "hallucination_rate_answered"), (0.0, stated)
+    )
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
@@ -121,10 +138,10 @@ def item_score(
     Args:
         case: the answer.
         verdict: what is known of it.
-        most_statements: the most of all answers scored together: a mean over answered questions
-            cannot be larger.
-        official: whether the judge was asked with the authors' prompts, so that there are the
-            authors' figures too.
+        most_statements: the most of all answers scored together: a mean over answered
+            questions cannot be larger.
+        official: whether the judge was asked with the authors' prompts, so that there
+            are the authors' figures too.
     """
     counts = _metric_counts(verdict, official=official)
     values = _uncounted(case, verdict, official=official)
@@ -140,14 +157,16 @@ def item_score(
         parsed=_parsed(verdict, official=official),
         why=_why(verdict, official=official),
     )
-    # Statements that nobody was asked about stand for none that is missing; nor does what may not
-    # count at all.
+    # Statements that nobody was asked about stand for none that is missing; nor does
+    # what may not count at all.
     kept = {
         name: of_metric
         for name, of_metric in counts.items()
         if name == "answered" or (verdict.judged and name not in limits)
     }
-    return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
+    return replace(
+        score, counts=kept, unscored=verdict.reason if score.limits else None
+    )
 
 
 def _stated(verdict: AnswerVerdict) -> list[StatementVerdict]:
@@ -158,7 +177,9 @@ def _stated(verdict: AnswerVerdict) -> list[StatementVerdict]:
 def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Counts]:
     """The verdicts that each metric adds up."""
     stated = _stated(verdict)
-    comp = _counts("share", [statement for statement in stated if statement.must], "entailed")
+    comp = _counts(
+        "share", [statement for statement in stated if statement.must], "entailed"
+    )
     hall = _counts("count", stated, "contradicted")
     counts = {
         "comprehensiveness": comp,
@@ -174,16 +195,23 @@ def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Count
     return counts
 
 
-def _uncounted(case: Case, verdict: AnswerVerdict, *, official: bool) -> dict[str, float]:
+def _uncounted(
+    case: Case, verdict: AnswerVerdict, *, official: bool
+) -> dict[str, float]:
     """The values that no verdict on a statement decides; nan for a metric without a denominator."""
-    # Words as the paper counts them: what stands between white space (its physicians' 88.52 an
-    # answer).
-    values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
+    # Words as the paper counts them: what stands between white space (its physicians'
+    # 88.52 an answer).
+    values = {
+        "answered": float(bool(verdict.answered)),
+        "words": float(len(case.answer.split())),
+    }
     if not _stated(verdict):
-        values |= dict.fromkeys((*_ANSWERED[1:], "hallucination_rate", "contradicted"), math.nan)
+        values |= dict.fromkeys(
+            (*_ANSWERED[1:], "hallucination_rate", "contradicted"), math.nan
+        )
     if official and not any(statement.must for statement in verdict.statements):
-        # A question without must-have statements adds nothing to the authors' sum, and is divided
-        # by all the same.
+        # A question without must-have statements adds nothing to the authors' sum, and
+        # is divided by all the same.
         values["comprehensiveness_official"] = 0.0
     if verdict.answered is False:
         values |= dict.fromkeys((*_ANSWERED, "words"), math.nan)
@@ -210,7 +238,9 @@ def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
     comp = _counts("share", must, "entailed_official")
     hall = _counts("count", verdict.statements, "contradicted_official")
     return {
-        **dict.fromkeys(("comprehensiveness_official", "comprehensiveness_norm_official"), comp),
+        **dict.fromkeys(
+            ("comprehensiveness_official", "comprehensiveness_norm_official"), comp
+        ),
         **dict.fromkeys(_OFFICIAL_COUNTS, hall),
     }
 
@@ -223,12 +253,19 @@ def _counts(
     """Counts one outcome of verdicts, by the importance of statements; answers have none."""
     by_kind: dict[str, list[StatementVerdict | AnswerVerdict]] = {}
     for verdict in judged:
-        kind = verdict.name.partition("/")[0] if isinstance(verdict, StatementVerdict) else ""
+        kind = (
+            verdict.name.partition("/")[0]
+            if isinstance(verdict, StatementVerdict)
+            else ""
+        )
         by_kind.setdefault(kind, []).append(verdict)
     told = not any(
-        getattr(verdict, outcome) is None and CANNOT_TELL in verdict.reasons for verdict in judged
+        getattr(verdict, outcome) is None and CANNOT_TELL in verdict.reasons
+        for verdict in judged
     )
-    verdicts = tuple(_verdicts(kind, of_kind, outcome) for kind, of_kind in by_kind.items())
+    verdicts = tuple(
+        _verdicts(kind, of_kind, outcome) for kind, of_kind in by_kind.items()
+    )
     return Counts(how=how, verdicts=verdicts, told=told)
 
 
@@ -237,7 +274,11 @@ def _verdicts(
 ) -> Verdicts:
     outcomes = [getattr(verdict, outcome) for verdict in judged]
     labels = [
-        "entailment" if verdict.entailed else "contradiction" if verdict.contradicted else "neutral"
+        "entailment"
+        if verdict.entailed
+        else "contradiction"
+        if verdict.contradicted
+        else "neutral"
         for verdict in judged
         if isinstance(verdict, StatementVerdict) and None not in outcomes
     ]
@@ -257,7 +298,9 @@ def _parsed(verdict: AnswerVerdict, *, official: bool) -> str:
     for kind in ("must",) if official else ("must", "nice"):
         entailed = [one.entailed for one in stated if one.name.startswith(kind)]
         parts.append(f"{kind} {_tally(entailed)}/{len(entailed)}")
-    return ", ".join([*parts, f"contradicted {_tally([one.contradicted for one in stated])}"])
+    return ", ".join(
+        [*parts, f"contradicted {_tally([one.contradicted for one in stated])}"]
+    )
 
 
 def _why(verdict: AnswerVerdict, *, official: bool) -> str:
@@ -281,7 +324,9 @@ def statement_plots(rows: Sequence[Row]) -> list[Plot]:
 
     `rows` are of `items.parquet`.
     """
-    tallies = [(row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows]
+    tallies = [
+        (row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows
+    ]
     shares: dict[str, list[tuple[float, str]]] = {}
     for cluster, tally in tallies:
         if tally is None:
@@ -322,5 +367,9 @@ def _point(label: str, values: Sequence[tuple[float, str]]) -> PlotPoint:
     hits, clusters = zip(*values, strict=True)
     share = proportion_interval(hits, clusters=clusters)
     return PlotPoint(
-        label=label, value=share.value, low=share.ci_low, high=share.ci_high, n=len(values)
+        label=label,
+        value=share.value,
+        low=share.ci_low,
+        high=share.ci_high,
+        n=len(values),
     )

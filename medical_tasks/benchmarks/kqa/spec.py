@@ -1,7 +1,8 @@
 """What K-QA is: its dataset here, its tasks and metrics below.
 
 Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024,
-https://arxiv.org/abs/2401.14493. Reference implementation: https://github.com/Itaymanes/K-QA.
+https://arxiv.org/abs/2401.14493. Reference implementation:
+https://github.com/Itaymanes/K-QA.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ _RETRIEVAL_ARGUMENTS = {
 _OTHER_EXAMPLES = "the paper's worked examples are other ones"
 _OTHER_DOCUMENTS = "the paper's documents are not published"
 
-# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an
-# answer in bullet points with a safety note may be three times that.
+# The longest answers of the paper's systems average 242 words (table 5), about 350
+# tokens; an answer in bullet points with a safety note may be three times that.
 _TOKENS = 1024
 
 
@@ -103,7 +104,9 @@ class KQABenchmark(Benchmark):
         texts = [answer.text for answer in answers]
         return score_items(task, items, texts, judging=scoring.judge)
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: TaskSpec, item: Item
+    ) -> Mapping[str, tuple[float, float]]:
         """See `scoring`."""
         from medical_tasks.benchmarks.kqa.scoring import unanswered_limits
 
@@ -121,7 +124,9 @@ class KQABenchmark(Benchmark):
         """The question alone, graded by a model."""
         return hub_question("question", "answer", scorer={"name": "model_graded_qa"})
 
-    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]
+    ) -> list[Plot]:
         """See `scoring`."""
         from medical_tasks.benchmarks.kqa.scoring import statement_plots
 
@@ -171,7 +176,11 @@ def _task(name: str, title: str) -> TaskSpec:
             prompts="same",
             # What the authors' script calls GPT-4, by its address.
             judges=("gpt-4", "gpt-4-8k"),
-            differs=_OTHER_DOCUMENTS if retrieval else _OTHER_EXAMPLES if examples else "",
+            differs=_OTHER_DOCUMENTS
+            if retrieval
+            else _OTHER_EXAMPLES
+            if examples
+            else "",
         ),
     )
 
@@ -188,7 +197,12 @@ KQABenchmark.views = (
     View(
         title="Comprehensiveness and hallucination",
         metrics=("hallucination_rate", "comprehensiveness"),
-        tasks={"kqa": "", "kqa_icl": "ICL", "kqa_rag": "RAG", "kqa_icl_rag": "ICL, RAG"},
+        tasks={
+            "kqa": "",
+            "kqa_icl": "ICL",
+            "kqa_rag": "RAG",
+            "kqa_icl_rag": "ICL, RAG",
+        },
         plane=True,
     ),
 )

@@ -40,7 +40,9 @@ def kind_of(row: Row) -> Kind:
     for kind, categories in KINDS.items():
         if row["category"] in categories:
             return kind
-    raise ValueError(f"category {row['category']!r} is none of the seven of MedCalc-Bench")
+    raise ValueError(
+        f"category {row['category']!r} is none of the seven of MedCalc-Bench"
+    )
 
 
 def count_attributes(row: Row) -> int | None:
@@ -69,10 +71,18 @@ def accuracy_by_attributes(
     points = []
     for (kind, count), members in sorted(groups.items()):
         rights, clusters = zip(*members, strict=True)
-        found = proportion_interval([float(right) for right in rights], clusters=clusters)
+        found = proportion_interval(
+            [float(right) for right in rights], clusters=clusters
+        )
         points.append(
             AttributePoint(
-                kind, count, found.n, sum(rights), found.value, found.ci_low, found.ci_high
+                kind,
+                count,
+                found.n,
+                sum(rights),
+                found.value,
+                found.ci_low,
+                found.ci_high,
             )
         )
     return points, left_out
@@ -107,6 +117,12 @@ def attribute_plots(rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot
         if shown:
             title = f"Accuracy by number of attributes, {title}"
             made.append(
-                Plot(title=title, x_label=X_LABEL, y_label=Y_LABEL, points=shown, note=note)
+                Plot(
+                    title=title,
+                    x_label=X_LABEL,
+                    y_label=Y_LABEL,
+                    points=shown,
+                    note=note,
+                )
             )
     return made

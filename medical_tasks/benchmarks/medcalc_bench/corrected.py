@@ -1,12 +1,13 @@
 """The corrected labels of MedCalc-Bench v1.0: 887 test rows labelled anew from the notes, 69 "N/A".
 
-Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight",
-version 3, https://arxiv.org/abs/2512.19691; https://github.com/junzeye/validate-medcalc-labels (MIT
-licence). A model recomputed the answers from note and question. A row has a label where most of its
-runs agree, and 50 rows have the physicians' own answers.
+Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician
+Oversight", version 3, https://arxiv.org/abs/2512.19691;
+https://github.com/junzeye/validate-medcalc-labels (MIT licence). A model recomputed the
+answers from note and question. A row has a label where most of its runs agree, and 50
+rows have the physicians' own answers.
 
-`corrected` is a configuration of its own, and a second set of labels of v1.0: a row is the same
-where number and note are.
+`corrected` is a configuration of its own, and a second set of labels of v1.0: a row is
+the same where number and note are.
 """
 
 from __future__ import annotations
@@ -89,9 +90,9 @@ _RULES: Final[Mapping[AnswerKind, str]] = {
 def read_corrected_rows(path: Path) -> Iterator[Row]:
     """Reads the labels' file as rows of the dataset; a cell that cannot be read is a `UsageError`.
 
-    The file has seven columns. What the calculator determines (id, category, output type) follows
-    from its name, the note's id is a hash of the note, and what only v1.0 has (entities,
-    explanation, note type) is empty.
+    The file has seven columns. What the calculator determines (id, category, output
+    type) follows from its name, the note's id is a hash of the note, and what only v1.0
+    has (entities, explanation, note type) is empty.
     """
     rows: dict[int, int] = {}
     for row in read_csv(path, CORRECTED_COLUMNS, release=_RELEASE):
@@ -147,11 +148,13 @@ def _calculator(place: str, cells: Mapping[str, str]) -> AnyCalculator:
         raise _wrong(place, cells, "Calculator Name", rule) from None
 
 
-def _label(place: str, cells: Mapping[str, str], calculator: AnyCalculator) -> tuple[str, str, str]:
+def _label(
+    place: str, cells: Mapping[str, str], calculator: AnyCalculator
+) -> tuple[str, str, str]:
     """The gold with its limits: none for "N/A", the file's for measurements, else the gold itself.
 
-    The file allows scores and days 5 % too, so that 152 would be right for a pneumonia severity
-    index of 160. Scores, dates and ages are right only exactly, as in v1.0.
+    The file allows scores and days 5 % too, so that 152 would be right for a pneumonia
+    severity index of 160. Scores, dates and ages are right only exactly, as in v1.0.
     """
     kind = answer_kind(calculator.id)
     columns = ("Ground Truth Answer", "Lower Limit", "Upper Limit")
@@ -159,7 +162,9 @@ def _label(place: str, cells: Mapping[str, str], calculator: AnyCalculator) -> t
     if is_not_computable(answer):
         for column in columns[1:]:
             if cells[column] not in ("", NOT_COMPUTABLE):
-                raise _wrong(place, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is")
+                raise _wrong(
+                    place, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is"
+                )
         return answer, "", ""
     if not _fits(answer, kind):
         rule = f"expected {_RULES[kind]} or {NOT_COMPUTABLE}"
@@ -170,7 +175,9 @@ def _label(place: str, cells: Mapping[str, str], calculator: AnyCalculator) -> t
         if decimal_or_none(cells[column]) is None:
             raise _wrong(place, cells, column, "expected a number")
     if not float(lower) <= float(answer) <= float(upper):
-        rule = f"must lie below the answer {answer}, and the Upper Limit {upper} above it"
+        rule = (
+            f"must lie below the answer {answer}, and the Upper Limit {upper} above it"
+        )
         raise _wrong(place, cells, "Lower Limit", rule)
     return answer, lower, upper
 
@@ -223,17 +230,24 @@ class CorrectedLabels:
 
     def of(self, row: Row) -> CorrectedLabel | None:
         """The label of a row of v1.0; None where it has none, or another row has its number."""
-        return self.by_row.get((int(row["row_number"]), note_cluster(str(row["patient_note"]))))
+        return self.by_row.get(
+            (int(row["row_number"]), note_cluster(str(row["patient_note"])))
+        )
 
 
 def _labels(rows: Iterable[Row], sha256: str) -> CorrectedLabels:
     by_row = {}
     for row in rows:
-        answer, kind = row["ground_truth_answer"], answer_kind(int(row["calculator_id"]))
+        answer, kind = (
+            row["ground_truth_answer"],
+            answer_kind(int(row["calculator_id"])),
+        )
         if kind == "gestational_age" and not is_not_computable(answer):
             weeks, days = divmod(int(answer), _DAYS_A_WEEK)
             answer = f"('{weeks} weeks', '{days} days')"
-        label = CorrectedLabel(answer=answer, lower=row["lower_limit"], upper=row["upper_limit"])
+        label = CorrectedLabel(
+            answer=answer, lower=row["lower_limit"], upper=row["upper_limit"]
+        )
         by_row[row["row_number"], note_cluster(row["patient_note"])] = label
     return CorrectedLabels(by_row=by_row, sha256=sha256)
 
@@ -253,7 +267,9 @@ def built_labels(folder: Path, spec: DatasetSpec) -> CorrectedLabels | None:
 
 
 @lru_cache(maxsize=2)
-def _kept_labels(folder: Path, spec: DatasetSpec, parquet: str, sha256: str) -> CorrectedLabels:
+def _kept_labels(
+    folder: Path, spec: DatasetSpec, parquet: str, sha256: str
+) -> CorrectedLabels:
     """Reads the rows once; `parquet` is their file's hash, for a dataset that is built anew."""
     return _labels(read_rows(folder, CORRECTED, "test", spec=spec), sha256)
 

@@ -1,7 +1,8 @@
 """MedCalc-Bench from its official CSV files (v1.0, v1.2, Verified), and as items of a task.
 
-A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never
-have the same version. The file of corrected labels has columns of its own (`corrected.py`).
+A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built
+forms never have the same version. The file of corrected labels has columns of its own
+(`corrected.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     note_cluster,
     read_corrected_rows,
 )
-from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH, MEDCALC_OWN
+from medical_tasks.benchmarks.medcalc_bench.declarations import (
+    MEDCALC_BENCH,
+    MEDCALC_OWN,
+)
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
@@ -146,7 +150,9 @@ COLUMNS = (
         name="ground_truth_explanation",
         description="Step by step derivation of the gold answer; empty in `corrected`",
     ),
-    Column(name="source_category", description="Category exactly as the release writes it"),
+    Column(
+        name="source_category", description="Category exactly as the release writes it"
+    ),
 )
 
 # The file of v1.0, so that it is not built under another release's name.
@@ -159,12 +165,8 @@ _DATE_OR_AGE = re.compile(
 _SHOWN_CHARS = 60
 
 OWN = "own"
-CREDENTIALED = (
-    "Credentialed"  # note type of rows constructed from notes that may not go to any model
-)
-_OWN_FORM = (
-    '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
-)
+CREDENTIALED = "Credentialed"  # note type of rows constructed from notes that may not go to any model
+_OWN_FORM = '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
 _AGE = re.compile(r"\(?'?([0-9]{1,2}) weeks?'?,?(?: and)? ?'?([0-6]) days?'?\)?")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _FORMS: Mapping[AnswerKind, str] = {
@@ -189,7 +191,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
         yield from read_corrected_rows(path)
         return
     rows: dict[int, int] = {}
-    for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
+    for row in read_csv(
+        path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"
+    ):
         typed = _typed_row(_Row(f"{path}: row {row.number}", row.cells), config)
         number = typed["row_number"]
         if number in rows:
@@ -211,7 +215,9 @@ class _Row(NamedTuple):
 
     def wrong(self, column: str, rule: str) -> UsageError:
         value = self.cells[column]
-        got = repr(value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "...")
+        got = repr(
+            value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "..."
+        )
         number = self.cells["Row Number"]
         if self.private:
             rule, got, number = "breaks the rule of its column", shown(value), "n/a"
@@ -220,14 +226,22 @@ class _Row(NamedTuple):
         )
 
 
-def read_credentialed_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
+def read_credentialed_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[Row]:
     """Reads the rows of `medcalc_own`."""
-    yield from demo_rows() if config == "demo" else read_own_rows(files[split], credentialed=True)
+    yield from (
+        demo_rows()
+        if config == "demo"
+        else read_own_rows(files[split], credentialed=True)
+    )
 
 
 def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     cells, wrong = row.cells, row.wrong
-    typed: dict[str, Any] = {ours: cells[official] for official, ours in OFFICIAL_COLUMNS.items()}
+    typed: dict[str, Any] = {
+        ours: cells[official] for official, ours in OFFICIAL_COLUMNS.items()
+    }
     for column in ("Row Number", "Calculator ID"):
         if not _INTEGER.fullmatch(cells[column]):
             raise wrong(column, "expected a whole number")
@@ -238,10 +252,14 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     category = cells["Category"].strip().lower()
     typed["category"] = _LATER_CATEGORIES.get(category, category)
     if typed["category"] not in CATEGORIES:
-        raise wrong("Category", f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}")
+        raise wrong(
+            "Category",
+            f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}",
+        )
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong(
-            "Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'"
+            "Category",
+            "this name is of a later release than v1.0, which has 'lab' and 'dosage'",
         )
     kind = cells["Output Type"]
     if kind not in OUTPUT_TYPES:
@@ -261,14 +279,16 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
 def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
     """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
 
-    A row with all of the columns is of a release: its label stands, and if its entities give
-    another answer, stderr says so. Nothing of `credentialed` rows is quoted; rows that say so of
-    themselves are refused otherwise, since MedCalc-Bench is open.
+    A row with all of the columns is of a release: its label stands, and if its entities
+    give another answer, stderr says so. Nothing of `credentialed` rows is quoted; rows
+    that say so of themselves are refused otherwise, since MedCalc-Bench is open.
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
     fold, known = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
-    knows = has_columns("patient_note", numbers="ground_truth_answer|(lower|upper)_limit")
+    knows = has_columns(
+        "patient_note", numbers="ground_truth_answer|(lower|upper)_limit"
+    )
     table = read_table(path, record=_OWN_FORM, knows=knows)
     for number, record in enumerate(table.rows, start=1):
         try:
@@ -278,7 +298,9 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                     f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it "
                     "out."
                 )
-            if len(folds := {fold(name): each for name, each in given.items()}) < len(given):
+            if len(folds := {fold(name): each for name, each in given.items()}) < len(
+                given
+            ):
                 raise UsageError(
                     f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). "
                     "Drop one."
@@ -304,7 +326,9 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
         except UsageError as error:
             problems.append(str(error))
     if problems := list(dict.fromkeys(problems)):
-        more = [f"and {len(problems) - _SHOWN_ROWS} more problems"] * (len(problems) > _SHOWN_ROWS)
+        more = [f"and {len(problems) - _SHOWN_ROWS} more problems"] * (
+            len(problems) > _SHOWN_ROWS
+        )
         raise UsageError("\n".join([*problems[:_SHOWN_ROWS], *more]))
     if doubted:
         print(
@@ -331,7 +355,8 @@ def _own_cell(where: str, column: str, value: object) -> str:
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     """Fills in what a row lacks, and says whether its label is doubtful.
 
-    From the calculator come its facts and the question, from the entities the gold with its limits.
+    From the calculator come its facts and the question, from the entities the gold with
+    its limits.
     """
     cells = row.cells
     released = all(cells.values())
@@ -356,7 +381,9 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         if text not in ("", usual[column]):
             raise row.wrong(column, f"must be {usual[column]} for {calculator.name}")
     cells.update({name: cells[name] or text for name, text in usual.items()})
-    cells.update({"Calculator ID": str(calculator.id), "Calculator Name": calculator.name})
+    cells.update(
+        {"Calculator ID": str(calculator.id), "Calculator Name": calculator.name}
+    )
     return _typed_row(row, OWN), doubt is not None
 
 
@@ -364,7 +391,9 @@ def _tidy(row: _Row) -> None:
     """Strips the cells that hold no running text, and refuses text that no file can hold."""
     cells, wrong = row.cells, row.wrong
     for column, text in cells.items():
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        if not text.isascii() and any(
+            "\ud800" <= letter <= "\udfff" for letter in text
+        ):
             raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
         if column in ("Row Number", "Calculator ID"):
             cells[column] = re.sub(
@@ -393,7 +422,8 @@ def _apply_rule(
     Fills in answer and explanation, unless the label is to be kept.
 
     Returns:
-        The question, with the drugs of the entities, and what is wrong with entities or label.
+        The question, with the drugs of the entities, and what is wrong with entities or
+        label.
     """
     cells = row.cells
     question = QUESTIONS[calculator.id][0]
@@ -404,7 +434,9 @@ def _apply_rule(
         entities = calculator.named(parsed.items())
         result = calculated(calculator, entities)
     except (CalculatorInputError, ValueError) as error:
-        return question, row.wrong("Relevant Entities", f"cannot be calculated with ({error})")
+        return question, row.wrong(
+            "Relevant Entities", f"cannot be calculated with ({error})"
+        )
     gold = cells["Ground Truth Answer"]
     label = {
         "ground_truth_answer": gold,
@@ -417,7 +449,9 @@ def _apply_rule(
         doubt = row.wrong("Ground Truth Answer", rule)
     if not keep_label:
         cells["Ground Truth Answer"] = result.answer_text
-        cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
+        cells["Ground Truth Explanation"] = (
+            cells["Ground Truth Explanation"] or result.explanation
+        )
     cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
     return named_drugs(question, entities), doubt
 
@@ -445,9 +479,15 @@ def _own_calculator(row: _Row) -> AnyCalculator:
             try:
                 found.add(find(key))
             except CalculatorInputError as error:
-                raise row.wrong(column, f"must be one of the 55 calculators ({error})") from None
+                raise row.wrong(
+                    column, f"must be one of the 55 calculators ({error})"
+                ) from None
     if len(found) != 1:
-        rule = "must be the one of Calculator ID" if found else "this or Calculator ID is needed"
+        rule = (
+            "must be the one of Calculator ID"
+            if found
+            else "this or Calculator ID is needed"
+        )
         raise row.wrong("Calculator Name", rule)
     return found.pop()
 
@@ -470,13 +510,20 @@ def _holds(low: str, gold: str, high: str, kind: AnswerKind) -> bool:
     """Whether limits are right for a gold: around it for measurements, else the same."""
     if kind in ("decimal", "integer"):
         ends = sorted(map(float, (low, high)))
-        return ends[0] <= float(gold) <= ends[1] and (kind == "decimal" or ends[0] == ends[1])
-    return len({tuple(map(int, re.findall("[0-9]+", text))) for text in (low, gold, high)}) == 1
+        return ends[0] <= float(gold) <= ends[1] and (
+            kind == "decimal" or ends[0] == ends[1]
+        )
+    return (
+        len({tuple(map(int, re.findall("[0-9]+", text))) for text in (low, gold, high)})
+        == 1
+    )
 
 
 def _rule(kind: str) -> str:
     return (
-        "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+        "a number"
+        if kind == "decimal"
+        else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
     )
 
 
@@ -491,24 +538,34 @@ def _is_answer(text: str, output_type: str) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes one item a row."""
     items = []
-    kinds: dict[tuple[str, ...], Mapping[str, str]] = {}  # one for all rows of a calculator
+    kinds: dict[
+        tuple[str, ...], Mapping[str, str]
+    ] = {}  # one for all rows of a calculator
     for row in filter(partial(task.benchmark.keeps, task), rows):
         kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
-        facts = {"kind": kind, "category": row["category"], "calculator": row["calculator_name"]}
+        facts = {
+            "kind": kind,
+            "category": row["category"],
+            "calculator": row["calculator_name"],
+        }
         groups = kinds.setdefault(
             tuple(facts.values()), {group: facts[group] for group in task.groups}
         )
         cluster = str(row["note_id"])
-        if (
-            cluster.isdigit()
-        ):  # no Open-Patients id, which names one note: every calculator counts such notes from 1
+        if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = note_cluster(str(row["patient_note"]))
-        items.append(Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster))
+        items.append(
+            Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster)
+        )
     return items
 
 
 def _test_file(*places: str, pin: Pin | None = None) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=places, description="the test set, a CSV file", pin=pin)}
+    return {
+        "test": OfficialFile(
+            places=places, description="the test set, a CSV file", pin=pin
+        )
+    }
 
 
 FRESH_OPTIONS = (
@@ -535,7 +592,9 @@ FRESH_OPTIONS = (
 )
 
 
-def _generated(split: str, options: Mapping[str, int], *, twins: bool = False) -> Iterator[Row]:
+def _generated(
+    split: str, options: Mapping[str, int], *, twins: bool = False
+) -> Iterator[Row]:
     name = "medcalc_twins" if twins else "medcalc_fresh"
     return iter(generator(name)(split, options))
 
@@ -568,9 +627,8 @@ SOURCE = DatasetSource(
     columns=COLUMNS,
     key="row_number",
     splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
-    # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and
-    # card of
-    # nsk7153/MedCalc-Bench-Verified on the Hub.
+    # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench
+    # (v1.2) and card of nsk7153/MedCalc-Bench-Verified on the Hub.
     published_rows={
         V1: {"test": 1047},
         CORRECTED: {"test": 887},
@@ -578,7 +636,8 @@ SOURCE = DatasetSource(
         "verified": {"test": 1100},
         "demo": {"test": len(demo_rows())},
     },
-    # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
+    # v1.0 is closed. The later two are still corrected by their authors, who may add
+    # rows.
     living=frozenset({"v1.2", "verified"}),
     files={
         V1: _test_file(
@@ -601,7 +660,10 @@ SOURCE = DatasetSource(
         },
         "v1.2": _test_file(
             "test_data_v1.2.csv",
-            *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets")),
+            *(
+                f"MedCalc-Bench/{name}/test_data.csv"
+                for name in ("dataset", "datasets")
+            ),
             pin=Pin(
                 "ncbi-nlp/MedCalc-Bench",
                 "20b10f9d66a8c3b0356ae3138533f5ec91666b6a",
@@ -610,7 +672,8 @@ SOURCE = DatasetSource(
                 blob="0aabdb731ede27c04357a5cd01623462ede5b972",
             ),
         ),
-        # No SHA-256 of these two is published; a git blob is named by the SHA-1 of its content.
+        # No SHA-256 of these two is published; a git blob is named by the SHA-1 of its
+        # content.
         "verified": _test_file(
             "test_data_verified.csv",
             "MedCalc-Bench-Verified/datasets/test_data.csv",
@@ -625,7 +688,8 @@ SOURCE = DatasetSource(
         "demo": {},
         OWN: {
             "test": OfficialFile(
-                places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines"
+                places=("rows.csv",),
+                description="your rows: CSV, XLSX, parquet or JSON Lines",
             )
         },
         "fresh": {},
@@ -633,7 +697,9 @@ SOURCE = DatasetSource(
     },
     generated={
         "fresh": Generated(options=FRESH_OPTIONS, rows=_generated),
-        "twins": Generated(options=FRESH_OPTIONS[:2], rows=partial(_generated, twins=True)),
+        "twins": Generated(
+            options=FRESH_OPTIONS[:2], rows=partial(_generated, twins=True)
+        ),
     },
     known_files={V1_TEST_SHA256: V1, CORRECTED_PIN.sha256: CORRECTED},
     read=read_rows,

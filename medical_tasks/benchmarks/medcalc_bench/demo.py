@@ -1,7 +1,7 @@
 """The `demo` configuration: synthetic records that run every MedCalc-Bench task without a download.
 
-Names of calculators and entities are those of v1.0; golds were worked out by hand from the
-published formulas.
+Names of calculators and entities are those of v1.0; golds were worked out by hand from
+the published formulas.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def synthetic_row(
     `asked` are note, question and entities.
     """
     note, question, entities = asked
-    low, high = decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
+    low, high = (
+        decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
+    )
     return {
         "row_number": number,
         "calculator_id": calculator.id,

@@ -1,7 +1,7 @@
 """Works out the arithmetic of a reply, which the authors' scorer hands to Python, with a bounded interpreter of our own.
 
-Python parses the text and never runs it. NumPy's functions are scalar ones: an undefined result is
-`nan` or `inf`, as there.
+Python parses the text and never runs it. NumPy's functions are scalar ones: an
+undefined result is `nan` or `inf`, as there.
 """
 
 from __future__ import annotations
@@ -15,11 +15,28 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["CHECK", "EXTRACTION", "ExpressionError", "evaluate", "formula_value", "inside_str"]
+__all__ = [
+    "CHECK",
+    "EXTRACTION",
+    "ExpressionError",
+    "evaluate",
+    "formula_value",
+    "inside_str",
+]
 
 
 _SIGNS = str.maketrans(
-    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "²": "^2", "³": "^3", "√": " sqrt"}
+    {
+        "×": "*",
+        "·": "*",
+        "⋅": "*",
+        "÷": "/",
+        "−": "-",
+        "–": "-",
+        "²": "^2",
+        "³": "^3",
+        "√": " sqrt",
+    }
 )
 _UNITS = re.compile(
     r"(?<=[0-9)])\s{0,3}(?:(?:mg|g|µg|mcg|mmol|mEq|umol|µmol|mOsm|mL|L|U|IU)/(?:d?L|dl|l|kg|min|hr|day)|kg/m\^?2|kg|mg|mL|"
@@ -30,7 +47,11 @@ _UNITS = re.compile(
 def inside_str(text: str) -> str | None:
     """What stands between the first `str(` and the last closing bracket; None when the answer has no such form."""
     start, end = text.find("str("), text.rfind(")")
-    return text[start + len("str(") : end] if start >= 0 and end >= start + len("str(") else None
+    return (
+        text[start + len("str(") : end]
+        if start >= 0 and end >= start + len("str(")
+        else None
+    )
 
 
 def formula_value(text: str) -> float | None:
@@ -108,7 +129,9 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an odd escape, `1if` or `~True` is no concern of the user
+        warnings.simplefilter(
+            "ignore"
+        )  # an odd escape, `1if` or `~True` is no concern of the user
         try:
             tree = ast.parse(text.lstrip(" \t"), "<arithmetic>", "eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -130,7 +153,9 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
         return _value(part, names, depth - 1)
 
     match node:
-        case ast.Constant(value=bool() | int() | float() | complex() | str() | None as value):
+        case ast.Constant(
+            value=bool() | int() | float() | complex() | str() | None as value
+        ):
             return _bounded(value)
         case ast.Name(id=name):
             return names[name]
@@ -206,7 +231,9 @@ def _compared(node: ast.Compare, of: Callable[[ast.expr], Value]) -> Value:
 
 
 def _computed(sign: ast.operator, left: Value, right: Value) -> Value:
-    if not (isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add)):
+    if not (
+        isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add)
+    ):
         if not isinstance(left, int | float | complex) or not isinstance(
             right, int | float | complex
         ):
@@ -330,8 +357,12 @@ _MATH_FUNCTIONS = (
     *("radians", "remainder"),
 )
 
-_MATH: dict[str, object] = {f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS}
-_MATH |= {f"math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")}
+_MATH: dict[str, object] = {
+    f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS
+}
+_MATH |= {
+    f"math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")
+}
 _MATH |= {"math.factorial": _factorial, "math.prod": _prod}
 
 _NUMPY: dict[str, Any] = {name: _quiet(getattr(math, name)) for name in _NUMPY_SCALAR}

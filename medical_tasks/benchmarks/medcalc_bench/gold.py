@@ -1,7 +1,7 @@
 """What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
 
-The form follows the calculator: the `Output Type` column calls gestational age an integer
-(Khandekar et al. 2024, section 3.1).
+The form follows the calculator: the `Output Type` column calls gestational age an
+integer (Khandekar et al. 2024, section 3.1).
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _KINDS: Mapping[int, AnswerKind] = {
     entry.id: "gestational_age" if entry.id == GESTATIONAL_AGE_ID else entry.output
     for entry in CALCULATORS
 }
-SCORE_IDS = frozenset(number for number, kind in _KINDS.items() if kind == "integer") | {8, 23}
+SCORE_IDS = frozenset(
+    number for number, kind in _KINDS.items() if kind == "integer"
+) | {8, 23}
 """Calculators whose result is a number of points, so that "3/9" means 3 of 9 and no quotient."""
 
 PERCENT_IDS = frozenset({40, 46})
@@ -68,8 +70,10 @@ class Decision:
         correct: whether the reply gives the right answer; False where that is unclear.
         parsed: the answer as it was read, "" where none was found.
         why: one line for a person.
-        notes: what a reader of the score should know of this answer, such as `unit_mismatch`.
-        unclear: why a person could not tell either what the answer is; "" where one can.
+        notes: what a reader of the score should know of this answer, such as
+            `unit_mismatch`.
+        unclear: why a person could not tell either what the answer is; "" where one
+            can.
     """
 
     correct: bool
@@ -139,7 +143,9 @@ def limits(
         ends = [gold * (1 - RELATIVE), gold * (1 + RELATIVE)]
     if ends[0] == ends[1] and gold != 0:
         exponent = gold.as_tuple().exponent
-        half = Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
+        half = (
+            Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
+        )
         ends = [gold - half, gold + half]
     return float(min(ends)), float(max(ends))
 
@@ -176,7 +182,8 @@ def entities_of(row: Row) -> dict[str, object]:
 def recompute(row: Row, conventions: frozenset[str] = frozenset()) -> Result:
     """Applies the published rule.
 
-    A `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant.
+    A `CalculatorInputError` where there is none, no answer, or a unit that cannot be
+    meant.
     """
     return calculated(find(int(row["calculator_id"])), entities_of(row), conventions)
 
@@ -243,7 +250,9 @@ MAX_ENTITIES_DEPTH = 16
 
 def parse_entities(text: str) -> dict[str, Any]:
     if len(text) > MAX_ENTITIES_CHARS:
-        raise ValueError(f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read")
+        raise ValueError(
+            f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read"
+        )
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError:
@@ -251,7 +260,9 @@ def parse_entities(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError(f"a mapping of entity names is expected, got {type(value).__name__}")
+        raise ValueError(
+            f"a mapping of entity names is expected, got {type(value).__name__}"
+        )
     return dict(_checked(value, 0))
 
 
@@ -283,11 +294,14 @@ def _python_literal(text: str) -> object:
             tree = ast.parse(text.strip(), mode="eval")
         value = ast.literal_eval(tree)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        # A hostile text exhausts the parser's own bounds; that is as unreadable as a misspelt one.
+        # A hostile text exhausts the parser's own bounds; that is as unreadable as a
+        # misspelt one.
         raise ValueError("neither a JSON object nor a Python dict literal") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            _unique([(ast.literal_eval(key), None) for key in node.keys if key is not None])
+            _unique(
+                [(ast.literal_eval(key), None) for key in node.keys if key is not None]
+            )
     return value
 
 

@@ -1,7 +1,7 @@
 """Where a row's golds agree: the released label, the published rule's value, the corrected label.
 
-The rule's value rests on the entities that the release extracted from the note, the corrected label
-on the note itself.
+The rule's value rests on the entities that the release extracted from the note, the
+corrected label on the note itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class RowGolds:
     """The golds of one row, and which of them agree; None where one of the two is missing.
 
     Attributes:
-        rule: the published rule's answer; None where it has none for the row's entities.
+        rule: the published rule's answer; None where it has none for the row's
+            entities.
         corrected: the corrected label; None where the row has none.
         label_and_rule: whether the rule's answer is right by the label.
         label_and_corrected: whether the label is right by the corrected one.
@@ -92,9 +93,17 @@ def golds_table(
     agreed = [each.rule_and_corrected for each in golds if each.label_and_rule]
     agreement = {
         "accuracy": (_SAME, _agreeing(label_rule), _agreeing(label_corrected)),
-        "accuracy_recomputed": (_agreeing(label_rule), _SAME, _agreeing(rule_corrected)),
+        "accuracy_recomputed": (
+            _agreeing(label_rule),
+            _SAME,
+            _agreeing(rule_corrected),
+        ),
         "accuracy_agreed": ("all", "all", _agreeing(agreed)),
-        "accuracy_corrected": (_agreeing(label_corrected), _agreeing(rule_corrected), _SAME),
+        "accuracy_corrected": (
+            _agreeing(label_corrected),
+            _agreeing(rule_corrected),
+            _SAME,
+        ),
     }
     metrics = entry["metrics"]
     lines = [
@@ -128,7 +137,9 @@ def _agreeing(decisions: Sequence[bool | None]) -> str:
 def _note(golds: Sequence[RowGolds]) -> str:
     labelled = [each for each in golds if each.corrected is not None]
     if not labelled:
-        return "The published rule is applied to the entities that the release extracted."
+        return (
+            "The published rule is applied to the entities that the release extracted."
+        )
     unanswerable = sum(each.not_computable for each in labelled)
     agreed = [each for each in labelled if each.label_and_rule]
     contradicted = [each for each in agreed if not each.label_and_corrected]

@@ -1,7 +1,7 @@
 """The decision of the authors' own scorer, bug for bug, without Python beyond the arithmetic of `expression`.
 
-Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py,
-generate_code_prompt.py.
+Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py,
+evaluate.py, generate_code_prompt.py.
 """
 
 from __future__ import annotations
@@ -44,15 +44,14 @@ _DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
 _LIST_BEGIN = re.compile(r"\d, ?-?\d")
 _LIST = re.compile(r"\d(?:, ?-?\d++)++")
 _ML = re.compile(r"mL/min/1.73")
-# Patterns that start with digits are tried at every digit of a text; looking for the last number,
-# or for the one before a
-# word, is a single step on the reversed text.
+# Patterns that start with digits are tried at every digit of a text; looking for the
+# last number, or for the one before a word, is a single step on the reversed text.
 _LAST_NUMBER = re.compile(r"\D*+(\d++(?:\.\d++)*+)(-?)")
 _LAST_PERCENTAGE = re.compile(r"%(\d++(?:\.\d++)*+)(-?)")
 _NUMBER_AT_END = re.compile(r"(\d++(?:\.\d++)*+)(-?)")
 _DIGITS_AT_END = re.compile(r"\d++")
-# Two numbers that touch, or have units, one quote, one comma and spaces between them; else one
-# number cut before its last digit.
+# Two numbers that touch, or have units, one quote, one comma and spaces between them;
+# else one number cut before its last digit.
 _PAIR = re.compile(
     r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)"""
 )
@@ -91,7 +90,9 @@ def official_decision(
         return _wrong("", f"the authors' reader fails: {error}")
     if answer == NOT_FOUND:  # which their check goes on to fail on
         return _wrong(answer, "the authors' reader finds no answer")
-    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+    return official_check(
+        answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
+    )
 
 
 def official_code_decision(
@@ -108,11 +109,15 @@ def official_code_decision(
         except (ValueError, RecursionError):
             kept = None
         answer = (
-            str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
+            str(kept["answer"])
+            if isinstance(kept, dict) and "answer" in kept
+            else response.strip()
         )
     if not answer:
         return _wrong("", "there is no answer")
-    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+    return official_check(
+        answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
+    )
 
 
 def tagged_answer(reply: str) -> str | None:
@@ -145,10 +150,14 @@ def official_answer(response: str, kind: AnswerKind) -> str:
     text = _captured(response)
     if kind == "date":
         found = _DATE.match(text)
-        return f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
+        return (
+            f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
+        )
     if kind == "gestational_age":
         if _pair(text) is None:
-            raise ValueError("no two numbers that touch but for units, a quote, a comma or spaces")
+            raise ValueError(
+                "no two numbers that touch but for units, a quote, a comma or spaces"
+            )
         pair = _pair(text.translate(str.maketrans("[]", "()", "'\"")))
         return f"({pair[0]}, {pair[1]})" if pair else NOT_FOUND
     if kind == "integer":
@@ -157,7 +166,12 @@ def official_answer(response: str, kind: AnswerKind) -> str:
 
 
 def official_check(
-    answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object
+    answer: object,
+    *,
+    calculator_id: int | str,
+    gold: object,
+    lower: object,
+    upper: object,
 ) -> Decision:
     """Compares an answer, as `official_answer` or "LLM Answer" has it, with the gold.
 
@@ -244,7 +258,9 @@ def _decimal(text: str) -> str:
         if (
             before
             and before[-1].isdecimal()
-            and (number := _last_of_chain(_NUMBER_AT_END.match(before[::-1]), ends=True))
+            and (
+                number := _last_of_chain(_NUMBER_AT_END.match(before[::-1]), ends=True)
+            )
         ):
             return str(_evaluated(number, {}))
     reversed_text = text[::-1]
@@ -289,8 +305,12 @@ def _text(value: object) -> str:
     return value
 
 
-def _check_date(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
-    read, wanted = (datetime.strptime(text, "%m/%d/%Y").date() for text in (answer, _text(gold)))
+def _check_date(
+    answer: str, gold: object, lower: object, upper: object
+) -> tuple[bool, str]:
+    read, wanted = (
+        datetime.strptime(text, "%m/%d/%Y").date() for text in (answer, _text(gold))
+    )
     return read == wanted, f"{read} is {'' if read == wanted else 'not '}{wanted}"
 
 
@@ -303,7 +323,10 @@ def _check_gestational_age(
     if read is None:
         return False, "no two numbers in the answer"
     right = [_whole(part) for part in read] == [_whole(part) for part in wanted]
-    return right, f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(wanted)})"
+    return (
+        right,
+        f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(wanted)})",
+    )
 
 
 def _whole(digits: str) -> int:
@@ -326,7 +349,9 @@ def _checked(answer: str, gold: object, lower: object, upper: object) -> float:
     return _evaluated(answer, {**CHECK, **surroundings})
 
 
-def _check_integer(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+def _check_integer(
+    answer: str, gold: object, lower: object, upper: object
+) -> tuple[bool, str]:
     value = _checked(answer, gold, lower, upper)
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be rounded")
@@ -334,7 +359,9 @@ def _check_integer(answer: str, gold: object, lower: object, upper: object) -> t
     return right, f"{value:g} rounds to {round(value)}, {'' if right else 'not '}{gold}"
 
 
-def _check_decimal(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+def _check_decimal(
+    answer: str, gold: object, lower: object, upper: object
+) -> tuple[bool, str]:
     value = _checked(answer, gold, lower, upper)
     low, high = _evaluated(_text(lower), {}), _evaluated(_text(upper), {})
     return low <= value <= high, within(value, low, high)

@@ -49,7 +49,9 @@ _LABELS_REPOSITORY: Final = "junzeye/validate-medcalc-labels"
 _LABELS_SYSTEM: Final = "data/system_prompt.txt"
 _LABELS_QUESTION: Final = "data/user_prompt_template.txt"
 _LABELS_SLOTS: Final = {"{patient_note}": Slot("note"), "{question}": Slot("question")}
-_LABELS_SPLIT: Final = re.compile("|".join(f"({re.escape(slot)})" for slot in _LABELS_SLOTS))
+_LABELS_SPLIT: Final = re.compile(
+    "|".join(f"({re.escape(slot)})" for slot in _LABELS_SLOTS)
+)
 
 _FUNCTIONS: Final[Mapping[str, str]] = {
     "cot": "zero_shot",
@@ -57,8 +59,8 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
     "one_shot": "one_shot",
 }
 _REPLY: Final = "{'step_by_step_thinking': example['Response']['step_by_step_thinking'], 'answer': example['Response']['answer']}"
-# What the arguments of their functions are called where they are called; a slot has the name of the
-# value that fills it.
+# What the arguments of their functions are called where they are called; a slot has the
+# name of the value that fills it.
 _ARGUMENTS: Final[Mapping[str, str]] = {
     "patient_note": "note",
     "question": "question",
@@ -114,7 +116,9 @@ class OfficialQuestions:
         """
         note, reply = of_calculator(self.examples, item)
         asked = (item.fields["patient_note"], item.fields["question"])
-        question = self.example_questions.get(str(item.fields["calculator_id"]), asked[1])
+        question = self.example_questions.get(
+            str(item.fields["calculator_id"]), asked[1]
+        )
         return Example(reply=json.dumps(reply), shown=(note, question), asked=asked)
 
     @property
@@ -143,7 +147,10 @@ class OfficialCode:
 
     def say(self, text: Template, *, output: str = "", console: str = "") -> Message:
         """Fills one of the three texts with the model's reply and what its program wrote."""
-        return {"role": "user", "content": fill(text, {"output": output, "console": console})}
+        return {
+            "role": "user",
+            "content": fill(text, {"output": output, "console": console}),
+        }
 
     @property
     def texts(self) -> list[str]:
@@ -167,7 +174,10 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
         messages=source.messages(source.tree, {"system": system, "user": user}),
         example_questions=source.example_questions() if shows else {},
         examples=_read_examples(examples[0]) if shows else {},
-        files={f"evaluation/{each.name}": blob_id(read_file(each)) for each in (path, *examples)},
+        files={
+            f"evaluation/{each.name}": blob_id(read_file(each))
+            for each in (path, *examples)
+        },
     )
 
 
@@ -180,7 +190,8 @@ def read_code(upstream: Path | None) -> OfficialCode:
     source = _Source(path)
     function = source.function("apply_calc")
     blocks = any(
-        isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree)
+        isinstance(node, ast.Constant) and node.value == _BLOCKS
+        for node in ast.walk(source.tree)
     )
     source.expect(blocks, f"the pattern {_BLOCKS} for blocks of code")
     texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
@@ -206,8 +217,12 @@ def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
         raise _odd_question(system, "it must be a text that says when to answer N/A")
     pieces = [piece for piece in _LABELS_SPLIT.split(_text_of(question)) if piece]
     template = tuple(_LABELS_SLOTS.get(piece, piece) for piece in pieces)
-    if [part for part in template if isinstance(part, Slot)] != list(_LABELS_SLOTS.values()):
-        raise _odd_question(question, f"it must have {' and '.join(_LABELS_SLOTS)} once each")
+    if [part for part in template if isinstance(part, Slot)] != list(
+        _LABELS_SLOTS.values()
+    ):
+        raise _odd_question(
+            question, f"it must have {' and '.join(_LABELS_SLOTS)} once each"
+        )
     return OfficialQuestions(
         messages=(("system", (rules,)), ("user", template)),
         example_questions={},
@@ -251,7 +266,9 @@ class _Source:
         self.path = path
         self.tree = parse_python(path, self.unknown)
         self.statements = {
-            ast.unparse(node) for node in ast.walk(self.tree) if isinstance(node, ast.Assign)
+            ast.unparse(node)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign)
         }
 
     def unknown(self, wanted: str) -> MissingError:
@@ -283,18 +300,28 @@ class _Source:
             and node.func.id == name
         ]
         parameters = [argument.arg for argument in self.function(name).args.args]
-        fits = len(calls) == 1 and not calls[0].keywords and len(calls[0].args) == len(parameters)
-        self.expect(fits, f"one call of {name} with {len(parameters)} arguments by position")
+        fits = (
+            len(calls) == 1
+            and not calls[0].keywords
+            and len(calls[0].args) == len(parameters)
+        )
+        self.expect(
+            fits, f"one call of {name} with {len(parameters)} arguments by position"
+        )
         given = [ast.unparse(argument) for argument in calls[0].args]
-        # A model's name goes into no text and stays unknown; of the example's reply only the dump
-        # is a text.
+        # A model's name goes into no text and stays unknown; of the example's reply
+        # only the dump is a text.
         return {
-            f"json.dumps({parameter})" if text == _REPLY else parameter: (Slot(_ARGUMENTS[text]),)
+            f"json.dumps({parameter})" if text == _REPLY else parameter: (
+                Slot(_ARGUMENTS[text]),
+            )
             for parameter, text in zip(parameters, given, strict=True)
             if text in _ARGUMENTS
         }
 
-    def returned(self, name: str, known: Mapping[str, Template]) -> tuple[Template, Template]:
+    def returned(
+        self, name: str, known: Mapping[str, Template]
+    ) -> tuple[Template, Template]:
         *before, last = self.function(name).body
         if not (
             isinstance(last, ast.Return)
@@ -303,7 +330,9 @@ class _Source:
         ):
             raise self.unknown(f"that {name} ends by returning two texts")
         texts = {**known, **joined(before, known, self.unknown)}
-        system, user = (template_of(node, texts, self.unknown) for node in last.value.elts)
+        system, user = (
+            template_of(node, texts, self.unknown) for node in last.value.elts
+        )
         return system, user
 
     def messages(
@@ -339,23 +368,34 @@ class _Source:
             question = _assigned(node.body, name)
             if question is None:
                 continue
-            key, by = node.test.comparators[0], ast.unparse(node.test).partition(" == ")[0]
+            key, by = (
+                node.test.comparators[0],
+                ast.unparse(node.test).partition(" == ")[0],
+            )
             if by != "calculator_id" or not (
                 isinstance(key, ast.Constant) and isinstance(key.value, str)
             ):
                 raise self.unknown(f"that {name} goes by calculator_id")
-            if not (isinstance(question, ast.Constant) and isinstance(question.value, str)):
+            if not (
+                isinstance(question, ast.Constant) and isinstance(question.value, str)
+            ):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
             found[key.value] = question.value
             other = _assigned(node.orelse, name)
             given += 1 + (other is not None)
             own = other is None or ast.unparse(other) == "question"
-            self.expect(own, f"that {name} is the item's question for all other calculators")
-        nowhere_else = sum(text.startswith(f"{name} = ") for text in self.statements) == given
+            self.expect(
+                own, f"that {name} is the item's question for all other calculators"
+            )
+        nowhere_else = (
+            sum(text.startswith(f"{name} = ") for text in self.statements) == given
+        )
         self.expect(nowhere_else, f"{name} by calculator_id, and nowhere else")
         return found
 
-    def follow_ups(self, function: ast.FunctionDef) -> tuple[Template, Template, Template]:
+    def follow_ups(
+        self, function: ast.FunctionDef
+    ) -> tuple[Template, Template, Template]:
         """What is said about a reply without code, without `print`, and about a program that was run."""
         known: dict[str, Template] = {
             "output": (Slot("output"),),
@@ -367,7 +407,9 @@ class _Source:
             if isinstance(node, ast.If) and ast.unparse(node.test) == _ENDED:
                 rest: Sequence[ast.stmt] = node.orelse
                 for check in _CHECKS:
-                    step = next((each for each in rest if isinstance(each, ast.If)), None)
+                    step = next(
+                        (each for each in rest if isinstance(each, ast.If)), None
+                    )
                     if step is None or ast.unparse(step.test) != check:
                         raise self.unknown(
                             f"`{check}` as the next check of a reply without an answer"
@@ -412,7 +454,10 @@ def _filled(
     messages: Sequence[tuple[str, Template]], values: Mapping[str, str]
 ) -> tuple[Message, ...]:
     return tuple(
-        {"role": "system" if role == "system" else "user", "content": fill(template, values)}
+        {
+            "role": "system" if role == "system" else "user",
+            "content": fill(template, values),
+        }
         for role, template in messages
     )
 

@@ -1,7 +1,7 @@
 """Prompts of MedCalc-Bench: direct, chain of thought, one-shot (paper, section 3.1), open book, code (appendix D).
 
-Ours are one user message, as lighteval has no system prompt of a task's own. Exemplars' keys are no
-seed of `fresh`.
+Ours are one user message, as lighteval has no system prompt of a task's own. Exemplars'
+keys are no seed of `fresh`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def load_prompts(
 ) -> PromptSet:
     """Makes the prompts of a task, `own` or from the authors' checkout (`official`).
 
-    Questions of `config` `corrected` also say when the answer is N/A; its authors are those of the
-    labels.
+    Questions of `config` `corrected` also say when the answer is N/A; its authors are
+    those of the labels.
     """
     style = task.options["style"]
     if name not in PROMPT_SETS:
@@ -86,7 +86,14 @@ def load_prompts(
     if style == "code":
         texts += [
             TEXTS[name]
-            for name in ("program", "no_program", "no_output", "failed", "again", "nothing_said")
+            for name in (
+                "program",
+                "no_program",
+                "no_output",
+                "failed",
+                "again",
+                "nothing_said",
+            )
         ]
     if style == "open_book":
         texts += [
@@ -98,8 +105,12 @@ def load_prompts(
         parts = [*rules]
         if style == "one_shot":
             shown = of_calculator(exemplars, item)
-            question = TEXTS["question"].format(note=shown.note, question=shown.question)
-            parts.append(TEXTS["example"].format(example=f"{question}\n\nReply:\n{shown.reply}"))
+            question = TEXTS["question"].format(
+                note=shown.note, question=shown.question
+            )
+            parts.append(
+                TEXTS["example"].format(example=f"{question}\n\nReply:\n{shown.reply}")
+            )
         if style == "open_book":
             page = render_specification(int(item.fields["calculator_id"]))
             parts.append(TEXTS["reference"].format(specification=page))
@@ -113,7 +124,9 @@ def load_prompts(
     def example(item: Item) -> Example:
         shown = of_calculator(exemplars, item)
         asked = (item.fields["patient_note"], item.fields["question"])
-        return Example(reply=shown.reply, shown=(shown.note, shown.question), asked=asked)
+        return Example(
+            reply=shown.reply, shown=(shown.note, shown.question), asked=asked
+        )
 
     return PromptSet(
         name=name,
@@ -176,7 +189,9 @@ def own_exemplars() -> Mapping[str, Exemplar]:
     Invented, with the calculator's own answer.
     """
     texts = packaged(__file__, "exemplars.json")
-    return MappingProxyType({number: Exemplar(**parts) for number, parts in texts.items()})
+    return MappingProxyType(
+        {number: Exemplar(**parts) for number, parts in texts.items()}
+    )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -214,7 +229,11 @@ _OF_THE_CODE: Final = (
     (re.compile(r" which the dataset does not hold,"), ""),
     (re.compile(r"are not among the dataset's inputs"), "do not count"),
 )
-_RESULT_FORMS: Final = {"decimal": "a number", "integer": "a whole number", "date": "a date"}
+_RESULT_FORMS: Final = {
+    "decimal": "a number",
+    "integer": "a whole number",
+    "date": "a date",
+}
 
 
 def specifications() -> dict[int, str]:
@@ -241,7 +260,11 @@ def render_specification(calculator_id: int) -> str:
     ]
     parts.append("\n".join(["Inputs:", *_inputs(entry)]))
     unit = f" in {entry.unit}" if entry.unit else ""
-    form = "whole weeks and remaining days" if entry.id == 69 else _RESULT_FORMS[entry.output]
+    form = (
+        "whole weeks and remaining days"
+        if entry.id == 69
+        else _RESULT_FORMS[entry.output]
+    )
     parts.append(f"Result: {form}{unit}.\nSource: {entry.source}")
     return "\n\n".join(parts)
 
@@ -252,10 +275,13 @@ def _rule(entry: AnyCalculator) -> str:
     Each paragraph and list item on one line.
     """
     paragraphs = [
-        list(_rule_lines(text)) for text in (inspect.getdoc(entry.function) or "").split("\n\n")
+        list(_rule_lines(text))
+        for text in (inspect.getdoc(entry.function) or "").split("\n\n")
     ]
     text = "\n".join(
-        "\n".join(lines) for lines in paragraphs if lines and not _DOCSTRING_SECTION.match(lines[0])
+        "\n".join(lines)
+        for lines in paragraphs
+        if lines and not _DOCSTRING_SECTION.match(lines[0])
     )
     for pattern, instead in _OF_THE_CODE:
         text = pattern.sub(instead, text)
@@ -294,7 +320,9 @@ def _coefficients() -> str:
 def _inputs(entry: AnyCalculator) -> Iterator[str]:
     """A line an input, but one for all the findings that are absent when nothing is said of them."""
     findings = [
-        item.name for item in entry.inputs if isinstance(item, Flag) and item.absent is False
+        item.name
+        for item in entry.inputs
+        if isinstance(item, Flag) and item.absent is False
     ]
     yield from (_input(item) for item in entry.inputs if item.name not in findings)
     if findings:
@@ -328,7 +356,9 @@ def _units(measure: Measure) -> str:
         return "a number"
     others: list[str] = []
     for unit in measure.accepts:
-        way = conversion(unit, measure.unit, substance=measure.substance).text.split(" (")[0]
+        way = conversion(unit, measure.unit, substance=measure.substance).text.split(
+            " ("
+        )[0]
         others.append(f"{unit}{way}" if way else f"{unit} is the same")
     unit = measure.unit if measure.unit.startswith("per ") else f"in {measure.unit}"
     return unit + (f" ({'; '.join(others)})" if others else "")

@@ -1,7 +1,7 @@
 """`medcalc_code`: the model writes a program, the program is run in the sandbox (Khandekar et al. 2024, appendix D.1).
 
-With our prompts a printed answer is final; with the authors' the whole dialogue stays and the
-answer stands in tags.
+With our prompts a printed answer is final; with the authors' the whole dialogue stays
+and the answer stands in tags.
 """
 
 from __future__ import annotations
@@ -18,12 +18,30 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.official import tagged_answer
-from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode, read_code
+from medical_tasks.benchmarks.medcalc_bench.official_prompts import (
+    OfficialCode,
+    read_code,
+)
 from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import content_key
-from medical_tasks.sandbox import SANDBOX_VERSION, Limits, find_runtime, require_sandbox, run_code
-from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
+from medical_tasks.sandbox import (
+    SANDBOX_VERSION,
+    Limits,
+    find_runtime,
+    require_sandbox,
+    run_code,
+)
+from medical_tasks.spec import (
+    Ask,
+    Dialogue,
+    Done,
+    Message,
+    MultiStep,
+    Records,
+    TaskSpec,
+    Turn,
+)
 
 __all__ = [
     "MAX_TRIES",
@@ -41,7 +59,8 @@ _MOST_AT_ONCE: Final = 4
 _WORTH_TELLING: Final = 10
 _SHOWN_ERROR: Final = 2_000
 _MOST_PRINTED: Final = 300
-# A fence may stand in a list or a quotation, and text after the language (a title) is passed over.
+# A fence may stand in a list or a quotation, and text after the language (a title) is
+# passed over.
 _FENCE: Final = re.compile(
     r"(?P<lead>[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]*)*)(?P<fence>`{3,}|~{3,})(?P<info>.*)"
 )
@@ -52,9 +71,9 @@ _PRINTS: Final = re.compile(r"\bprint\s*\(")
 _ESCAPE: Final = re.compile(r"\\(?!\r?\n).", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
 _THEIR_BLOCK: Final = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# A program for the sandbox, never for this process: it runs a model's as the authors' script does,
-# without `__main__`, and with
-# what it writes and its error in one text. The names are those that stand in the traceback there.
+# A program for the sandbox, never for this process: it runs a model's as the authors'
+# script does, without `__main__`, and with what it writes and its error in one text.
+# The names are those that stand in the traceback there.
 _THEIR_RUN: Final = """import sys, traceback
 sys.stderr = sys.stdout
 def capture_exec_output_and_errors(code):
@@ -89,25 +108,38 @@ class _Programs:
             "limits": allowed,
         }
 
-    def outcomes(self, programs: Iterable[str], records: Records) -> dict[str, Mapping[str, Any]]:
+    def outcomes(
+        self, programs: Iterable[str], records: Records
+    ) -> dict[str, Mapping[str, Any]]:
         """Program to its outcome, from the records or the sandbox; an empty program has none."""
         keys = {
             content_key({**self.identity, "program": program}): program
             for program in sorted({*programs} - {""})
         }
-        found = {keys[key]: record for key, record in records.get_many(EXECUTION, keys).items()}
-        pending = {program: key for key, program in keys.items() if program not in found}
+        found = {
+            keys[key]: record
+            for key, record in records.get_many(EXECUTION, keys).items()
+        }
+        pending = {
+            program: key for key, program in keys.items() if program not in found
+        }
         if not pending:
             return dict(found)
         workers = min(_MOST_AT_ONCE, os.cpu_count() or 1)
         with (
             Progress(
-                "programs", len(keys), done=len(found), quiet=len(pending) < _WORTH_TELLING
+                "programs",
+                len(keys),
+                done=len(found),
+                quiet=len(pending) < _WORTH_TELLING,
             ) as progress,
-            ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sandbox") as pool,
+            ThreadPoolExecutor(
+                max_workers=workers, thread_name_prefix="sandbox"
+            ) as pool,
         ):
             runs = {
-                pool.submit(run_code, program, limits=self.limits): program for program in pending
+                pool.submit(run_code, program, limits=self.limits): program
+                for program in pending
             }
             try:
                 for run in as_completed(runs):
@@ -117,7 +149,8 @@ class _Programs:
                     found[program] = record
                     progress.step()
             finally:
-                # Those not yet begun are not run when one could not be, or when the user stops.
+                # Those not yet begun are not run when one could not be, or when the
+                # user stops.
                 pool.shutdown(cancel_futures=True)
         return dict(found)
 
@@ -125,7 +158,9 @@ class _Programs:
 class CodeProtocol:
     """Programs, run and asked for again until one prints an answer."""
 
-    def __init__(self, *, limits: Limits | None = None, max_tries: int = MAX_TRIES) -> None:
+    def __init__(
+        self, *, limits: Limits | None = None, max_tries: int = MAX_TRIES
+    ) -> None:
         self.max_tries = max_tries
         self._programs = _Programs(limits or Limits())
         self.identity: Mapping[str, Any] = {
@@ -147,7 +182,9 @@ class CodeProtocol:
         if outcome is None:
             problem = TEXTS["no_program"]
         elif outcome["exit"] != "ok":
-            problem = TEXTS["failed"].format(error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:])
+            problem = TEXTS["failed"].format(
+                error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:]
+            )
         else:
             answer = answer_of(outcome["stdout"])
             if answer:
@@ -161,7 +198,11 @@ class CodeProtocol:
             "content": last if last.strip() else TEXTS["nothing_said"],
         }
         return Ask(
-            (*dialogue.opening, said, {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"})
+            (
+                *dialogue.opening,
+                said,
+                {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"},
+            )
         )
 
 
@@ -199,7 +240,11 @@ class OfficialCodeProtocol:
             answer = tagged_answer(last)
             if answer is not None:
                 return Done(_as_json(answer) if answer else "")
-        elif "```python" in last and not _is_run(last) and "print" in _their_program(last):
+        elif (
+            "```python" in last
+            and not _is_run(last)
+            and "print" in _their_program(last)
+        ):
             return Done(_as_json("N/A"))  # it asks for input
         if len(dialogue.answers) >= self._texts.tries:
             return Done("")
@@ -238,14 +283,17 @@ def _their_program(reply: str) -> str:
 def program_of(reply: str) -> str:
     """The program of a reply.
 
-    Its blocks marked as Python, else unmarked ones that print, else the reply; thoughts left out.
+    Its blocks marked as Python, else unmarked ones that print, else the reply; thoughts
+    left out.
     """
     text = reply.rpartition(_THOUGHTS_END)[2]
     blocks = _blocks(text)
     if not blocks:
         return text.strip() if _is_python(text) else ""
     # Behind the second: blocks within one of Markdown.
-    inner = [block for _, content in blocks if "```" in content for block in _blocks(content)]
+    inner = [
+        block for _, content in blocks if "```" in content for block in _blocks(content)
+    ]
     marked = [content for language, content in blocks if language]
     marked = marked or [content for language, content in inner if language]
     if not marked:
@@ -259,7 +307,8 @@ def program_of(reply: str) -> str:
 def _blocks(text: str) -> list[tuple[bool | None, str]]:
     """The fenced blocks of a text.
 
-    Whether each is marked as Python (None where it is not marked), and what stands in it.
+    Whether each is marked as Python (None where it is not marked), and what stands in
+    it.
     """
     blocks: list[tuple[bool | None, str]] = []
     opened: re.Match[str] | None = None
@@ -294,7 +343,9 @@ def _moved(line: str, lead: str) -> str:
     """A line of a block without what stands before its fence."""
     if ">" in lead:
         line = (
-            line.lstrip(" \t>") if not line.strip(" \t>") else re.sub(r"^(?:[ \t]*>)+ ?", "", line)
+            line.lstrip(" \t>")
+            if not line.strip(" \t>")
+            else re.sub(r"^(?:[ \t]*>)+ ?", "", line)
         )
         lead = lead.rpartition(">")[2][1:]
     blank = len(line) - len(line.lstrip(" \t"))

@@ -1,8 +1,8 @@
 """Finds the quantities of a text: numbers with units, dates, gestational ages.
 
-`plain` first writes a reply with plain signs; the scanners (`measurements`, `scores`, `dates`,
-`ages`) then read it. Digits inside a name or unit, and what only numbers something (stage 4,
-day 7), are no quantities.
+`plain` first writes a reply with plain signs; the scanners (`measurements`, `scores`,
+`dates`, `ages`) then read it. Digits inside a name or unit, and what only numbers
+something (stage 4, day 7), are no quantities.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Quantity(NamedTuple):
     """Something that could be an answer.
 
     Attributes:
-        value: a number; of an age its days; None for a date that the calendar does not have.
+        value: a number; of an age its days; None for a date that the calendar does not
+            have.
         start: where it begins in the text.
         end: where what belongs to it ends: its unit, the "out of 9" of a score.
         unit: as written, "" without one.
@@ -116,7 +117,8 @@ _MARKUP: Final = (
     ("&", r"&nbsp;|&#160;", " "),
     ("<", r"<!--(?:[^-]|-(?!->)){0,4000}+(?:-->|$)", " "),
     ("<", r"(?i)<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", " "),
-    # Two stars or more are bold, unless they stand between numbers, where they are a power.
+    # Two stars or more are bold, unless they stand between numbers, where they are a
+    # power.
     ("**", r"(?<![0-9)])\*{2,4}|\*{2,4}(?![-0-9(])", ""),
     ("*", r"(?<![\w)*])\*(?=[\w(-][^*\n]{0,60}\*(?!\w))|(?<=[\w.)%])\*(?![\w(* ])", ""),
     ("_", r"__|(?<!\w)_(?=[\w(-])|(?<=[\w.%)])_(?!\w)", ""),
@@ -152,7 +154,9 @@ def plain(text: str) -> str:
         text = _RAISED_RUN.sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
         foreign = {sign for sign in set(text) if sign.isdecimal() and sign > "9"}
-        text = text.translate({ord(sign): str(unicodedata.decimal(sign)) for sign in foreign})
+        text = text.translate(
+            {ord(sign): str(unicodedata.decimal(sign)) for sign in foreign}
+        )
     if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_NESTING):
             for pattern, replacement in _NESTED:
@@ -211,7 +215,8 @@ class Unit:
 
     Attributes:
         dimension: "" where it is not known.
-        name: one spelling for all that mean the same; moles and equivalents count as one.
+        name: one spelling for all that mean the same; moles and equivalents count as
+            one.
     """
 
     dimension: str
@@ -294,7 +299,9 @@ _CALENDAR: Final = Pattern(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
     r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
 )
-_KINDS: Final = "stage grade class category group type phase tier nyha killip step day visit level"
+_KINDS: Final = (
+    "stage grade class category group type phase tier nyha killip step day visit level"
+)
 _PLACES: Final = (
     "question item part figure table page row case patient bed room line equation eq eq. section "
     "option example criterion rule note no. number nr nr. version per"
@@ -336,7 +343,9 @@ def _numbers(text: str, pattern: Pattern) -> list[Quantity]:
             small[max(0, start - _REACH) : start][::-1]
         ):
             value = -_value(match) if minus else _value(match)
-            quantities.append(Quantity(value, start, end, text[slice(*match.span("unit"))]))
+            quantities.append(
+                Quantity(value, start, end, text[slice(*match.span("unit"))])
+            )
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -392,7 +401,8 @@ def in_digits(text: str) -> str:
     """Writes a text's number words in digits.
 
     Example:
-        "twenty-six weeks and three days" becomes "26 weeks and 3 days"; "one of the signs" stays.
+        "twenty-six weeks and three days" becomes "26 weeks and 3 days"; "one of the
+        signs" stays.
     """
     if _WORDS.keys().isdisjoint(_LETTERS.findall(text.lower())):
         return text
@@ -415,7 +425,9 @@ def _digits(words: re.Match[str]) -> str:
             last = value if value >= 20 else 1
         if word == "thousand":
             total, part = total + part, 0
-    number = f"{total + part}" + "".join(f".{_WORDS[word]}" for word in decimals.split()[:1])
+    number = f"{total + part}" + "".join(
+        f".{_WORDS[word]}" for word in decimals.split()[:1]
+    )
     number += "".join(str(_WORDS[word]) for word in decimals.split()[1:])
     return number
 
@@ -454,18 +466,25 @@ _WEEKDAY: Final = Pattern(
 def dates(text: str) -> list[Quantity]:
     """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English.
 
-    Two-digit years are 1970 to 2069; a day-first date is read month first, or is no date.
+    Two-digit years are 1970 to 2069; a day-first date is read month first, or is no
+    date.
     """
     quantities: list[Quantity] = []
     for match in _DATE.finditer(_blank(_WEEKDAY, text)):
         names = next(names for names in _DATE_PARTS if match[names[2]] is not None)
-        quantities.append(Quantity(_date(*match.group(*names)), match.start(), match.end()))
+        quantities.append(
+            Quantity(_date(*match.group(*names)), match.start(), match.end())
+        )
     return quantities[-MAX_QUANTITIES:]
 
 
 def _date(year: str, month: str, day: str) -> date | None:
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
-    full = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= _PIVOT else 2000)
+    full = (
+        int(year)
+        if len(year) == 4
+        else int(year) + (1900 if int(year) >= _PIVOT else 2000)
+    )
     try:
         return date(full, number, int(day.rstrip("dhnrst DHNRST")))
     except ValueError:
@@ -514,7 +533,9 @@ def ages(text: str) -> list[Quantity]:
     """
     text = _blank(_CALENDAR, text.translate(_DRESS))
     quantities: list[Quantity] = []
-    taken = bytearray(len(text))  # which signs a notation that says more has read already
+    taken = bytearray(
+        len(text)
+    )  # which signs a notation that says more has read already
     for place, pattern in enumerate(_AGES):
         for match in pattern.finditer(text):
             start, end = match.span()

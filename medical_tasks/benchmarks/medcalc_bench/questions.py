@@ -26,4 +26,6 @@ def named_drugs(
     if "{source}" not in question:
         return question
     source, target = entities["input steroid"][0], entities["target steroid"]
-    return question.replace("{source}", words(source)).replace("{target}", words(target))
+    return question.replace("{source}", words(source)).replace(
+        "{target}", words(target)
+    )

@@ -1,7 +1,8 @@
 r"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md`.
 
-In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`, "Final
-answer:", "####"), wherever it is closed, broken or decorated; then the running text.
+In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`,
+"Final answer:", "####"), wherever it is closed, broken or decorated; then the running
+text.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from medical_tasks.benchmarks.medcalc_bench.rules import (
     RETRACTION,
     patterns_for,
 )
-from medical_tasks.benchmarks.medcalc_bench.statements import BY_NAME, Statement, read_statement
+from medical_tasks.benchmarks.medcalc_bench.statements import (
+    BY_NAME,
+    Statement,
+    read_statement,
+)
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.reasoning import spoken
@@ -42,7 +47,12 @@ MAX_FORMS: Final = 5
 """How many forms are tried, from the last on, while nothing can be read in them."""
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
 
-_SIGNS: Final = {**dict.fromkeys("“”„", '"'), **dict.fromkeys("‘’", "'"), "：": ":", "İ": "I"}
+_SIGNS: Final = {
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’", "'"),
+    "：": ":",
+    "İ": "I",
+}
 """One sign for each quote, and no capital whose small letter is longer."""
 _ODD_SIGN: Final = Pattern(
     rf"[{''.join(_SIGNS)}\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
@@ -74,7 +84,11 @@ def read_answer(response: str, subject: Subject) -> Statement:
     if answer is not None:
         return read_statement(answer[-MAX_PASSAGE:], subject, named=True)
     forms = _forms(text)
-    if "{" in text and _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
+    if (
+        "{" in text
+        and _CUT_OFF_OBJECT.search(text)
+        and not any(form.strict for form in forms)
+    ):
         return CUT_OFF
     for form in reversed(forms[-MAX_FORMS:]):
         statement = read_statement(form.text[-MAX_PASSAGE:], subject, named=True)
@@ -91,7 +105,11 @@ def _answer_of_object(text: str) -> str | None:
         value = json.loads(text).get("answer")
     except (ValueError, RecursionError):
         return None
-    return str(value) if isinstance(value, str | int | float) and value is not True else None
+    return (
+        str(value)
+        if isinstance(value, str | int | float) and value is not True
+        else None
+    )
 
 
 def final_words(response: str) -> str:
@@ -106,15 +124,23 @@ def _plain_reply(response: str) -> str:
     text = spoken(response[-MAX_REPLY:])
     if not text.isascii():
         text = _ODD_SIGN.sub(lambda sign: _SIGNS.get(sign[0], " "), text)
-    return _BLANKS.sub(" ", text) if any(blank in text for blank in _RARE_BLANKS) else text
+    return (
+        _BLANKS.sub(" ", text) if any(blank in text for blank in _RARE_BLANKS) else text
+    )
 
 
 def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Statement:
     """The statement, or what the text behind it puts in its place."""
-    if len(tail) > MAX_FORM * 4 or not RETRACTION.search(f"\n{plain(tail[:MAX_FORM]).lower()}"):
+    if len(tail) > MAX_FORM * 4 or not RETRACTION.search(
+        f"\n{plain(tail[:MAX_FORM]).lower()}"
+    ):
         return statement
     later = read_statement(tail, subject)
-    return later if later.stated else Statement(why="taken back", unclear=True, settled=True)
+    return (
+        later
+        if later.stated
+        else Statement(why="taken back", unclear=True, settled=True)
+    )
 
 
 def _read_prose(text: str, subject: Subject) -> Statement:
@@ -125,7 +151,9 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
-    if statement.closing == BY_NAME or (statement.closing and not _refuses(body[-ENDINGS[0] :])):
+    if statement.closing == BY_NAME or (
+        statement.closing and not _refuses(body[-ENDINGS[0] :])
+    ):
         return statement
     statement = _read_endings(body, sentence, statement, subject)
     if statement.stated or closing is None:
@@ -133,7 +161,9 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
 
 
-def _read_endings(body: str, sentence: str, statement: Statement, subject: Subject) -> Statement:
+def _read_endings(
+    body: str, sentence: str, statement: Statement, subject: Subject
+) -> Statement:
     """Reads longer and longer endings of a text, whose last sentence is read as `statement`."""
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
@@ -141,7 +171,9 @@ def _read_endings(body: str, sentence: str, statement: Statement, subject: Subje
             statement = read_statement(ending, subject)
         if statement.stated:
             return statement
-    return read_statement(body[-MAX_PASSAGE:], subject) if sentence != body else statement
+    return (
+        read_statement(body[-MAX_PASSAGE:], subject) if sentence != body else statement
+    )
 
 
 def _lines(text: str) -> tuple[list[str], int | None]:
@@ -150,9 +182,16 @@ def _lines(text: str) -> tuple[list[str], int | None]:
     closing = None
     for line in text.split("\n"):
         first = line.lstrip()[:1]
-        if not first or ((first in "-*•|[rRsSlL" or ";" in line) and _NO_STATEMENT.match(line)):
+        if not first or (
+            (first in "-*•|[rRsSlL" or ";" in line) and _NO_STATEMENT.match(line)
+        ):
             continue
-        if lines and closing is None and len(line) < _LONGEST_HEADING and _CLOSING.fullmatch(line):
+        if (
+            lines
+            and closing is None
+            and len(line) < _LONGEST_HEADING
+            and _CLOSING.fullmatch(line)
+        ):
             closing = len(lines)
         lines.append(_BULLETS.sub("", line) if first in "-*•>" else line)
     return lines, closing
@@ -191,7 +230,8 @@ _CLOSING: Final = Pattern(
     | disclaimer | (?:important\s+)?considerations | reasoning ) [\W_]*"""
 )
 _NO_STATEMENT: Final = Pattern(
-    # An item of a list of classes ("- 0-1: low risk", "- Normal: < 100"), or of a bibliography.
+    # An item of a list of classes ("- 0-1: low risk", "- Normal: < 100"), or of a
+    # bibliography.
     r"""(?ix) \s*[-*•]\s*[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9.]+
         (?:\s*(?:-|–|to)\s*[0-9.]+|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z]
     | \s*\|\s*(?:[<>≤≥]=?\s*[0-9.]+|[0-9.]+\s*(?:(?:-|–|to)\s*[0-9.]+|\+)|[0-9]{1,2})\s*\|
@@ -211,18 +251,30 @@ def _forms(text: str) -> list[Form]:
     forms: list[Form] = []
     for match in _form_starts(text):
         form = _form(text, match)
-        if form is not None and (not forms or form.start >= forms[-1].end or form.strict):
+        if form is not None and (
+            not forms or form.start >= forms[-1].end or form.strict
+        ):
             forms.append(form)
     fields = [form for form in forms if form.strict]
-    # A sentence in front of a closing object or behind it: the object is the form asked for.
-    return forms if not fields else [form for form in forms if form.start >= fields[-1].start]
+    # A sentence in front of a closing object or behind it: the object is the form asked
+    # for.
+    return (
+        forms
+        if not fields
+        else [form for form in forms if form.start >= fields[-1].start]
+    )
 
 
 def _form_starts(text: str) -> Iterator[re.Match[str]]:
     """Where forms begin, near the last words that are part of one."""
     position = 0
     small = text.lower()
-    words = [word for sign, words in _FORM_WORDS if sign in small for word in words.finditer(small)]
+    words = [
+        word
+        for sign, words in _FORM_WORDS
+        if sign in small
+        for word in words.finditer(small)
+    ]
     for word in sorted(words, key=re.Match.start)[-MAX_WORDS:]:
         start = max(position, word.start() - MAX_LABEL)
         match = _FORM.search(small, start, word.end() + MAX_LABEL)
@@ -278,7 +330,9 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
     stop = min(end if end >= 0 else len(text), start + MAX_FORM)
     said = re.search(r"isn|wasn|cannot", match[0][-8:])
     content = (
-        _NEXT_LINE.sub("", text[start:stop]) if "\n" in match[0].lstrip() else text[start:stop]
+        _NEXT_LINE.sub("", text[start:stop])
+        if "\n" in match[0].lstrip()
+        else text[start:stop]
     )
     return Form(match.start(), stop, ("not " if said else "") + content, strict=False)
 
@@ -300,13 +354,18 @@ def _closing_brace(text: str, start: int) -> int:
 _CUT_OFF_OBJECT: Final = Pattern(
     r"""\A[\s`]*(?:json)?\s*\{(?=[^}]*\Z)|\{\s*["'][A-Za-z_ ]{1,40}["']\s*:[^{}]*\Z"""
 )
-_NEXT_KEY: Final = r""",\s*+(?:\\?["'][^"'\n:{}]{1,60}\\?["']|[A-Za-z_]\w{0,60})\s{0,4}:"""
+_NEXT_KEY: Final = (
+    r""",\s*+(?:\\?["'][^"'\n:{}]{1,60}\\?["']|[A-Za-z_]\w{0,60})\s{0,4}:"""
+)
 _STRING: Final = Pattern(
-    # Up to the quote that something follows which can follow a value; quotes inside are text.
+    # Up to the quote that something follows which can follow a value; quotes inside are
+    # text.
     rf"""(?s)(?P<quote>\\?["'])(?P<text>.*?)(?<!\\)(?P=quote)(?=[\s;,.]*+(?://[^\n]*\s*+)?(?:[}}\]`]|\Z)|{_NEXT_KEY})
     """.strip()
 )
-_OPEN_STRING: Final = Pattern(r"""(?P<quote>\\?["'])(?P<text>(?:(?!(?P=quote))[^\n]){1,100})\n""")
+_OPEN_STRING: Final = Pattern(
+    r"""(?P<quote>\\?["'])(?P<text>(?:(?!(?P=quote))[^\n]){1,100})\n"""
+)
 """A string that was never closed, though its line was: the value is whole."""
 _LIST: Final = Pattern(r"(?s)[\[{][^\]}]{0,300}[\]}]")
 _WORD_VALUE: Final = Pattern(rf"(?s)[^\n}}]*?(?=\s*(?:{_NEXT_KEY}|\}}|\n|\Z))")
@@ -314,7 +373,9 @@ _VALUE_KEY: Final = Pattern(
     r"""(?i)["']?(?:final[_ ])?(?:value|answer|result|score|total|number|amount|estimate)["']?\s*:\s*([^,}]{1,80})"""
 )
 _ANY_KEY: Final = Pattern(r"""["']?[A-Za-z_][\w .-]{0,60}["']?\s*:""")
-_ESCAPE: Final = Pattern(r"""\\(?:u([0-9a-fA-F]{4})|(["'/\\])|n|([tbfr])(?![A-Za-z]))""")
+_ESCAPE: Final = Pattern(
+    r"""\\(?:u([0-9a-fA-F]{4})|(["'/\\])|n|([tbfr])(?![A-Za-z]))"""
+)
 
 
 def _field(text: str, match: re.Match[str]) -> Form | None:
@@ -334,7 +395,9 @@ def _field(text: str, match: re.Match[str]) -> Form | None:
         if len(values) == 1:
             content = values[0]
         elif "week" not in content:
-            content = _ANY_KEY.sub(" ", content)  # a list, whatever its values are called
+            content = _ANY_KEY.sub(
+                " ", content
+            )  # a list, whatever its values are called
     return Form(match.start(), value.end(), content.strip(" \t\r\n,;"), strict=True)
 
 

@@ -1,11 +1,12 @@
 r"""What the words around a quantity make of it: the rules by which answers are read.
 
-A rule looks at a sentence in small letters in which signs stand for what matters: `§` for the name
-of what is asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is
-24.7, not 31.2." is "the § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a
-rule.
+A rule looks at a sentence in small letters in which signs stand for what matters: `§`
+for the name of what is asked, `▣` for the quantity that is looked at, `¤` for any other
+quantity. So "The BMI is 24.7, not 31.2." is "the § is ▣, not ¤." when 24.7 is looked
+at, and no word of a name can mislead a rule.
 
-Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs them all.
+Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs
+them all.
 """
 
 from __future__ import annotations
@@ -551,7 +552,9 @@ LONE: Final = pattern_of(
     | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
 )
 """Behind a value that is given in passing and all the same is what is stated: little or nothing."""
-OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
+OPENING: Final = pattern_of(
+    rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$"
+)
 CONTINUED: Final = pattern_of(
     r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
     |make\s+(?:that|it)|→|no|which\s+(?:i|we)(?:\s+now)?\s+\w+(?=\s+to\b)|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
@@ -719,18 +722,23 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _PHRASE: Final = re.compile(r"(?<!\\)([a-z]+(?:\\s\+[a-z]+)*)([?*]?)")
 _SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
 _SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
-_TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
+_TESTS: Final = tuple(
+    (rule.reason, pattern) for rule in RULES for pattern in rule.patterns
+)
 
 
 def _literals(pattern: Pattern) -> frozenset[str]:
     """What stands in a pattern in letters: whole words, and the beginnings of others.
 
-    Of a phrase its longest word that is not harmless says enough: "excess" of "in excess of".
+    Of a phrase its longest word that is not harmless says enough: "excess" of "in
+    excess of".
     """
     words: set[str] = set()
     for phrase, optional in _PHRASE.findall(pattern.pattern):
         *before, last = phrase.split(r"\s+")
-        telling = max((*before, last), key=lambda word: (word not in _HARMLESS, len(word)))
+        telling = max(
+            (*before, last), key=lambda word: (word not in _HARMLESS, len(word))
+        )
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
     return frozenset(words)
 
@@ -746,8 +754,12 @@ def _all_literals() -> tuple[frozenset[str], ...]:
     return tuple(map(_literals, patterns))
 
 
-_ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
-_ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
+_ABOUT_FRONT: Final = _bits(
+    not pattern.pattern.startswith(THIS) for _, pattern in _TESTS
+)
+_ABOUT_BEHIND: Final = _bits(
+    not pattern.pattern.endswith(THIS) for _, pattern in _TESTS
+)
 MAY_RETRACT: Final = 1 << len(_TESTS)
 MAY_REFUSE: Final = MAY_RETRACT << 1
 MAY_CHOOSE: Final = MAY_REFUSE << 1
@@ -775,9 +787,9 @@ def patterns_for(text: str) -> int:
 def reason_of(front: str, behind: str) -> str:
     """What a value is instead of the answer, by the words around it; "" where no rule holds.
 
-    A pattern is tried only where one of its words, or a sign, stands on its side of the value:
-    none for "The Glasgow score is ▣.", a few for "The least score is ▣.". Many replies have the same
-    sentences, once names and quantities are signs.
+    A pattern is tried only where one of its words, or a sign, stands on its side of the
+    value: none for "The Glasgow score is ▣.", a few for "The least score is ▣.". Many
+    replies have the same sentences, once names and quantities are signs.
 
     Args:
         front: the sentence up to the value, in small letters.

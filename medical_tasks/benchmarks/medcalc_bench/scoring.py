@@ -1,7 +1,7 @@
 """Scores answers of MedCalc-Bench: sane, as the authors do, by the published rule's answer, and where that bears the label out.
 
-No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accuracy_agreed` are nan
-without a rule's answer.
+No reply is evaluated as code, and none raises. `accuracy_recomputed` and
+`accuracy_agreed` are nan without a rule's answer.
 """
 
 from __future__ import annotations
@@ -52,11 +52,20 @@ from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
-__all__ = ["NOTE_WORDS", "decide", "decided", "score_items", "scoring_identity", "subject_of"]
+__all__ = [
+    "NOTE_WORDS",
+    "decide",
+    "decided",
+    "score_items",
+    "scoring_identity",
+    "subject_of",
+]
 
 
 SEVERAL: Final = "several answers"
-NOTE_WORDS: Final = frozenset(" ".join((*DOUBTFUL, OTHER, SEVERAL, CUT_OFF.why)).split())
+NOTE_WORDS: Final = frozenset(
+    " ".join((*DOUBTFUL, OTHER, SEVERAL, CUT_OFF.why)).split()
+)
 """The words of the reasons why an answer is unclear, which quote no answer."""
 
 
@@ -74,14 +83,18 @@ def score_items(
         task: one of the benchmark's tasks.
         items: its questions.
         responses: the model's replies, one for each item.
-        readings: item id to the final answer as a person or a judge read it, in place of our
-            reader; "" where there is none.
-        arguments: may name where the corrected labels are, which add `accuracy_corrected` to rows
-            of v1.0.
+        readings: item id to the final answer as a person or a judge read it, in place
+            of our reader; "" where there is none.
+        arguments: may name where the corrected labels are, which add
+            `accuracy_corrected` to rows of v1.0.
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    official = official_code_decision if task.options.get("style") == "code" else official_decision
+    official = (
+        official_code_decision
+        if task.options.get("style") == "code"
+        else official_decision
+    )
     known = readings or {}
     corrected = corrected_labels(task, arguments or {})
     return [
@@ -97,12 +110,16 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
     return {} if labels is None else {CORRECTED_LABELS: {"sha256": labels.sha256}}
 
 
-def corrected_labels(task: TaskSpec, arguments: Mapping[str, str]) -> CorrectedLabels | None:
+def corrected_labels(
+    task: TaskSpec, arguments: Mapping[str, str]
+) -> CorrectedLabels | None:
     """Reads the corrected labels, where `arguments` say in which built dataset they are."""
     place = arguments.get(CORRECTED_LABELS)
     if place is None:
         return None
-    labels = built_labels(Path(place).expanduser(), task.benchmark.source(task.dataset).spec)
+    labels = built_labels(
+        Path(place).expanduser(), task.benchmark.source(task.dataset).spec
+    )
     if labels is None:
         raise UsageError(
             f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of "
@@ -132,26 +149,41 @@ def _score(
     statement = read_answer(read, subject_of(calculator_id, kind))
     sane = decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
-    why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
-    values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
-    values["right_number_wrong_unit"] = float(bool(sane.notes)) if sane.correct else math.nan
+    why = (
+        sane.why
+        if sane.correct == official.correct
+        else f"{sane.why}; official: {official.why}"
+    )
+    values = {
+        "accuracy": float(sane.correct),
+        "accuracy_official": float(official.correct),
+    }
+    values["right_number_wrong_unit"] = (
+        float(bool(sane.notes)) if sane.correct else math.nan
+    )
     values |= {"accuracy_recomputed": math.nan, "accuracy_agreed": math.nan}
     result = recompute_or_none(row)
     if result is not None:
         agrees = label_agrees(row, result.answer)
         published = sane  # where the same score or date is asked for
         if not agrees or isinstance(result.answer, float):
-            # No limits: the tolerance is around the published rule's answer, not around the label.
-            published = decided(statement, kind, calculator_id, gold=answer_text(result.answer))
+            # No limits: the tolerance is around the published rule's answer, not around
+            # the label.
+            published = decided(
+                statement, kind, calculator_id, gold=answer_text(result.answer)
+            )
         values["accuracy_recomputed"] = float(published.correct and not sane.unclear)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
     if corrected is not None:
-        # Not told in `why`, which must be the same for whoever scores again without these labels.
+        # Not told in `why`, which must be the same for whoever scores again without
+        # these labels.
         label = corrected.of(row)
-        values["accuracy_corrected"] = _by_corrected(label, statement, kind, calculator_id)
+        values["accuracy_corrected"] = _by_corrected(
+            label, statement, kind, calculator_id
+        )
     return ItemScore(
         id=item.id,
         values=values,
@@ -164,13 +196,18 @@ def _score(
 
 
 def _by_corrected(
-    label: CorrectedLabel | None, statement: Statement, kind: AnswerKind, calculator_id: int
+    label: CorrectedLabel | None,
+    statement: Statement,
+    kind: AnswerKind,
+    calculator_id: int,
 ) -> float:
     """Decides by the corrected label of a row; nan where it has none."""
     if label is None:
         return math.nan
     ends = {"lower": label.lower, "upper": label.upper}
-    return float(decided(statement, kind, calculator_id, gold=label.answer, **ends).correct)
+    return float(
+        decided(statement, kind, calculator_id, gold=label.answer, **ends).correct
+    )
 
 
 def decide(
@@ -232,7 +269,9 @@ def decided(
                 "Answer."
             )
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
-    return _decided_number(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
+    return _decided_number(
+        statement, kind, calculator_id, gold=gold, lower=lower, upper=upper
+    )
 
 
 def _decided_number(
@@ -251,7 +290,9 @@ def _decided_number(
             f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer."
         )
     if kind == "integer":
-        return _same(statement, float(wanted), "number", lambda number: f"{number:.10g}")
+        return _same(
+            statement, float(wanted), "number", lambda number: f"{number:.10g}"
+        )
     low, high = limits(wanted, lower, upper)
     if not statement.stated:
         return _nothing(statement, "number")
@@ -262,7 +303,9 @@ def _decided_number(
     return Decision(
         correct=all(right),
         parsed=" or ".join(_written(each) for each in statement.stated),
-        why="; ".join((" or ".join(within(value, low, high) for value in values), *notes)),
+        why="; ".join(
+            (" or ".join(within(value, low, high) for value in values), *notes)
+        ),
         notes=notes,
         unclear=_open_choice(right),
     )
@@ -271,10 +314,14 @@ def _decided_number(
 def _without_gold(statement: Statement) -> Decision:
     """Decides where the gold is "N/A": right is only a reply that says so."""
     if statement.not_computable:
-        return Decision(correct=True, parsed=NOT_COMPUTABLE, why="rightly not computable")
+        return Decision(
+            correct=True, parsed=NOT_COMPUTABLE, why="rightly not computable"
+        )
     stated = " or ".join(str(each.value) for each in statement.stated)
     why = f"{stated} is given" if stated else statement.why or "no final answer found"
-    return Decision(correct=False, parsed=stated, why=f"{why}; the note does not allow an answer")
+    return Decision(
+        correct=False, parsed=stated, why=f"{why}; the note does not allow an answer"
+    )
 
 
 def _in_days(age: int | float | None) -> str:
@@ -313,7 +360,8 @@ def _weeks_and_days(age: int | None) -> str:
 
 def _nothing(statement: Statement, what: str) -> Decision:
     why = f"no final {what} found"
-    # Of a score the number does not decide: a share or a duration is no number of points.
+    # Of a score the number does not decide: a share or a duration is no number of
+    # points.
     other = statement.why.startswith(OTHER_UNIT)
     return Decision(
         correct=False,
@@ -330,7 +378,11 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
     for quantity in stated:
         unit = unit_of(quantity.unit)
         # A ratio may be given in per cent.
-        if not unit.dimension or unit == asked or (unit.name == "%" and asked == NO_UNIT):
+        if (
+            not unit.dimension
+            or unit == asked
+            or (unit.name == "%" and asked == NO_UNIT)
+        ):
             continue
         kind = "unit_mismatch" if unit.dimension != asked.dimension else "other_unit"
         return (f"{kind}: {quantity.unit} for {subject.unit_text or 'no unit'}",)
@@ -340,4 +392,8 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
 def _meant(number: Quantity, low: float, high: float, *, fraction: bool) -> float:
     """The value of "12 %": 12, or 0.12 where the gold is a fraction and that is right."""
     value = float(number.value)  # type: ignore[arg-type]  # of a scanner of numbers
-    return value / 100 if number.unit == "%" and fraction and low <= value / 100 <= high else value
+    return (
+        value / 100
+        if number.unit == "%" and fraction and low <= value / 100 <= high
+        else value
+    )

@@ -1,8 +1,8 @@
 """What MedCalc-Bench is: its dataset here, its tasks and metrics below.
 
-Khandekar et al., "MedCalc-Bench: Evaluating Large Language Models for Medical Calculations",
-NeurIPS 2024 Datasets and Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation:
-https://github.com/ncbi-nlp/MedCalc-Bench.
+Khandekar et al., "MedCalc-Bench: Evaluating Large Language Models for Medical
+Calculations", NeurIPS 2024 Datasets and Benchmarks, https://arxiv.org/abs/2406.12036.
+Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
 
-# The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves
-# room to think.
+# The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice
+# that leaves room to think.
 _COT_TOKENS = 2048
 _READS = "the number (with its unit, if any), date, or weeks and days that the reply gives as its final answer"
 _DIRECT_TOKENS = 128
@@ -72,7 +72,8 @@ class MedCalcBench(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET, MEDCALC_OWN)
     views = tuple(
-        View(title=f"By {by}", metrics=("accuracy",), by=by) for by in ("category", "calculator")
+        View(title=f"By {by}", metrics=("accuracy",), by=by)
+        for by in ("category", "calculator")
     )
 
     def sources(self) -> tuple[DatasetSource, ...]:
@@ -114,7 +115,9 @@ class MedCalcBench(Benchmark):
             return score_twins(task, items, texts, arguments=scoring.arguments)
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 
-        return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
+        return score_items(
+            task, items, texts, scoring.readings, arguments=scoring.arguments
+        )
 
     def scoring_identity(
         self, task: TaskSpec, arguments: Mapping[str, str]
@@ -132,19 +135,23 @@ class MedCalcBench(Benchmark):
 
     def keeps(self, task: TaskSpec, row: Row) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
-            return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith(
-                "demo-"
-            )
+            return str(row.get("note_type")).startswith("Twin: ") or str(
+                row["note_id"]
+            ).startswith("demo-")
         # Who is not told how has no reply to these.
         return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
 
-    def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
+    def found_beside(
+        self, task: TaskSpec, folder: Path, config: str
+    ) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.corrected import CORRECTED, V1
         from medical_tasks.data.dataset_store import built_configs
 
         wanted = CORRECTED_LABELS in task.scoring_arguments and config == V1
         return (
-            {CORRECTED_LABELS: str(folder)} if wanted and CORRECTED in built_configs(folder) else {}
+            {CORRECTED_LABELS: str(folder)}
+            if wanted and CORRECTED in built_configs(folder)
+            else {}
         )
 
     def published_answers(
@@ -162,7 +169,9 @@ class MedCalcBench(Benchmark):
             steps = {"step_by_step_thinking": thinking} if thinking else {}
             reply = json.dumps({**steps, "answer": answer}, ensure_ascii=False)
         asked = {"question": record.get("Question"), "note_id": record.get("Note ID")}
-        return (PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),)
+        return (
+            PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),
+        )
 
     def lasting_reasons(self) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
@@ -189,7 +198,9 @@ class MedCalcBench(Benchmark):
             metadata=["patient_note"],
         )
 
-    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]
+    ) -> list[Plot]:
         from medical_tasks.benchmarks.medcalc_bench.attributes import attribute_plots
 
         return attribute_plots(rows, items)
@@ -210,7 +221,11 @@ class MedCalcBench(Benchmark):
         if labels is None or scored.get(CORRECTED_LABELS) != {"sha256": labels.sha256}:
             labels = None
         shown = task.metrics[: len(LABEL_METRICS)] == LABEL_METRICS
-        made = golds_table(entry, (item.fields for item in items), labels) if shown else None
+        made = (
+            golds_table(entry, (item.fields for item in items), labels)
+            if shown
+            else None
+        )
         return [] if made is None else [made]
 
 
@@ -261,7 +276,10 @@ def _task(
 
 
 MEDCALC = _task(
-    "medcalc", "MedCalc-Bench, zero-shot chain of thought", style="cot", tokens=_COT_TOKENS
+    "medcalc",
+    "MedCalc-Bench, zero-shot chain of thought",
+    style="cot",
+    tokens=_COT_TOKENS,
 )
 MEDCALC_DIRECT = _task(
     "medcalc_direct",
@@ -300,7 +318,12 @@ MEDCALC_TWINS = replace(
     groups=("kind", *MEDCALC.groups),
     drawn_whole=True,
     reads="",
-    options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
+    options={
+        "style": "twins",
+        "shots": "0",
+        "family": "medcalc_twins",
+        "config": "twins",
+    },
     paper=None,
 )
 MEDCALC_NOTES = replace(

@@ -1,10 +1,11 @@
 """Reads what a passage states as the answer: a value, none, or "unclear".
 
-A passage is masked first: what is asked for becomes `§` and each quantity `¤`, so that the rules
-(`rules.py`) are about words alone. Each quantity then is the answer as far as no rule makes it
-something else, and is given more or less plainly: by the name of what is asked, as a result, as a
-value of something, or in passing. The last one of the plainest sentences is what is stated; where
-a rule makes a plainer one doubtful ("at least 12", "12 if he smokes"), it is unclear.
+A passage is masked first: what is asked for becomes `§` and each quantity `¤`, so that
+the rules (`rules.py`) are about words alone. Each quantity then is the answer as far as
+no rule makes it something else, and is given more or less plainly: by the name of what
+is asked, as a result, as a value of something, or in passing. The last one of the
+plainest sentences is what is stated; where a rule makes a plainer one doubtful ("at
+least 12", "12 if he smokes"), it is unclear.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ class Statement:
         stated: the answer; several where the passage leaves open which ("12 or 14").
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
-        settled: whether the passage is about the answer, so that no other place is looked at.
-        closing: how plainly its last words give the answer, `BY_NAME` or `RESULT`; 0 where it goes
-            on behind the answer, or gives it in passing. In front of such words no sentence
-            matters, but a refusal in front of a `RESULT`.
+        settled: whether the passage is about the answer, so that no other place is
+            looked at.
+        closing: how plainly its last words give the answer, `BY_NAME` or `RESULT`; 0
+            where it goes on behind the answer, or gives it in passing. In front of such
+            words no sentence matters, but a refusal in front of a `RESULT`.
     """
 
     stated: Alternatives = ()
@@ -74,8 +76,9 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
     """Reads what a passage states as the answer; `named` where it is introduced as the answer.
 
     Example:
-        Of "The factor is 0.85. This gives a creatinine clearance of 37.7 mL/min." 37.7 is stated:
-        the sentences are read as "The factor is ▣." and "This gives a § of ▣."
+        Of "The factor is 0.85. This gives a creatinine clearance of 37.7 mL/min." 37.7
+        is stated: the sentences are read as "The factor is ▣." and "This gives a § of
+        ▣."
     """
     if subject.numeric and (number := _worked_out(text)) is not None:
         return number
@@ -93,7 +96,13 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
 def _worked_out(text: str) -> Statement | None:
     """A bare number, or the `str(<arithmetic>)` that the authors' prompt asks for."""
     inner = inside_str(text) if "str(" in text else None
-    value = float(text) if _BARE.fullmatch(text) else formula_value(inner) if inner else None
+    value = (
+        float(text)
+        if _BARE.fullmatch(text)
+        else formula_value(inner)
+        if inner
+        else None
+    )
     if value is not None:
         return Statement((Quantity(value, 0, len(text)),), settled=True)
     if inner is not None and rules.ARITHMETIC.search(inner):
@@ -121,7 +130,8 @@ _PREPARED: Final = tuple(
         ),
         ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
         ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
-        # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
+        # Turns of phrase that hold a word of denial or condition and deny nothing of
+        # the answer.
         (
             "doubt",
             r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?(?:no|little)(?:\s+reason\s+to)?"
@@ -197,7 +207,9 @@ def _read(text: str, subject: Subject) -> Statement:
     """Reads a plain text in which what is asked for is `§`."""
     masked, groups = _masked(_without_asides(text, subject), subject)
     possible = rules.patterns_for(masked)
-    refusals = list(rules.REFUSAL.finditer(masked)) if possible & rules.MAY_REFUSE else []
+    refusals = (
+        list(rules.REFUSAL.finditer(masked)) if possible & rules.MAY_REFUSE else []
+    )
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
     mentions = _mentions(masked, groups)
@@ -207,11 +219,14 @@ def _read(text: str, subject: Subject) -> Statement:
         _leave_options(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
-    # From the end on: what stands before a sentence that plainly states a value decides nothing.
+    # From the end on: what stands before a sentence that plainly states a value decides
+    # nothing.
     plain: _Mention | None = None
     for at in reversed(range(len(mentions))):
         mention = mentions[at]
-        if plain is not None and (plain.tier == BY_NAME or mention.sentence != plain.sentence):
+        if plain is not None and (
+            plain.tier == BY_NAME or mention.sentence != plain.sentence
+        ):
             break
         mention.tier = _tier(mention, mentions[at - 1] if at else None, subject)
         if plain is None or mention.tier > plain.tier:
@@ -232,7 +247,10 @@ def _without_asides(text: str, subject: Subject) -> str:
             continue
         reach = text[max(0, aside.start() - _REACH) : aside.start()]
         front = rules.SENTENCE_END.split(reach.lower())[-1]
-        around = text[aside.start() - 2 : aside.start()] + text[aside.end() : aside.end() + 2]
+        around = (
+            text[aside.start() - 2 : aside.start()]
+            + text[aside.end() : aside.end() + 2]
+        )
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
         if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
@@ -253,7 +271,11 @@ def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
     for at in reversed(range(len(groups) - 1)):
         changed = rules.CHANGED.search(gaps[at][-_NEAR:])
         following = gaps[at + 1 : at + 3]
-        joined = () if changed else _joined(groups[at][0], following, groups[at + 1], subject)
+        joined = (
+            ()
+            if changed
+            else _joined(groups[at][0], following, groups[at + 1], subject)
+        )
         if joined:
             groups[at : at + 2] = [joined]
             del gaps[at + 1]
@@ -297,11 +319,15 @@ _VALUES: Final = re.compile(VALUE)
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
     mentions: list[_Mention] = []
     pieces = [*rules.SENTENCE_END.split(masked), ""]
-    for number, (sentence, end) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
+    for number, (sentence, end) in enumerate(
+        zip(pieces[::2], pieces[1::2], strict=True)
+    ):
         text = f"{sentence}{end}"
         for value in _VALUES.finditer(text):
             values = groups[len(mentions)]
-            mentions.append(_Mention(values, text[: value.start()], text[value.end() :], number))
+            mentions.append(
+                _Mention(values, text[: value.start()], text[value.end() :], number)
+            )
     whole = masked.rstrip()[-1:] in (".", VALUE)  # as most texts end
     if not whole and rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
@@ -363,7 +389,9 @@ def _is_conversion(before: _Mention, mention: _Mention) -> bool:
     """
     if mention.opens or not rules.CONVERTED.search(mention.lead):
         return False
-    kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {""}
+    kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {
+        ""
+    }
     return len(kinds) == 1
 
 
@@ -440,7 +468,9 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     """Whether a value that is not plainly given is all that there is: "Prednisone: 12"."""
     others = [mention for mention in mentions if mention is not best]
     plainer = any(
-        each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER)
+        each.tier >= RESULT
+        for each in others
+        if each.reason in (rules.OPERAND, rules.OTHER)
     )
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]

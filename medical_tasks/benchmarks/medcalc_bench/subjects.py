@@ -31,7 +31,8 @@ class Subject:
 
     Attributes:
         scan: finds the quantities of its form.
-        numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked out.
+        numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked
+            out.
         points: whether it is a number of points, which has no unit.
         unit: its unit; of dimension "" without one.
         unit_text: its unit as the calculator writes it, "" without one.
@@ -130,7 +131,9 @@ _PHRASES: Final = {
     69: ("(?:estimated )?gestational age", "pregnancy"),
 }
 _QT: Final = ("qtc[bf]?", "(?:rate-)?corrected qt(?: interval)?")
-_KIND: Final = "score|scale|index|criteria|rule|equation|formula|calculator|calculations?|value"
+_KIND: Final = (
+    "score|scale|index|criteria|rule|equation|formula|calculator|calculations?|value"
+)
 _TAIL: Final = re.compile(
     rf"(?i)\s(?:(?:for|in) .*|(?:{_KIND})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
 )
@@ -202,4 +205,6 @@ def _loose(name: str) -> str:
     """A pattern of a name in any spelling of its blanks and hyphens."""
     parts = re.split(r"[\s-]+", name.strip())
     pattern = r"[\s-]?".join(re.escape(part).replace("'", "['’]?") for part in parts)
-    return f"(?-i:{pattern})" if name.isupper() and name.isalpha() else pattern  # HEART, MAP
+    return (
+        f"(?-i:{pattern})" if name.isupper() and name.isalpha() else pattern
+    )  # HEART, MAP

@@ -1,7 +1,7 @@
 """Scores twins: notices beside answers, each reply beside the model's own reply to its family's base (`docs/medcalc_fresh.md`).
 
-A notice is `missing: NAME` or `contradiction: NAME`; names are compared word by word with those of
-the calculator's inputs.
+A notice is `missing: NAME` or `contradiction: NAME`; names are compared word by word
+with those of the calculator's inputs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,22 @@ __all__ = ["score_twins"]
 TWIN_TEXTS: Final = packaged(__file__, "twins.json")
 _FILLERS: Final = frozenset(TWIN_TEXTS["fillers"].split())
 _ROUTES: Final = {
-    word: route for route, words in TWIN_TEXTS["routes"].items() for word in (route, *words)
+    word: route
+    for route, words in TWIN_TEXTS["routes"].items()
+    for word in (route, *words)
 }
 _NOTICE: Final = Pattern(TWIN_TEXTS["notice"], re.IGNORECASE)
 _REMARK: Final = Pattern(TWIN_TEXTS["remark"])
 _VALUE: Final = Pattern(TWIN_TEXTS["value"].format_map(TWIN_TEXTS), re.IGNORECASE)
 _COMPARED: Final = ("necessary_update", "unwarranted_change")
 NO_BASE: Final = "no reply to the base"
-_SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
+_SAME: Final = (
+    0.05  # two measurements say the same within what the benchmark allows an answer
+)
 
-Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others
+Names: TypeAlias = frozenset[
+    frozenset[str]
+]  # each as the words that tell it from others
 
 
 class _Reply(NamedTuple):
@@ -49,9 +55,18 @@ class _Reply(NamedTuple):
 
     def same(self, other: _Reply) -> bool:
         """Whether two replies of a model say the same."""
-        ours, theirs = ([each.value for each in reply.statement.stated] for reply in (self, other))
-        if self.notice or other.notice or self.kind != "decimal" or len(ours) != len(theirs):
-            return self.notice == other.notice and (self.notice is not None or ours == theirs)
+        ours, theirs = (
+            [each.value for each in reply.statement.stated] for reply in (self, other)
+        )
+        if (
+            self.notice
+            or other.notice
+            or self.kind != "decimal"
+            or len(ours) != len(theirs)
+        ):
+            return self.notice == other.notice and (
+                self.notice is not None or ours == theirs
+            )
         pairs: Any = zip(ours, theirs, strict=True)
         return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
 
@@ -65,29 +80,56 @@ def score_twins(
 ) -> list[ItemScore]:
     """Scores replies to members of families.
 
-    Where the reply to a member's base is not among them, what compares the two is undecided, and a
-    note says so. Arguments and errors are those of `scoring.score_items`.
+    Where the reply to a member's base is not among them, what compares the two is
+    undecided, and a note says so. Arguments and errors are those of
+    `scoring.score_items`.
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    replies = {item.id: _read(item, text) for item, text in zip(items, responses, strict=True)}
-    bases = {item.cluster: replies[item.id] for item in items if item.groups["kind"] == "base"}
+    replies = {
+        item.id: _read(item, text) for item, text in zip(items, responses, strict=True)
+    }
+    bases = {
+        item.cluster: replies[item.id]
+        for item in items
+        if item.groups["kind"] == "base"
+    }
     return [_score(item, replies[item.id], bases.get(item.cluster)) for item in items]
 
 
 def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
-    row, member, text = item.fields, item.groups["kind"], str(item.fields["ground_truth_answer"])
-    gold, notes, (said, names) = _notice(text), list[str](), reply.notice or ("", frozenset())
-    parsed = f"{said}: {', '.join(map(' '.join, sorted(map(sorted, names))))}" if said else ""
+    row, member, text = (
+        item.fields,
+        item.groups["kind"],
+        str(item.fields["ground_truth_answer"]),
+    )
+    gold, notes, (said, names) = (
+        _notice(text),
+        list[str](),
+        reply.notice or ("", frozenset()),
+    )
+    parsed = (
+        f"{said}: {', '.join(map(' '.join, sorted(map(sorted, names))))}"
+        if said
+        else ""
+    )
     if gold is None and reply.notice is None:
         limits = {"lower": row["lower_limit"], "upper": row["upper_limit"]}
-        decision = decided(reply.statement, reply.kind, reply.number, gold=text, **limits)
+        decision = decided(
+            reply.statement, reply.kind, reply.number, gold=text, **limits
+        )
         correct, parsed, why = decision.correct, decision.parsed, decision.why
         notes += decision.notes
     else:
-        known = gold[1] | _known(reply.number, text.partition(": ")[2]) if gold else frozenset()
+        known = (
+            gold[1] | _known(reply.number, text.partition(": ")[2])
+            if gold
+            else frozenset()
+        )
         correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
-        parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
+        parsed = parsed or " or ".join(
+            str(each.value) for each in reply.statement.stated
+        )
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
     values = {
         "accuracy": float(correct),
@@ -104,9 +146,16 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         notes, unscored = [*notes, "no_base"], NO_BASE
     elif member != "base":
         same = reply.same(base)
-        values[_COMPARED[not update]] = float(correct and not same if update else not same)
+        values[_COMPARED[not update]] = float(
+            correct and not same if update else not same
+        )
     return ItemScore(
-        id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes), unscored=unscored
+        id=item.id,
+        values=values,
+        parsed=parsed,
+        why=why,
+        notes=tuple(notes),
+        unscored=unscored,
     )
 
 

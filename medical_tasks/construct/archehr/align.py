@@ -1,13 +1,14 @@
 """The notes that fit each message best, and the chosen pairs as cases.
 
-Notes are ranked by BM25, as the library bm25s has it as `lucene`: each message is a query, and the
-notes are the collection.
+Notes are ranked by BM25, as the library bm25s has it as `lucene`: each message is a
+query, and the notes are the collection.
 
-Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333.
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval
+3:333.
 
-Notes are read twice and not kept, since MIMIC-IV's do not fit into the memory of a small machine:
-the first pass counts in how many notes each word stands and how long notes are, the second scores
-each note against all messages and keeps the best of each.
+Notes are read twice and not kept, since MIMIC-IV's do not fit into the memory of a
+small machine: the first pass counts in how many notes each word stands and how long
+notes are, the second scores each note against all messages and keeps the best of each.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ _FUNCTION: Final = -2
 _FIELDS: Final = {
     "post_id": files.ID,
     "rank": Field(
-        holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"
+        holds=lambda value: type(value) is int and value > 0,
+        rule="a whole number from 1",
     ),
     "note_id": files.ID,
     "document_id": files.ID,
@@ -127,8 +129,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         Recipe and counts, as `align.json` has them; no text.
 
     Raises:
-        UsageError: When no note shares a word with any message, or the folder holds an alignment of
-            other files or settings.
+        UsageError: When no note shares a word with any message, or the folder holds an
+            alignment of other files or settings.
     """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
@@ -136,8 +138,12 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     titles = load_post_codes(folder)
     codes = load_admission_codes(folder)
     if not source.exists():
-        raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
-    recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
+        raise MissingError(
+            f"{source}: no such file. Give --source the discharge notes."
+        )
+    recipe = _recipe(
+        source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers)
+    )
     path = folder / files.ALIGNMENT
     there: Alignment | None
     there, differing = construction.kept_step(path, recipe, step="archehr align")
@@ -150,7 +156,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         return there
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking(
-        [[word for text in each for word in content_words(text)] for each in texts], top=top
+        [[word for text in each for word in content_words(text)] for each in texts],
+        top=top,
     )
     hits, counted = _ranked(source, codes, ranking)
     lines = [
@@ -202,7 +209,8 @@ def _write_candidates_sheet(
     if (folder / files.CANDIDATES_SHEET).exists():
         return
     rows = (
-        _row(number, line, messages[line["post_id"]]) for number, line in enumerate(lines, start=1)
+        _row(number, line, messages[line["post_id"]])
+        for number, line in enumerate(lines, start=1)
     )
     write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
 
@@ -217,7 +225,9 @@ def _ranked(
             counted["notes"] += 1
             counted["notes_with_codes"] += bool(codes.of(note.hadm_id))
             ranking.count(words.bag(note))
-        for note in read_notes(source, on_read=lambda read: progress.advance_to(size + read)):
+        for note in read_notes(
+            source, on_read=lambda read: progress.advance_to(size + read)
+        ):
             ranking.rank(words.bag(note), note.id, note.document_id)
     return ranking.best(), counted
 
@@ -250,7 +260,9 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
     seen: set[str] = set()
     for note in read_notes(source, only=names):
         if note.id in seen:
-            raise UsageError(f"{source}: a note's id stands twice ({note.id}); ids must be unique.")
+            raise UsageError(
+                f"{source}: a note's id stands twice ({note.id}); ids must be unique."
+            )
         seen.add(note.id)
         with WholeFile(place / file_name(note.id), private=True) as part:
             part.write(note.text)
@@ -259,8 +271,12 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
 def load_candidates(folder: Path) -> list[Record]:
     """Reads which notes were found for which message, without texts."""
     made = construction.read_json(folder / files.ALIGNMENT, step="archehr align")
-    files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
-    return construction.read_lines(folder / files.CANDIDATES, _FIELDS, step="archehr align")
+    files.checked_step(
+        folder / files.CANDIDATES, made, step="align, in another --folder"
+    )
+    return construction.read_lines(
+        folder / files.CANDIDATES, _FIELDS, step="archehr align"
+    )
 
 
 YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
@@ -329,7 +345,10 @@ def _problems(
 def _note_text(folder: Path, name: str) -> str:
     place = folder / files.NOTES / file_name(name)
     again = "Align again, in another --folder: construct archehr align."
-    with readable(place, missing=again, again=again), open_text(place, newline="") as stream:
+    with (
+        readable(place, missing=again, again=again),
+        open_text(place, newline="") as stream,
+    ):
         text = stream.read()
     if not text.strip():
         raise UsageError(f"{place}: the note is empty, so it cannot be chosen.")
@@ -337,8 +356,16 @@ def _note_text(folder: Path, name: str) -> str:
 
 
 _RELEASE: Final = "file of discharge notes"
-_COLUMNS: Final = {"note_id": ("note_id", "row_id"), "hadm_id": ("hadm_id",), "text": ("text",)}
-_OPTIONAL: Final = {"category": ("category",), "error": ("iserror",), "row_id": ("row_id",)}
+_COLUMNS: Final = {
+    "note_id": ("note_id", "row_id"),
+    "hadm_id": ("hadm_id",),
+    "text": ("text",),
+}
+_OPTIONAL: Final = {
+    "category": ("category",),
+    "error": ("iserror",),
+    "row_id": ("row_id",),
+}
 _CATEGORY: Final = "Discharge summary"
 
 
@@ -373,7 +400,12 @@ def read_notes(
         wanted["note_id"] = only
     found = False
     for row in read_table(
-        path, _COLUMNS, optional=_OPTIONAL, wanted=wanted, release=_RELEASE, on_read=on_read
+        path,
+        _COLUMNS,
+        optional=_OPTIONAL,
+        wanted=wanted,
+        release=_RELEASE,
+        on_read=on_read,
     ):
         if row.cells.get("error", "").strip() != "1":
             found = True
@@ -387,7 +419,10 @@ def read_notes(
 
 def _checked_note(path: Path, row: StreamedRow) -> Note:
     cells = row.cells
-    name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
+    name, hadm_id = (
+        cells["note_id"].strip(),
+        cells["hadm_id"].strip().removesuffix(".0"),
+    )
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
             raise UsageError(
@@ -441,7 +476,9 @@ class Ranking:
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]
-        self.numbers = {word: number for number, word in enumerate(sorted(set().union(*bags)))}
+        self.numbers = {
+            word: number for number, word in enumerate(sorted(set().union(*bags)))
+        }
         rows = sorted(
             (self.numbers[word], query, count)
             for query, bag in enumerate(bags)
@@ -470,7 +507,9 @@ class Ranking:
         if not len(words):
             return
         if self._idf is None:
-            self._idf = np.log1p((self._notes - self._with_word + 0.5) / (self._with_word + 0.5))
+            self._idf = np.log1p(
+                (self._notes - self._with_word + 0.5) / (self._with_word + 0.5)
+            )
         norm = K1 * (1.0 - B + B * length * self._notes / self._length)
         scores = self._scores(words, self._idf[words] * counts / (counts + norm))
         for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
@@ -487,9 +526,9 @@ class Ranking:
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
         each = np.repeat(weights, lengths) * self._count[places]
-        return np.bincount(self._query[places], weights=each, minlength=len(self._hits)).astype(
-            np.float64, copy=False
-        )
+        return np.bincount(
+            self._query[places], weights=each, minlength=len(self._hits)
+        ).astype(np.float64, copy=False)
 
     def best(self) -> list[list[Hit]]:
         """The best notes of each query, the best first; fewer where fewer share a word with it."""

@@ -75,7 +75,9 @@ def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
             continue
         found[cells["id"].strip()].setdefault(code, description)
     if not any(found.values()):
-        raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
+        raise UsageError(
+            f"{source}: names none of the {len(posts):,} messages that were kept."
+        )
     coded: CodesFromFile = {
         "source_sha256": file_sha256(source),
         "rows_of_others": others,
@@ -142,9 +144,13 @@ def _expansion(folder: Path) -> Expansion:
     return expansion
 
 
-def _note(folder: Path, side: Literal["notes", "posts"], coded: Mapping[str, object]) -> None:
+def _note(
+    folder: Path, side: Literal["notes", "posts"], coded: Mapping[str, object]
+) -> None:
     """Writes what came of one side into `expand.json`; the other side stays."""
-    construction.write_json(folder / files.EXPANSION, {**_expansion(folder), side: coded})
+    construction.write_json(
+        folder / files.EXPANSION, {**_expansion(folder), side: coded}
+    )
 
 
 def _check_unused(folder: Path) -> None:
@@ -174,7 +180,10 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     }
 
 
-_CODES: Final = {"hadm_id": ("hadm_id", "admission_id"), "code": ("icd_code", "icd9_code", "code")}
+_CODES: Final = {
+    "hadm_id": ("hadm_id", "admission_id"),
+    "code": ("icd_code", "icd9_code", "code"),
+}
 _DESCRIPTIONS: Final = {
     "code": ("icd_code", "icd9_code", "code"),
     "description": ("long_title", "description"),
@@ -210,22 +219,25 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
     Args:
         folder: The construction's folder, with the messages that were kept.
         codes: A table of admissions and codes, as MIMIC's `diagnoses_icd`.
-        dictionary: A table of codes and descriptions, as MIMIC's `d_icd_diagnoses`. Where it tells
-            versions of the codes apart, the table of codes must too: 4019 is a disease in one
-            version and none in the other.
+        dictionary: A table of codes and descriptions, as MIMIC's `d_icd_diagnoses`.
+            Where it tells versions of the codes apart, the table of codes must too:
+            4019 is a disease in one version and none in the other.
 
     Returns:
         Recipe and counts; no text.
 
     Raises:
-        UsageError: When the two are not of the same release, or notes were aligned already.
+        UsageError: When the two are not of the same release, or notes were aligned
+            already.
     """
     load_posts(folder)
     _check_unused(folder)
     titles, numbers, versioned = _titles(dictionary)
     admissions: dict[str, array[int]] = {}
     rows = unknown = 0
-    for numbered in read_table(codes, _CODES, optional=_VERSION, release="table of codes"):
+    for numbered in read_table(
+        codes, _CODES, optional=_VERSION, release="table of codes"
+    ):
         rows, row = rows + 1, numbered.cells
         name = row["hadm_id"].strip()
         if not name or not row["code"].strip():
@@ -235,7 +247,10 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
                 f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of "
                 f"{len(name)} characters."
             )
-        key = (row["code"].strip().upper(), row.get("version", "").strip() if versioned else "")
+        key = (
+            row["code"].strip().upper(),
+            row.get("version", "").strip() if versioned else "",
+        )
         if versioned and "version" not in row:
             raise UsageError(
                 f"{codes}: has no column icd_version, and the dictionary {dictionary} says what "
@@ -304,14 +319,16 @@ def load_admission_codes(folder: Path) -> AdmissionCodes:
 
 
 def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    # Not read_records: the file may have half a million lines, which need not lie in memory
-    # together.
+    # Not read_records: the file may have half a million lines, which need not lie in
+    # memory together.
     try:
         values = json.loads(line)
     except ValueError:
         values = None
     known = isinstance(values, dict) and values.keys() == fields.keys()
-    if not known or not all(field.holds(values[name]) for name, field in fields.items()):
+    if not known or not all(
+        field.holds(values[name]) for name, field in fields.items()
+    ):
         raise UsageError(
             f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
         )
@@ -339,13 +356,17 @@ def read_codes(reply: str) -> dict[str, str] | Unreadable:
 def _codes(value: object) -> str | None:
     if not isinstance(value, list):
         return "must be a list of objects"
-    return next((problem for each in value if (problem := _code(each)) is not None), None)
+    return next(
+        (problem for each in value if (problem := _code(each)) is not None), None
+    )
 
 
 def _code(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != {"code", "description"}:
         return "must hold objects with the keys code, description and no others"
-    if not isinstance(value["code"], str) or not _CODE.fullmatch(value["code"].strip().upper()):
+    if not isinstance(value["code"], str) or not _CODE.fullmatch(
+        value["code"].strip().upper()
+    ):
         return "must hold codes of 2 to 9 letters, digits and dots"
     description = value["description"]
     if (
@@ -373,4 +394,9 @@ def codes_question(post: Post) -> Question:
 def codes_messages(text: str) -> tuple[Message, ...]:
     """Asks for the codes of a message."""
     case = _TEXTS["case"].format(text=quoted(text))
-    return ({"role": "user", "content": "\n\n".join((_TEXTS["task"], _TEXTS["form"], case))},)
+    return (
+        {
+            "role": "user",
+            "content": "\n\n".join((_TEXTS["task"], _TEXTS["form"], case)),
+        },
+    )

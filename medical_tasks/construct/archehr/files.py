@@ -1,6 +1,7 @@
 """What a construction reads and writes: its folder, the user's tables, and the words of texts.
 
-Tables may hold notes or patients' messages, so errors name places and rules and never quote a text.
+Tables may hold notes or patients' messages, so errors name places and rules and never
+quote a text.
 """
 
 from __future__ import annotations
@@ -55,7 +56,11 @@ def write_guidelines(folder: Path) -> None:
     """
     place = folder / _GUIDELINES
     if not place.exists():
-        text = resources.files(__package__).joinpath(_GUIDELINES).read_text(encoding="utf-8")
+        text = (
+            resources.files(__package__)
+            .joinpath(_GUIDELINES)
+            .read_text(encoding="utf-8")
+        )
         with WholeFile(place, private=True) as part:
             part.write(text)
 
@@ -73,8 +78,8 @@ def read_table(
 
     Columns are what each is for, to its possible names in lower case.
 
-    `wanted`: of what a column is for, where there is one, the texts that it has in the rows to
-    yield.
+    `wanted`: of what a column is for, where there is one, the texts that it has in the
+    rows to yield.
     """
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
@@ -85,16 +90,25 @@ def read_table(
         for use, names in uses.items()
     }
     columns = {use: names[0] for use, names in there.items() if len(names) == 1}
-    missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]
+    missing = [
+        " or ".join(sorted(names))
+        for use, names in required.items()
+        if use not in columns
+    ]
     if missing:
         raise UsageError(
             f"{path}: wrong columns for the {release}; missing, or more than once: "
             f"{', '.join(missing)}. Name each in row 1."
         )
-    texts = {columns[use]: each for use, each in (wanted or {}).items() if use in columns}
-    for row in stream_rows(path, header, wanted=texts, release=release, on_read=on_read):
+    texts = {
+        columns[use]: each for use, each in (wanted or {}).items() if use in columns
+    }
+    for row in stream_rows(
+        path, header, wanted=texts, release=release, on_read=on_read
+    ):
         yield StreamedRow(
-            number=row.number, cells={use: row.cells[name] for use, name in columns.items()}
+            number=row.number,
+            cells={use: row.cells[name] for use, name in columns.items()},
         )
 
 
@@ -102,7 +116,9 @@ LONGEST_ID: Final = 64
 """Characters of an id; what is longer may be a text in the wrong place."""
 
 # XML 1.0, section 2.2: what is no character there.
-_NO_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_CHARACTER: Final = re.compile(
+    "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 
 
 def without_controls(text: str) -> str:
@@ -130,9 +146,7 @@ def is_id(value: object) -> bool:
 
 ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 
-WORDS: Final = (
-    "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
-)
+WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
 """What recipes say; the number changes whenever the words do."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -1,8 +1,8 @@
 """What the steps keep in JSON files: recipes, counts and figures.
 
-No form holds a text of a message or note but `CaseRecord` and `Change`. Each form is what one step
-writes and another reads, or what a person reads beside the release. Hashes are SHA-256, in
-hexadecimal.
+No form holds a text of a message or note but `CaseRecord` and `Change`. Each form is
+what one step writes and another reads, or what a person reads beside the release.
+Hashes are SHA-256, in hexadecimal.
 """
 
 from __future__ import annotations

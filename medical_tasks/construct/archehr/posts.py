@@ -32,7 +32,10 @@ from medical_tasks.io.json_records import Field, is_list_of, is_text, read_recor
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
-_COLUMNS: Final = {"id": ("id", "post_id", "message_id"), "text": ("text", "message", "post")}
+_COLUMNS: Final = {
+    "id": ("id", "post_id", "message_id"),
+    "text": ("text", "message", "post"),
+}
 _FIELDS: Final = {
     "id": construction.private_field(
         Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")
@@ -65,7 +68,10 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         raise MissingError(
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
-    recipe: FilterRecipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
+    recipe: FilterRecipe = {
+        "source_sha256": file_sha256(source),
+        "keywords": list(words),
+    }
     path = folder / files.FILTER
     there: Filtered | None
     there, differing = construction.kept_step(path, recipe, step="archehr filter")
@@ -75,7 +81,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
             "Work in another --folder."
         )
     if there is not None:
-        files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
+        files.checked_step(
+            folder / files.POSTS, there, step="filter, in another --folder"
+        )
         return there
     make_folder(folder)
     counts: Counter[str] = Counter()
@@ -99,7 +107,8 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         "empty": read["empty"],
         "kept": read["kept"],
         "by_keyword": {
-            word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))
+            word: counts[word]
+            for word in sorted(words, key=lambda word: (-counts[word], word))
         },
         "sha256": {files.POSTS: digest},
     }
@@ -129,8 +138,8 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
     Case does not matter, nor what stands between the words of a keyword.
 
     Example:
-        `keyword_finder(["intensive care"])("in Intensive-Care now")` is `["intensive care"]`; in
-        "intensively cared for" nothing is found.
+        `keyword_finder(["intensive care"])("in Intensive-Care now")` is `["intensive
+        care"]`; in "intensively cared for" nothing is found.
     """
     known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
     lengths = {len(words) for words in known}
@@ -150,8 +159,8 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 def read_keywords(path: Path) -> tuple[str, ...]:
     """Reads keywords, a line each.
 
-    Empty lines and those that begin with `#` are none. Case and signs do not count, so that a
-    keyword stands once however it is written.
+    Empty lines and those that begin with `#` are none. Case and signs do not count, so
+    that a keyword stands once however it is written.
 
     Returns:
         The keywords in small letters, in alphabetical order.

@@ -2,8 +2,8 @@
 
 Cases with their note excerpts, keys, and which notes they are from.
 
-`benchmarks.archehr_qa.release` reads them back. A phrase's offset is its place in the narrative, a
-sentence's in its paragraph.
+`benchmarks.archehr_qa.release` reads them back. A phrase's offset is its place in the
+narrative, a sentence's in its paragraph.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def release_texts(
     outer, middle, inner = (" " * indent for indent in indents)
 
     def element(name: str, text: str, indent: str = middle, **attributes: str) -> str:
-        marks = "".join(f' {key}="{html.escape(value)}"' for key, value in attributes.items())
+        marks = "".join(
+            f' {key}="{html.escape(value)}"' for key, value in attributes.items()
+        )
         return f"{indent}<{name}{marks}>\n{html.escape(text, quote=False)}\n{indent}</{name}>\n"
 
     def parts(case: Case) -> Iterator[str]:
@@ -58,7 +60,9 @@ def release_texts(
         for number, (text, place) in enumerate(
             zip(case.phrases, phrase_places(case.narrative, case.phrases), strict=True)
         ):
-            yield element("phrase", text, inner, id=str(number), start_char_index=str(place))
+            yield element(
+                "phrase", text, inner, id=str(number), start_char_index=str(place)
+            )
         yield f"{middle}</patient_question>\n"
         yield element("clinician_question", case.clinician_question)
         yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
@@ -85,14 +89,21 @@ def release_texts(
 
 
 def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
-    labels = [{"sentence_id": each, "relevance": label} for each, label in key.relevance.items()]
+    labels = [
+        {"sentence_id": each, "relevance": label}
+        for each, label in key.relevance.items()
+    ]
     record: dict[str, object] = {"case_id": name, "answers": labels}
     if answers and key.answer_sentences:
         record |= {
             "clinician_answer": answer_text(key.answer_sentences, cited=True),
             "clinician_answer_without_citations": answer_text(key.answer_sentences),
             "clinician_answer_sentences": [
-                {"id": each.id, "text": each.text, "citations": ",".join(each.citations)}
+                {
+                    "id": each.id,
+                    "text": each.text,
+                    "citations": ",".join(each.citations),
+                }
                 for each in key.answer_sentences
             ],
         }
@@ -107,9 +118,12 @@ def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str
         cited: Whether citations stand in brackets before the end of each sentence.
 
     Example:
-        A sentence "He was given heparin." that cites 2 and 5 becomes "He was given heparin [2,5].".
+        A sentence "He was given heparin." that cites 2 and 5 becomes "He was given
+        heparin [2,5].".
     """
-    return " ".join(_marked(each) if cited and each.citations else each.text for each in answer)
+    return " ".join(
+        _marked(each) if cited and each.citations else each.text for each in answer
+    )
 
 
 def _marked(sentence: AnswerSentence) -> str:

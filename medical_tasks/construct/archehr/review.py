@@ -1,9 +1,10 @@
 """A round's sheets read back.
 
-The cases after it, the edits, the official files, and agreement (sections Creation and Validation).
+The cases after it, the edits, the official files, and agreement (sections Creation and
+Validation).
 
-Everything that is wrong is listed at once, and nothing is written then. The paper's first review
-agreed on 77.1 % (2653/3450).
+Everything that is wrong is listed at once, and nothing is written then. The paper's
+first review agreed on 77.1 % (2653/3450).
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class ReviewOptions:
     Attributes:
         blank_not_relevant: A sentence without a mark is not relevant; else it is not
             annotated yet.
-        partial: Sheets of some annotators may be missing; the cases on which they decide
-            are then left out.
+        partial: Sheets of some annotators may be missing; the cases on which they
+            decide are then left out.
         note_source: `mimic-iii` or `mimic-iv` where the notes are of these.
         dev: How many cases at most are for the development of prompts; `seed` decides
             which.
@@ -83,7 +84,9 @@ class ReviewOptions:
     seed: int | None = None
 
 
-def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> RoundReview:
+def import_sheets(
+    folder: Path, sheets: Sequence[Path], options: ReviewOptions
+) -> RoundReview:
     """Reads the edited sheets of the last exported round.
 
     Returns the content of `review.json`: counts, no text.
@@ -93,13 +96,17 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     form = _release_form(folder, number, options)
     before = rounds.cases_of(folder, number - 1)
     blank = NOT_RELEVANT if options.blank_not_relevant else ""
-    check = SheetCheck(number=number, cases=before, sheets=shares["sheets"], blank=blank)
+    check = SheetCheck(
+        number=number, cases=before, sheets=shares["sheets"], blank=blank
+    )
     for path in sheets:
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = check.given()
     readings = check.readings()
-    absent, problems = annotation.missing_sheets(check.sheets, given, partial=options.partial)
+    absent, problems = annotation.missing_sheets(
+        check.sheets, given, partial=options.partial
+    )
     refuse([*check.problems, *problems])
     after, problems = _merged(number, before, readings, shares["first"])
     refuse(problems)
@@ -176,12 +183,19 @@ def _merged(
     after: list[OwnCase] = []
     problems: list[str] = []
     for name, case in before.items():
-        own = next((each for each in readings.get(name, ()) if each.reviewer == first[name]), None)
+        own = next(
+            (each for each in readings.get(name, ()) if each.reviewer == first[name]),
+            None,
+        )
         if own is None:
             continue
-        # The excerpt is fixed by the first round: figures of later ones are over the same
-        # sentences.
-        made = _excerpted(case, own) if number == 1 else replace(case, annotation=own.annotation)
+        # The excerpt is fixed by the first round: figures of later ones are over the
+        # same sentences.
+        made = (
+            _excerpted(case, own)
+            if number == 1
+            else replace(case, annotation=own.annotation)
+        )
         if isinstance(made, str):
             problems.append(made)
         else:
@@ -204,7 +218,9 @@ def _marks(
 
 
 def _counts(cases: Sequence[OwnCase]) -> CaseCounts:
-    labels = Counter(label for case in cases for label in case.annotation.labels.values())
+    labels = Counter(
+        label for case in cases for label in case.annotation.labels.values()
+    )
     words = [len(answer_text(case.annotation.answer).split()) for case in cases]
     return {
         "cases": len(cases),
@@ -224,7 +240,8 @@ def _misses_essential(case: OwnCase) -> bool:
     annotated = case.annotation
     cited = {number for sentence in annotated.answer for number in sentence.citations}
     return bool(annotated.answer) and any(
-        label == ESSENTIAL and each not in cited for each, label in annotated.labels.items()
+        label == ESSENTIAL and each not in cited
+        for each, label in annotated.labels.items()
     )
 
 
@@ -281,7 +298,9 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
-    found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
+    found = [
+        (_row(reading, *each), each) for each in _differences(case.annotation, reading)
+    ]
     for (kind, number), row in reading.rows.items():
         if said := row.cells["comment"].strip():
             found.append((row, (kind, number, "comment", "", said)))
@@ -313,10 +332,14 @@ def _row(
     return reading.rows.get((kind, number))
 
 
-def _differences(before: Annotation, reading: Reading) -> Iterator[tuple[str, str, str, str, str]]:
+def _differences(
+    before: Annotation, reading: Reading
+) -> Iterator[tuple[str, str, str, str, str]]:
     after = reading.annotation
     texts, others = ([each.text for each in said.answer] for said in (before, after))
-    cited, now = ([",".join(each.citations) for each in said.answer] for said in (before, after))
+    cited, now = (
+        [",".join(each.citations) for each in said.answer] for said in (before, after)
+    )
     for kind, column, old, new in (
         ("focus", "text", _counted(before.phrases), _counted(after.phrases)),
         ("question", "text", {"1": before.question}, {"1": after.question}),
@@ -336,7 +359,9 @@ def _counted(texts: Sequence[str]) -> Mapping[str, str]:
 _SPLITS: Final = ("dev", "test")
 
 
-def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
+def split_cases(
+    cases: Sequence[OwnCase], *, dev: int, seed: int
+) -> dict[str, list[OwnCase]]:
     """Draws at most `dev` cases for the development of prompts.
 
     All cases of a message are in the same split.
@@ -418,7 +443,8 @@ def label_agreement(
     kinds = Counter((one, other) for one, other, _ in edits)
     shares = {
         kind: proportion_interval(
-            [(one, other) == kind for one, other, _ in edits], clusters=[case for *_, case in edits]
+            [(one, other) == kind for one, other, _ in edits],
+            clusters=[case for *_, case in edits],
         )
         for kind in kinds
     }
@@ -428,13 +454,22 @@ def label_agreement(
         "agreement": as_json(found.agreement),
         "kappa": as_json(found.kappa),
         "edits": [
-            {"before": kind[0], "after": kind[1], "count": count, "of_edits": as_json(shares[kind])}
-            for kind, count in sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
+            {
+                "before": kind[0],
+                "after": kind[1],
+                "count": count,
+                "of_edits": as_json(shares[kind]),
+            }
+            for kind, count in sorted(
+                kinds.items(), key=lambda each: (-each[1], each[0])
+            )
         ],
     }
 
 
-def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> RoundChanges:
+def round_agreement(
+    before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]
+) -> RoundChanges:
     """Compares a round with the one before, over the cases that both have.
 
     Args:
@@ -442,15 +477,17 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
         after: The cases after it. A case is in one round alone where it was left out.
 
     Returns:
-        How labels agree; how many clinicians' questions and focus areas changed; how many answers
-        did, and how many of their words are left.
+        How labels agree; how many clinicians' questions and focus areas changed; how
+        many answers did, and how many of their words are left.
 
     Raises:
         UsageError: When no case is in both.
     """
     pairs = [(case, after[name]) for name, case in before.items() if name in after]
     if not pairs:
-        raise UsageError("two rounds have no case in common, so nothing can be compared.")
+        raise UsageError(
+            "two rounds have no case in common, so nothing can be compared."
+        )
     one = [label for case, _ in pairs for label in _labels(case)]
     other = [label for _, case in pairs for label in _labels(case)]
     return {
@@ -458,9 +495,15 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
         "labels": label_agreement(
             one, other, [case.id for case, _ in pairs for _ in case.sentences]
         ),
-        "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
-        "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
-        "answers": _answer_changes([pair for pair in pairs if pair[0].annotation.answer]),
+        "questions_changed": sum(
+            a.annotation.question != b.annotation.question for a, b in pairs
+        ),
+        "focus_changed": sum(
+            a.annotation.phrases != b.annotation.phrases for a, b in pairs
+        ),
+        "answers": _answer_changes(
+            [pair for pair in pairs if pair[0].annotation.answer]
+        ),
     }
 
 
@@ -469,8 +512,13 @@ def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import ratio_interval
 
-    answers = [(before.annotation.answer, after.annotation.answer) for before, after in pairs]
-    counts = [retained_words(answer_text(before), answer_text(after)) for before, after in answers]
+    answers = [
+        (before.annotation.answer, after.annotation.answer) for before, after in pairs
+    ]
+    counts = [
+        retained_words(answer_text(before), answer_text(after))
+        for before, after in answers
+    ]
     kept, words = [count for count, _ in counts], [count for _, count in counts]
     return {
         "answers": len(answers),
@@ -502,13 +550,17 @@ def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
         step="import",
     )
     marks: dict[str, dict[str, list[str]]] = {}
-    for record in construction.read_lines(path / rounds.MARKS, _MARK_FIELDS, step="archehr import"):
-        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
-            "labels"
-        ]
+    for record in construction.read_lines(
+        path / rounds.MARKS, _MARK_FIELDS, step="archehr import"
+    ):
+        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = (
+            record.values["labels"]
+        )
     found: list[AnnotatorAgreement] = []
     for names, both, first, second in annotation.pairs_of_people(marks):
-        clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
+        clusters = [
+            name for name, labels in zip(both, first, strict=True) for _ in labels
+        ]
         labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
         found.append({"annotators": names, "cases": len(both), **labels})
     return found
@@ -533,7 +585,9 @@ def measure_agreement(folder: Path) -> Agreement:
             {
                 "round": number,
                 # The first round annotates what has no labels yet.
-                "against_round_before": round_agreement(cases[number - 1], cases[number])
+                "against_round_before": round_agreement(
+                    cases[number - 1], cases[number]
+                )
                 if number > 1
                 else None,
                 "among_annotators": _among_annotators(folder, number),

@@ -2,8 +2,8 @@
 
 Round 0 is what is chosen.
 
-A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a
-sentence of its own.
+A paragraph of a note ends at a blank line. A short line that ends with a colon is a
+heading, and a sentence of its own.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ _FIELDS: Final = {
         is_list_of(
             Field(
                 holds=lambda value: (
-                    isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value))
+                    isinstance(value, list)
+                    and len(value) == 3
+                    and all(map(is_text().holds, value))
                 ),
                 rule="a list of id, paragraph and text",
             )
@@ -101,7 +103,9 @@ def _record(case: OwnCase) -> CaseRecord:
         "post_id": case.post_id,
         "document_id": case.document_id,
         "narrative": case.narrative,
-        "sentences": [[each.id, each.paragraph_id, each.text] for each in case.sentences],
+        "sentences": [
+            [each.id, each.paragraph_id, each.text] for each in case.sentences
+        ],
         "phrases": list(annotated.phrases),
         "question": annotated.question,
         "labels": [annotated.labels[sentence.id] for sentence in case.sentences]
@@ -124,7 +128,9 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
     ids = [name for name, *_ in values["sentences"]]
     answer = zip(values["answer"], values["citations"], strict=True)
     return OwnCase(
-        **{name: values[name] for name in ("id", "post_id", "document_id", "narrative")},
+        **{
+            name: values[name] for name in ("id", "post_id", "document_id", "narrative")
+        },
         sentences=tuple(
             Sentence(id=name, paragraph_id=part, text=text)
             for name, part, text in values["sentences"]
@@ -132,7 +138,9 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
         annotation=Annotation(
             phrases=tuple(values["phrases"]),
             question=values["question"],
-            labels=dict(zip(ids, values["labels"], strict=True)) if values["labels"] else {},
+            labels=dict(zip(ids, values["labels"], strict=True))
+            if values["labels"]
+            else {},
             answer=tuple(
                 AnswerSentence(id=str(number), text=text, citations=tuple(cited))
                 for number, (text, cited) in enumerate(answer, start=1)
@@ -147,9 +155,15 @@ def split_note(text: str) -> tuple[Sentence, ...]:
     No word is lost, and paragraphs without any sentence are none.
     """
     paragraphs = [
-        part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))
+        part
+        for each in _BLANK.split(without_controls(text))
+        if (part := tuple(_sentences(each)))
     ]
-    found = [(str(place), sentence) for place, part in enumerate(paragraphs) for sentence in part]
+    found = [
+        (str(place), sentence)
+        for place, part in enumerate(paragraphs)
+        for sentence in part
+    ]
     return tuple(
         Sentence(id=str(number), paragraph_id=place, text=sentence)
         for number, (place, sentence) in enumerate(found, start=1)
@@ -200,7 +214,9 @@ def latest(folder: Path, name: str) -> int:
     0 where there is none.
     """
     return next(
-        number for number in count() if not (round_folder(folder, number + 1) / name).exists()
+        number
+        for number in count()
+        if not (round_folder(folder, number + 1) / name).exists()
     )
 
 

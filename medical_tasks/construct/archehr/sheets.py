@@ -2,8 +2,8 @@
 
 A row a sentence of the note, and rows for question and answer (section Creation).
 
-Sheets that exist are never overwritten: somebody may have edited them. Errors name file, row and
-column, never the text.
+Sheets that exist are never overwritten: somebody may have edited them. Errors name
+file, row and column, never the text.
 """
 
 from __future__ import annotations
@@ -73,12 +73,18 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
         there = annotated.answer[number] if number < len(annotated.answer) else None
         cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
         yield _row(
-            case, "answer", str(number + 1), text=there.text if there else "", citations=cited
+            case,
+            "answer",
+            str(number + 1),
+            text=there.text if there else "",
+            citations=cited,
         )
 
 
 def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, object]:
-    empty = dict.fromkeys(("paragraph", "text", "relevance", "citations", "comment"), "")
+    empty = dict.fromkeys(
+        ("paragraph", "text", "relevance", "citations", "comment"), ""
+    )
     return {"case_id": case.id, "kind": kind, "number": number, **empty, **cells}
 
 
@@ -95,7 +101,10 @@ def export_sheets(
     Returns `shares.json` and the round.
     """
     number = rounds.latest(folder, rounds.REVIEW) + 1
-    path, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
+    path, before = (
+        rounds.round_folder(folder, number),
+        rounds.round_folder(folder, number - 1),
+    )
     if number == 1:
         cases = _first_cases(folder, before, chosen)
     elif chosen:
@@ -120,16 +129,23 @@ def export_sheets(
         "and somebody may be at work on them. Repeat that command, or move this folder away to "
         "export them anew."
     )
-    annotation.keep_once(path / rounds.SHARES, shares, step="archehr sheet", refusal=refusal)
+    annotation.keep_once(
+        path / rounds.SHARES, shares, step="archehr sheet", refusal=refusal
+    )
     sheets = make_folder(path / rounds.SHEETS)
     files.write_guidelines(sheets)
     own = shares["sheets"].items()
-    rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
+    rows = {
+        name: _all_rows(cases, ids, {"round": number, "reviewer": name})
+        for name, ids in own
+    }
     annotation.write_sheets(sheets, COLUMNS, rows)
     return shares
 
 
-def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:
+def _first_cases(
+    folder: Path, place: Path, chosen: Sequence[Path]
+) -> Mapping[str, OwnCase]:
     cases = chosen_cases(folder, chosen)
     if rounds.latest(folder, rounds.SHARES) == 0:
         make_folder(place)
@@ -157,8 +173,14 @@ CONTEXT: Final = "context"
 """A mark for a sentence that is not relevant and whose paragraph stays in the excerpt, such as a
 heading."""
 
-_MARKS: Final = {name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)}
-_SPELT: Final = {**_MARKS, **{name: name for name in _MARKS.values()}, "not relevant": NOT_RELEVANT}
+_MARKS: Final = {
+    name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)
+}
+_SPELT: Final = {
+    **_MARKS,
+    **{name: name for name in _MARKS.values()},
+    "not relevant": NOT_RELEVANT,
+}
 _CITED: Final = re.compile(r"\|\s*[0-9]{1,5}(?:\s*,\s*[0-9]{1,5})*\s*\|")
 
 Key = tuple[str, str]
@@ -207,7 +229,9 @@ class SheetCheck:
         else:
             self.problems.append(problem)
 
-    def _place(self, row: TableRow, reviewer: str, case_id: str, key: Key) -> str | None:
+    def _place(
+        self, row: TableRow, reviewer: str, case_id: str, key: Key
+    ) -> str | None:
         if row.cells["round"].strip() != str(self.number):
             return (
                 f"{row.place('round')}: must be {self.number}, the round that is read back; give "
@@ -253,7 +277,9 @@ class SheetCheck:
                 )
         return found
 
-    def _reading(self, reviewer: str, case: OwnCase, rows: Mapping[Key, TableRow]) -> Reading:
+    def _reading(
+        self, reviewer: str, case: OwnCase, rows: Mapping[Key, TableRow]
+    ) -> Reading:
         lost = [
             f"{row['kind']} {row['number']}"
             for row in sheet_rows(case)
@@ -269,7 +295,11 @@ class SheetCheck:
             self.problems += _misplaced(kind, row)
         self.problems += _changed(case, rows)
         keys = {sentence.id: ("sentence", sentence.id) for sentence in case.sentences}
-        labels = {number: self._label(rows[key]) for number, key in keys.items() if key in rows}
+        labels = {
+            number: self._label(rows[key])
+            for number, key in keys.items()
+            if key in rows
+        }
         return Reading(
             reviewer=reviewer,
             annotation=Annotation(
@@ -281,7 +311,9 @@ class SheetCheck:
                 },
                 answer=self._answer(case, rows),
             ),
-            context=frozenset(number for number, label in labels.items() if label == CONTEXT),
+            context=frozenset(
+                number for number, label in labels.items() if label == CONTEXT
+            ),
             rows=rows,
         )
 
@@ -302,7 +334,9 @@ class SheetCheck:
         said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
         phrases = [(row, text) for row, text in said if text]
         for (row, _), place in zip(
-            phrases, phrase_places(case.narrative, [text for _, text in phrases]), strict=True
+            phrases,
+            phrase_places(case.narrative, [text for _, text in phrases]),
+            strict=True,
         ):
             if place < 0:
                 self.problems.append(
@@ -324,7 +358,9 @@ class SheetCheck:
             )
         return text
 
-    def _answer(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[AnswerSentence, ...]:
+    def _answer(
+        self, case: OwnCase, rows: Mapping[Key, TableRow]
+    ) -> tuple[AnswerSentence, ...]:
         found: list[AnswerSentence] = []
         known = [sentence.id for sentence in case.sentences]
         for row in _numbered(rows, "answer"):
@@ -338,7 +374,11 @@ class SheetCheck:
                     f"{row.place('citations')}: must be of the form |1,2|, or empty"
                 )
                 cited = ""
-            ids = {part.strip() for part in cited.strip("|").split(",")} if cited else set()
+            ids = (
+                {part.strip() for part in cited.strip("|").split(",")}
+                if cited
+                else set()
+            )
             if ids - set(known):
                 self.problems.append(
                     f"{row.place('citations')}: case {case.id} has no sentences "
@@ -346,14 +386,18 @@ class SheetCheck:
                 )
             if text:
                 cites = tuple(each for each in known if each in ids)
-                found.append(AnswerSentence(id=str(len(found) + 1), text=text, citations=cites))
+                found.append(
+                    AnswerSentence(id=str(len(found) + 1), text=text, citations=cites)
+                )
         return tuple(found)
 
 
 def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
     return [
         rows[key]
-        for key in sorted((key for key in rows if key[0] == kind), key=lambda key: int(key[1]))
+        for key in sorted(
+            (key for key in rows if key[0] == kind), key=lambda key: int(key[1])
+        )
     ]
 
 
@@ -366,9 +410,9 @@ def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
 
 
 def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:
-    texts = {("sentence", sentence.id): sentence.text for sentence in case.sentences} | {
-        ("patient", "1"): case.narrative
-    }
+    texts = {
+        ("sentence", sentence.id): sentence.text for sentence in case.sentences
+    } | {("patient", "1"): case.narrative}
     for key, text in texts.items():
         if key in rows and one_line(rows[key].cells["text"]) != text:
             yield f"{rows[key].place('text')}: was changed; message and note must stay as they are"

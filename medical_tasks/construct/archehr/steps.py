@@ -33,10 +33,15 @@ from medical_tasks.scoring.estimates import Figure
 
 
 def _filter(arguments: ArchehrFilter) -> int:
-    made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
+    made = filter_posts(
+        arguments.source, arguments.folder, keywords=arguments.keywords or "paper"
+    )
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     tell("\n".join(align(("keyword", "messages"), rows)))
-    tell(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.", **numbers(made))
+    tell(
+        f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.",
+        **numbers(made),
+    )
     return tell_private(arguments.folder)
 
 
@@ -56,7 +61,8 @@ def _check_expand(arguments: ArchehrExpand) -> None:
             "messages, or both.",
         ),
         (
-            not model and (arguments.model_args or arguments.tries or arguments.max_new_tokens),
+            not model
+            and (arguments.model_args or arguments.tries or arguments.max_new_tokens),
             " takes --model-args, --tries and --max-new-tokens for a --model alone.",
         ),
     ):
@@ -67,7 +73,9 @@ def _check_expand(arguments: ArchehrExpand) -> None:
 def _expand(arguments: ArchehrExpand) -> int:
     _check_expand(arguments)
     if arguments.codes is not None and arguments.dictionary is not None:
-        notes = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+        notes = codes.expand_notes(
+            arguments.folder, arguments.codes, arguments.dictionary
+        )
         tell(
             f"{notes['admissions']:,} admissions have descriptions; "
             f"{notes['without_description']:,} of {notes['codes']:,} codes have none.",
@@ -101,7 +109,9 @@ def _tell_coded(coded: CodedPosts, again: str = "") -> None:
 
 def _align(arguments: ArchehrAlign) -> int:
     made = align_posts(
-        arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
+        arguments.source,
+        arguments.folder,
+        top=TOP if arguments.top is None else arguments.top,
     )
     tell(
         f"{made['candidates']:,} candidates among {made['notes']:,} notes "
@@ -152,7 +162,9 @@ def _import(arguments: ArchehrImport) -> int:
         **numbers(made),
         labels=made["labels"],
     )
-    tell(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
+    tell(
+        f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial"
+    )
     return tell_private(arguments.folder)
 
 
@@ -161,7 +173,9 @@ def _agreement(arguments: ArchehrAgreement) -> int:
     for each in rounds:
         against = each["against_round_before"]
         if against is not None:
-            tell(f"Round {each['round']} and the one before: {_labels(against['labels'])}")
+            tell(
+                f"Round {each['round']} and the one before: {_labels(against['labels'])}"
+            )
             for edit in against["labels"]["edits"]:
                 share = edit["of_edits"]
                 edits = against["labels"]["sentences"] - against["labels"]["agreed"]
@@ -181,7 +195,9 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                 f"focus areas: {against['focus_changed']:,}"
             )
         for pair in each["among_annotators"]:
-            tell(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
+            tell(
+                f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}"
+            )
         if against is None and not each["among_annotators"]:
             tell(f"Round {each['round']}: annotated by one each, nothing to compare")
     tell(f"{arguments.folder / files.AGREEMENT}: all figures, no text", rounds=rounds)
@@ -200,7 +216,9 @@ def _percent(share: Figure) -> str:
     value, low, high = share["value"], share["ci_low"], share["ci_high"]
     if value is None:
         return "n/a"
-    ends = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    ends = (
+        "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    )
     return f"{100 * value:.1f} %{ends}"
 
 

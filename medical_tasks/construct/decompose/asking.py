@@ -46,7 +46,9 @@ class Written:
 def written_to(arguments: Decompose, *, private: bool) -> Written:
     """Says where the outcome of parsed options goes."""
     out: Path = arguments.out
-    return Written(out=out, work=arguments.work or out.parent / f"{out.name}.work", private=private)
+    return Written(
+        out=out, work=arguments.work or out.parent / f"{out.name}.work", private=private
+    )
 
 
 def said_credentialed(arguments: Decompose, *, named: str) -> list[Subject]:
@@ -55,7 +57,9 @@ def said_credentialed(arguments: Decompose, *, named: str) -> list[Subject]:
         return []
     source = arguments.source or Path(named)
     rule = f"{source} was said to hold credentialed text (--credentialed)"
-    return [Subject(name="decompose", dataset=source.name, access="credentialed", rule=rule)]
+    return [
+        Subject(name="decompose", dataset=source.name, access="credentialed", rule=rule)
+    ]
 
 
 def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRequest:
@@ -64,7 +68,10 @@ def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRe
     The request is of one vote.
     """
     request = judge_request(
-        arguments, [task], prompts=arguments.prompts or "own", upstream=arguments.upstream
+        arguments,
+        [task],
+        prompts=arguments.prompts or "own",
+        upstream=arguments.upstream,
     )
     if request is None or arguments.judge is None:
         raise UsageError(
@@ -111,11 +118,15 @@ def asked(
 
 def write_draft(written: Written, text: str) -> None:
     """Writes the outcome, and remembers that it was this package that wrote it."""
-    # First the record: killed in between, the next run must know whichever of the two files it
-    # finds.
+    # First the record: killed in between, the next run must know whichever of the two
+    # files it finds.
     digest = hashlib.sha256(text.encode()).hexdigest()
     with WholeFile(_record(written.work)) as part:
-        part.write("".join(f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])))
+        part.write(
+            "".join(
+                f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])
+            )
+        )
     with WholeFile(written.out, private=written.private) as part:
         part.write(text)
 
@@ -127,7 +138,9 @@ def not_taken_apart(
 
     `some_done`: others are written.
     """
-    shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; ")
+    shown = listed(
+        [f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; "
+    )
     return IncompleteError(
         f"{len(failed)} of {number} {texts} were not taken apart ({shown}). "
         + ("The others are written. " if some_done else "Nothing is written. ")

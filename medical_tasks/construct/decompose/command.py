@@ -11,7 +11,11 @@ def run(arguments: Decompose) -> int:
     """Takes the texts apart; exit code 5 when the judge left some."""
     known = _known()
     for name, each in known.items():
-        stray = [f"--{option}" for option in each.options if getattr(arguments, option) is not None]
+        stray = [
+            f"--{option}"
+            for option in each.options
+            if getattr(arguments, option) is not None
+        ]
         if stray and name != arguments.benchmark:
             raise UsageError(
                 f"decompose {arguments.benchmark} takes no {', '.join(stray)}. Leave it out, or "

@@ -2,8 +2,8 @@
 
 References and outputs taken apart into claims by a judge model, for a file of claims.
 
-A file is of one side and holds each text with its claims, by which scoring finds them (Xie et al.
-2024, sections 3.1 and 3.2).
+A file is of one side and holds each text with its claims, by which scoring finds them
+(Xie et al. 2024, sections 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from typing import Final
 from medical_tasks.benchmarks.doclens.data import OwnText, read_own_texts
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import judged_text, make_claims
-from medical_tasks.benchmarks.doclens.measures import FULL, ClaimRecord, Side, claim_rows
+from medical_tasks.benchmarks.doclens.measures import (
+    FULL,
+    ClaimRecord,
+    Side,
+    claim_rows,
+)
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import text_units
 from medical_tasks.catalog import dataset_spec, parse_task_names
@@ -49,11 +54,13 @@ _OWN_TASK: Final = "doclens_own"
 def run(arguments: Decompose) -> int:
     """Takes the texts apart, as parsed options say.
 
-    Texts that the judge left are named, and the step ends with exit code 5; the others are written
-    all the same, and the same command asks again for those alone.
+    Texts that the judge left are named, and the step ends with exit code 5; the others
+    are written all the same, and the same command asks again for those alone.
     """
     if arguments.side is None:
-        raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
+        raise UsageError(
+            "decompose doclens needs --side reference or --side output. See: --help"
+        )
     task = _task(arguments.task)
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
@@ -62,8 +69,11 @@ def run(arguments: Decompose) -> int:
         policy.Subject.of(spec, task=f"decompose {_DOCLENS}"),
     ]
     if arguments.side == "reference" and arguments.source is not None:
-        # Whatever they will be scored as, sources with references in a file are somebody's own.
-        subjects.append(policy.Subject.of(dataset_spec(_OWN_TASK), task=f"decompose {_DOCLENS}"))
+        # Whatever they will be scored as, sources with references in a file are
+        # somebody's own.
+        subjects.append(
+            policy.Subject.of(dataset_spec(_OWN_TASK), task=f"decompose {_DOCLENS}")
+        )
     with policy.protect(subjects, policy.attestation_from(arguments)):
         parts = _parts(arguments, task, spec)
         written = written_to(arguments, private=policy.protecting())
@@ -82,10 +92,16 @@ def run(arguments: Decompose) -> int:
         if request.options.forecast:
             tell(NOT_ASKED)
             return 0
-        failed = {name: found.reason for name, found in made.items() if isinstance(found, Unscored)}
+        failed = {
+            name: found.reason
+            for name, found in made.items()
+            if isinstance(found, Unscored)
+        }
         if len(failed) < len(parts):
             write_draft(written, claims_text(parts, made, side=arguments.side))
-            claims = [found for found in made.values() if not isinstance(found, Unscored)]
+            claims = [
+                found for found in made.values() if not isinstance(found, Unscored)
+            ]
             _tell_written(
                 written.out,
                 texts=len(claims),
@@ -139,7 +155,9 @@ def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[
     if arguments.side == "output":
         if source is None:
             raise UsageError("--side output needs --source, a file of responses.")
-        return outputs(parse_answers(source, read_file(source, option="--source")), task)
+        return outputs(
+            parse_answers(source, read_file(source, option="--source")), task
+        )
     if source is not None:
         return own_references(read_own_texts(source), task)
     data = load_task_data(
@@ -208,7 +226,9 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
         "reference": "",
         "sections": dict.fromkeys(SECTIONS, ""),
     }
-    return Item(id=answer.id, fields=fields, groups={"section": section}, cluster=answer.id)
+    return Item(
+        id=answer.id, fields=fields, groups={"section": section}, cluster=answer.id
+    )
 
 
 def built_references(items: Iterable[Item]) -> list[Part]:
@@ -225,7 +245,10 @@ def _part(record: str, section: str, text: str) -> Part:
 
 
 def claims_text(
-    parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side
+    parts: Sequence[Part],
+    claims: Mapping[str, tuple[str, ...] | Unscored],
+    *,
+    side: Side,
 ) -> str:
     """A file of claims, JSON in the authors' form, a record an example in order.
 
@@ -244,7 +267,9 @@ def claims_text(
         )
         for name, some in made.items()
     ]
-    return json.dumps(claim_rows(records, side=side), ensure_ascii=False, indent=1) + "\n"
+    return (
+        json.dumps(claim_rows(records, side=side), ensure_ascii=False, indent=1) + "\n"
+    )
 
 
 DECOMPOSITION = Decomposition(

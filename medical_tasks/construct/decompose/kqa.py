@@ -1,13 +1,16 @@
 """`medical-tasks decompose kqa`.
 
-Free-form answers taken apart into statements by a judge (paper section 3.2, appendices B.1, D.1).
+Free-form answers taken apart into statements by a judge (paper section 3.2, appendices
+B.1, D.1).
 
-The paper's physicians got such a list from a model and then amended it; they changed, removed or
-added 6.86 % of the statements, and it was they who said what an answer must have and what is nice
-to have. So what comes out here is a draft for a clinician: by default every statement stands as
-must-have, unsorted; a judge's own sorting is taken only when it is asked for.
+The paper's physicians got such a list from a model and then amended it; they changed,
+removed or added 6.86 % of the statements, and it was they who said what an answer must
+have and what is nice to have. So what comes out here is a draft for a clinician: by
+default every statement stands as must-have, unsorted; a judge's own sorting is taken
+only when it is asked for.
 
-The instructions are ours, made from the guidelines' facts, with one worked example of our own.
+The instructions are ours, made from the guidelines' facts, with one worked example of
+our own.
 """
 
 from __future__ import annotations
@@ -60,13 +63,14 @@ _TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "kqa.json")
 AGAIN: Final[str] = _TEXTS["again"]
 
 _APOLOGY: Final = re.compile(
-    r"(?:i am|i['’]m|we are)?\s*(?:so |very )?(?:sorry|apologi[sz]e)\b|as an ai\b", re.IGNORECASE
+    r"(?:i am|i['’]m|we are)?\s*(?:so |very )?(?:sorry|apologi[sz]e)\b|as an ai\b",
+    re.IGNORECASE,
 )
 _ANSWER_FIELDS: Mapping[str, Field] = {
     "Question": is_text(),
     "Free_form_answer": is_text(),
-    # As in the dataset's own file, so that it can be taken apart anew; what it says of statements
-    # is not read.
+    # As in the dataset's own file, so that it can be taken apart anew; what it says of
+    # statements is not read.
     "Must_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Nice_to_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Sources": optional(is_text_or_null()),
@@ -122,7 +126,9 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
 
     Its verdict's value is JSON: a list of [statement, importance].
     """
-    pair = _TEXTS["pair"].format(question=quoted(source.question), answer=quoted(source.answer))
+    pair = _TEXTS["pair"].format(
+        question=quoted(source.question), answer=quoted(source.answer)
+    )
     content = "\n\n".join((*_instructions(importance), "Now the material.", pair))
     return Question(
         id=source.id,
@@ -172,10 +178,14 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
         or set(value) != {"statements"}
         or not isinstance(value["statements"], list)
     ):
-        return Unreadable("it is not one object with the key statements, a list, and no other key")
+        return Unreadable(
+            "it is not one object with the key statements, a list, and no other key"
+        )
     given = value["statements"]
     if not 1 <= len(given) <= MAX_STATEMENTS:
-        return Unreadable(f"there are {len(given)} statements, not 1 to {MAX_STATEMENTS}")
+        return Unreadable(
+            f"there are {len(given)} statements, not 1 to {MAX_STATEMENTS}"
+        )
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for number, entry in enumerate(given, start=1):
@@ -204,7 +214,9 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
     if not is_text().holds(text):
         return Unreadable("is empty, or has characters that are none")
     if abstention(text) == "sure" or _APOLOGY.match(text):
-        return Unreadable("says that the judge does not answer, and nothing of the answer")
+        return Unreadable(
+            "says that the judge does not answer, and nothing of the answer"
+        )
     if len(text) > MAX_CHARS:
         return Unreadable(f"is longer than {MAX_CHARS} characters; take it apart")
     return text, kind
@@ -223,10 +235,12 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
     statements: list[Any] = [text for text, _ in _TEXTS["example_statements"]]
     if importance == "judge":
         statements = [
-            {"text": text, "importance": kind} for text, kind in _TEXTS["example_statements"]
+            {"text": text, "importance": kind}
+            for text, kind in _TEXTS["example_statements"]
         ]
     pair = _TEXTS["pair"].format(
-        question=quoted(_TEXTS["example_question"]), answer=quoted(_TEXTS["example_answer"])
+        question=quoted(_TEXTS["example_question"]),
+        answer=quoted(_TEXTS["example_answer"]),
     )
     example = f"An example.\n\n{pair}\n\n{json.dumps({'statements': statements})}"
     sorting = (_TEXTS["sorting"],) if importance == "judge" else ()
@@ -242,8 +256,8 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
 def run(arguments: Decompose) -> int:
     """Takes the answers apart, as parsed options say.
 
-    Answers that the judge left are named, and the step ends with exit code 5; the others are
-    written all the same, and the same command asks again for those alone.
+    Answers that the judge left are named, and the step ends with exit code 5; the
+    others are written all the same, and the same command asks again for those alone.
     """
     if arguments.source is None:
         raise UsageError(
@@ -254,7 +268,8 @@ def run(arguments: Decompose) -> int:
     importance: Importance = arguments.importance or "must"
     written = asking.written_to(arguments, private=arguments.credentialed)
     with policy.protect(
-        asking.said_credentialed(arguments, named=""), policy.attestation_from(arguments)
+        asking.said_credentialed(arguments, named=""),
+        policy.attestation_from(arguments),
     ):
         settings = {"importance": importance}
         with asking.asked(
@@ -265,7 +280,11 @@ def run(arguments: Decompose) -> int:
             tell(asking.NOT_ASKED)
             return 0
         outcomes_of = list(zip(answers, outcomes, strict=True))
-        done = [(source, found) for source, found in outcomes_of if not isinstance(found, Unscored)]
+        done = [
+            (source, found)
+            for source, found in outcomes_of
+            if not isinstance(found, Unscored)
+        ]
         failed = {
             f"line {source.line}": found.reason
             for source, found in outcomes_of
@@ -273,7 +292,8 @@ def run(arguments: Decompose) -> int:
         }
         if done:
             asking.write_draft(
-                written, "".join(f"{official_line(source, found)}\n" for source, found in done)
+                written,
+                "".join(f"{official_line(source, found)}\n" for source, found in done),
             )
             statements = sum(len(found) for _, found in done)
             said = f"{len(done)} answers taken apart into {statements} statements, in {written.out}"

@@ -1,7 +1,7 @@
 """Models' answers for clinicians to mark, and their marks read back (paper, appendix F.2).
 
-No model's name stands on an answer: whose it is is in `key.json` alone. Marks become a table of
-scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
+No model's name stands on an answer: whose it is is in `key.json` alone. Marks become a
+table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     items, gold, responses = _collected(arguments)
     models = sorted(responses)
     complete = [
-        item for name, item in items.items() if all(name in responses[model] for model in models)
+        item
+        for name, item in items.items()
+        if all(name in responses[model] for model in models)
     ]
     if not complete:
         raise UsageError(
@@ -65,7 +67,12 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
         )
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
     answers: list[AnswerRecord] = [
-        {"id": name, "answer_number": number, "model": model, "response": responses[model][name]}
+        {
+            "id": name,
+            "answer_number": number,
+            "model": model,
+            "response": responses[model][name],
+        }
         for name in chosen
         for number, model in enumerate(_shuffled(models, f"{seed}:{name}"), start=1)
     ]
@@ -80,19 +87,27 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     }
     make_folder(folder)
     refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
-    annotation.keep_once(folder / KEY, key, step="ehrnoteqa answer-sheet", refusal=refusal)
+    annotation.keep_once(
+        folder / KEY, key, step="ehrnoteqa answer-sheet", refusal=refusal
+    )
     construction.write_lines(folder / ANSWERS, answers)
     sheets = make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
+    write_notes(
+        sheets / NOTES_FOLDER,
+        {item.id: item.fields["notes"] for item in chosen.values()},
+    )
     of_question = {
-        name: list(group) for name, group in groupby(answers, key=lambda each: each["id"])
+        name: list(group)
+        for name, group in groupby(answers, key=lambda each: each["id"])
     }
     rows = {
         reviewer: [
             _row(number, chosen[name], gold[name], answer, reviewer)
             for number, name in enumerate(ids, start=1)
             for answer in of_question[name]
-            if answer["response"].strip()  # what says nothing is wrong, without a clinician
+            if answer[
+                "response"
+            ].strip()  # what says nothing is wrong, without a clinician
         ]
         for reviewer, ids in key["sheets"].items()
     }
@@ -110,8 +125,8 @@ def _collected(
 ) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
     """Items and gold by question, and the answers by model and question.
 
-    Runs of one model may cover different tasks. Two runs that answer the same question differently
-    are refused: which of the answers should a clinician mark?
+    Runs of one model may cover different tasks. Two runs that answer the same question
+    differently are refused: which of the answers should a clinician mark?
     """
     from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
@@ -131,9 +146,16 @@ def _collected(
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
             check_recipe(run, recipe)
-            with run_data(task, DATASET, recipe, data=arguments.data, source=None) as data:
-                answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
-            if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
+            with run_data(
+                task, DATASET, recipe, data=arguments.data, source=None
+            ) as data:
+                answered = run_responses(
+                    task, data, recipe, run, upstream=arguments.upstream
+                )
+            if (
+                rows.setdefault(name, data.revision["rows_sha256"])
+                != data.revision["rows_sha256"]
+            ):
                 raise UsageError(
                     f"{run}: {name} ran on other rows than in the runs before. Give runs on the "
                     "same data."
@@ -164,7 +186,12 @@ def _row(
         "right_answer": gold,
     }
     said = {"answer_number": answer["answer_number"], "response": answer["response"]}
-    return {**dict.fromkeys(COLUMNS, ""), **told, "question": item.fields["question"], **said}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **told,
+        "question": item.fields["question"],
+        **said,
+    }
 
 
 RATINGS: Final = "ratings.csv"
@@ -175,7 +202,8 @@ _HASH_DIGITS: Final = 8
 _FIELDS: Final = {
     "id": is_text(),
     "answer_number": Field(
-        holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"
+        holds=lambda value: type(value) is int and value >= 1,
+        rule="a whole number from 1",
     ),
     "model": is_text(),
     "response": construction.private_field(is_text(blank=True)),
@@ -198,7 +226,10 @@ class _Marks:
 
     def read(self, row: TableRow) -> None:
         number = row.cells["answer_number"].strip()
-        answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
+        answer = (
+            row.cells["id"].strip(),
+            int(number) if _NUMBER.fullmatch(number) else 0,
+        )
         if row.cells["reviewer"].strip() != self.reviewer:
             self._wrong(row, "reviewer", f"must be {self.reviewer}; {annotation.LEAVE}")
         elif answer not in self.expected:
@@ -209,10 +240,14 @@ class _Marks:
             )
         elif answer in self.seen:
             self._wrong(
-                row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice"
+                row,
+                "answer_number",
+                f"answer {answer[1]} to question {answer[0]} stands twice",
             )
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
-            self._wrong(row, "index", f"must be {self.index[answer[0]]}; {annotation.LEAVE}")
+            self._wrong(
+                row, "index", f"must be {self.index[answer[0]]}; {annotation.LEAVE}"
+            )
         else:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
@@ -250,18 +285,37 @@ def write_scores(
     key: AnswerKey = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists():
         advice = "Give the folder as answer-sheet left it."
-        construction.check_unchanged(folder / ANSWERS, key.get("answers_sha256"), advice)
-    records = construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
-    lines = (cast("AnswerRecord", record.values) for record in records)  # as `_FIELDS` checked it
+        construction.check_unchanged(
+            folder / ANSWERS, key.get("answers_sha256"), advice
+        )
+    records = construction.read_lines(
+        folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet"
+    )
+    lines = (
+        cast("AnswerRecord", record.values) for record in records
+    )  # as `_FIELDS` checked it
     answers = {(line["id"], line["answer_number"]): line for line in lines}
-    sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
-    refuse([problem for each in sheets.values() for problem in _problems(each, partial=partial)])
+    sheets = {
+        name: _read(folder, name, ids, answers)
+        for name, ids in key["sheets"].items()
+        if ids
+    }
+    refuse(
+        [
+            problem
+            for each in sheets.values()
+            for problem in _problems(each, partial=partial)
+        ]
+    )
     marked = {
-        name: _with_empty(each, key["sheets"][name], answers) for name, each in sheets.items()
+        name: _with_empty(each, key["sheets"][name], answers)
+        for name, each in sheets.items()
     }
     if not any(marked.values()):
         raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
-    _write_ratings(folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()})
+    _write_ratings(
+        folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()}
+    )
     header = ("model", *marked)
     rows = [
         (model, *(_percent(marks, answers, model) for marks in marked.values()))
@@ -276,7 +330,9 @@ def _read(
 ) -> _Marks:
     own = set(ids)
     expected = frozenset(
-        answer for answer, each in answers.items() if answer[0] in own and each["response"].strip()
+        answer
+        for answer, each in answers.items()
+        if answer[0] in own and each["response"].strip()
     )
     sheet = _Marks(
         reviewer=name,
@@ -308,8 +364,8 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
 def _with_empty(
     sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> dict[Answer, bool]:
-    # Where only some questions were marked, what says nothing counts on these alone: otherwise more
-    # of a model's empty answers would count than of its others.
+    # Where only some questions were marked, what says nothing counts on these alone:
+    # otherwise more of a model's empty answers would count than of its others.
     undone = {question for question, _ in sheet.expected} - {
         question for question, _ in sheet.marks
     }
@@ -325,7 +381,9 @@ def _with_empty(
 def _percent(
     marks: Mapping[Answer, bool], answers: Mapping[Answer, AnswerRecord], model: str
 ) -> str:
-    own = [right for answer, right in marks.items() if answers[answer]["model"] == model]
+    own = [
+        right for answer, right in marks.items() if answers[answer]["model"] == model
+    ]
     return f"{100 * sum(own) / len(own):.2f}" if own else ""
 
 
@@ -338,13 +396,21 @@ def _write_ratings(
     names = [name for name, each in marks.items() if each]
     with WholeFile(path, private=True) as part:
         writer = csv.writer(part, lineterminator="\n")
-        writer.writerow(["id", "response", "model", *(f"{RATER}{name}" for name in names)])
+        writer.writerow(
+            ["id", "response", "model", *(f"{RATER}{name}" for name in names)]
+        )
         for answer, each in answers.items():
             given = [marks[name].get(answer) for name in names]
             if any(mark is not None for mark in given):
                 shown = ["" if mark is None else str(int(mark)) for mark in given]
                 writer.writerow(
-                    [*map(escaped, (each["id"], each["response"], _short(each["model"]))), *shown]
+                    [
+                        *map(
+                            escaped,
+                            (each["id"], each["response"], _short(each["model"])),
+                        ),
+                        *shown,
+                    ]
                 )
 
 

@@ -33,7 +33,9 @@ _PATIENT_FIELDS = {
     "patient_id": OWN_FIELDS["patient_id"],
     "level": OWN_FIELDS["level"],
     "num_notes": OWN_FIELDS["num_notes"],
-    "tokens": Field(holds=lambda value: type(value) is int and value >= 0, rule="a whole number"),
+    "tokens": Field(
+        holds=lambda value: type(value) is int and value >= 0, rule="a whole number"
+    ),
 }
 
 
@@ -41,7 +43,8 @@ _PATIENT_FIELDS = {
 class Patient:
     """A sampled patient.
 
-    `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
+    `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first,
+    prepared.
     """
 
     id: str
@@ -56,13 +59,19 @@ def load_patients(folder: Path) -> list[Patient]:
     sample: Sample = construction.read_json(folder / SAMPLE, step="ehrnoteqa sample")
     notes = {
         record.values["patient_id"]: record.values["notes"]
-        for record in construction.read_lines(folder / NOTES, _NOTE_FIELDS, step="ehrnoteqa sample")
+        for record in construction.read_lines(
+            folder / NOTES, _NOTE_FIELDS, step="ehrnoteqa sample"
+        )
     }
-    patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
+    patients = construction.read_lines(
+        folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample"
+    )
     digests = sample.get("sha256", {})
     for name in (NOTES, PATIENTS):
         construction.check_unchanged(
-            folder / name, digests.get(name), "Take the sample again, in another --folder."
+            folder / name,
+            digests.get(name),
+            "Take the sample again, in another --folder.",
         )
     return [
         Patient(

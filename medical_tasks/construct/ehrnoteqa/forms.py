@@ -1,7 +1,7 @@
 """What the steps keep in JSON files: recipes, drafts, who reviews what, and figures.
 
-Only `drafts.jsonl`, `questions.jsonl`, `history.jsonl` and `answers.jsonl` hold texts. Hashes are
-SHA-256, in hexadecimal.
+Only `drafts.jsonl`, `questions.jsonl`, `history.jsonl` and `answers.jsonl` hold texts.
+Hashes are SHA-256, in hexadecimal.
 """
 
 from __future__ import annotations

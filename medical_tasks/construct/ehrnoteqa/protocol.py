@@ -2,8 +2,8 @@
 
 A question with its answer, then five choices for it.
 
-A reply that is not strict JSON is requested again, a bounded number of times; drafts are written
-when all have been asked.
+A reply that is not strict JSON is requested again, a bounded number of times; drafts
+are written when all have been asked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ TEMPERATURE: Final = "1"
 MAX_NEW_TOKENS: Final = 1_500
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
-_TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest()
+_TEMPLATE: Final = hashlib.sha256(
+    "\0".join((*_TEXTS.values(), LETTERS)).encode()
+).hexdigest()
 
 
 def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
@@ -71,14 +73,17 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         args=usual,
     ) as model:
         first = [
-            _question(each.id, question_messages(each.notes), read_question) for each in patients
+            _question(each.id, question_messages(each.notes), read_question)
+            for each in patients
         ]
         questions = model.ask(first, step="question: ")
         tries = model.tries
         second = [
             _question(
                 each.id,
-                choices_messages(each.notes, asked_for["question"], asked_for["answer"]),
+                choices_messages(
+                    each.notes, asked_for["question"], asked_for["answer"]
+                ),
                 read_choices,
             )
             for each in patients
@@ -86,7 +91,9 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         ]
         choices = model.ask(second, step="choices: ")
     drafts = [
-        _draft(name, questions[name], drafted, seed, tries=[tries[name], model.tries[name]])
+        _draft(
+            name, questions[name], drafted, seed, tries=[tries[name], model.tries[name]]
+        )
         for name, drafted in choices.items()
     ]
     refusal = (
@@ -95,7 +102,11 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         "work in another --folder."
     )
     annotation.check_exported(
-        folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
+        folder / files.SHARES,
+        "drafts_sha256",
+        drafts,
+        step="ehrnoteqa sheet",
+        refusal=refusal,
     )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     outcome: Drafts = {
@@ -112,7 +123,9 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
     return outcome
 
 
-def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
+def shuffled(
+    choices: Sequence[str], answer: str, *, key: str
+) -> tuple[list[str], str, str]:
     """Puts choices into an order that a key decides.
 
     A model tends to write the right choice in one place, so places are drawn instead.
@@ -123,23 +136,34 @@ def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str
         key: Decides the order; the same key gives the same one.
 
     Returns:
-        The texts in the new order, the right one's new letter, and the old letters in the new
-        order.
+        The texts in the new order, the right one's new letter, and the old letters in
+        the new order.
 
     Example:
-        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"], "B",
-        key="7")` would be `(["z", "x", "y"], "C", "CAB")`.
+        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"],
+        "B", key="7")` would be `(["z", "x", "y"], "C", "CAB")`.
     """
     # An order, not a secret.
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311
     new = LETTERS[order.index(LETTERS.index(answer))]
-    return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
+    return (
+        [choices[place] for place in order],
+        new,
+        "".join(LETTERS[place] for place in order),
+    )
 
 
 def _draft(
-    name: str, question: DraftedQuestion, drafted: DraftedChoices, seed: int, *, tries: list[int]
+    name: str,
+    question: DraftedQuestion,
+    drafted: DraftedChoices,
+    seed: int,
+    *,
+    tries: list[int],
 ) -> Draft:
-    choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{name}")
+    choices, answer, written = shuffled(
+        drafted["choices"], drafted["answer"], key=f"{seed}:{name}"
+    )
     return {
         "id": name,
         "question": question["question"],
@@ -159,11 +183,14 @@ def _figures(drafts: Sequence[Draft]) -> DraftFigures:
     Is the right choice told by its place or its length?
     """
     places = Counter(draft["answer"] for draft in drafts)
-    written = Counter(draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts)
+    written = Counter(
+        draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts
+    )
     right = [len(draft["choices"][LETTERS.index(draft["answer"])]) for draft in drafts]
     lengths = [sorted(map(len, draft["choices"])) for draft in drafts]
     longest = sum(
-        length == last > before for length, (*_, before, last) in zip(right, lengths, strict=True)
+        length == last > before
+        for length, (*_, before, last) in zip(right, lengths, strict=True)
     )
     every = sum(map(sum, lengths))
     wrong = len(drafts) * (len(LETTERS) - 1)
@@ -194,11 +221,16 @@ def same_text(text: str) -> str:
 
 def read_question(reply: str) -> DraftedQuestion | Unreadable:
     """Reads the reply to `prompts.question_messages`: `question`, `answer`, `reason`."""
-    found = read_object(reply, {"question": free_text, "answer": free_text, "reason": free_text})
+    found = read_object(
+        reply, {"question": free_text, "answer": free_text, "reason": free_text}
+    )
     if isinstance(found, Unreadable):
         return found
     question, answer = one_line(found["question"]), one_line(found["answer"])
-    for name, text, most in (("question", question, MAX_QUESTION), ("answer", answer, MAX_ANSWER)):
+    for name, text, most in (
+        ("question", question, MAX_QUESTION),
+        ("answer", answer, MAX_ANSWER),
+    ):
         if len(text) > most:
             return Unreadable(f"{name} must have at most {most:,} characters")
     if not all(map(is_text().holds, (question, answer, found["reason"]))):
@@ -220,40 +252,60 @@ def read_choices(reply: str) -> DraftedChoices | Unreadable:
         return Unreadable("two choices are the same; all five must differ")
     labels = [_LABEL.match(choice) for choice in choices]
     if all(
-        label and label[1].upper() == letter for label, letter in zip(labels, LETTERS, strict=True)
+        label and label[1].upper() == letter
+        for label, letter in zip(labels, LETTERS, strict=True)
     ):
         return Unreadable("choices must not begin with their letter")
     if not all(map(is_text().holds, (*choices, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
-    return {"choices": choices, "answer": found["answer"], "reason": found["reason"].strip()}
+    return {
+        "choices": choices,
+        "answer": found["answer"],
+        "reason": found["reason"].strip(),
+    }
 
 
 def _choices(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != set(LETTERS):
         return f"must be an object with the keys {', '.join(LETTERS)} and no others"
-    return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
+    return (
+        None
+        if all(free_text(text) is None for text in value.values())
+        else "must be five texts"
+    )
 
 
-# How a model is asked for a draft. The texts are ours; the right choice's place is not left to the
-# model: see `shuffled`.
+# How a model is asked for a draft. The texts are ours; the right choice's place is not
+# left to the model: see `shuffled`.
 
 
 def question_messages(notes: Sequence[NoteRow]) -> tuple[Message, ...]:
     """Asks for a question and its answer."""
     return _user(
-        _TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes)
+        _TEXTS["setting"],
+        _TEXTS["question_task"],
+        _TEXTS["question_form"],
+        note_blocks(notes),
     )
 
 
-def choices_messages(notes: Sequence[NoteRow], question: str, answer: str) -> tuple[Message, ...]:
+def choices_messages(
+    notes: Sequence[NoteRow], question: str, answer: str
+) -> tuple[Message, ...]:
     """Asks for five choices to a question."""
     case = _TEXTS["case"].format(question=quoted(question), answer=quoted(answer))
     return _user(
-        _TEXTS["setting"], _TEXTS["choices_task"], _TEXTS["choices_form"], case, note_blocks(notes)
+        _TEXTS["setting"],
+        _TEXTS["choices_task"],
+        _TEXTS["choices_form"],
+        case,
+        note_blocks(notes),
     )
 
 
-def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], object]) -> Question:
+def _question(
+    name: str, messages: tuple[Message, ...], read: Callable[[str], object]
+) -> Question:
     again = _TEXTS["again"]
     return Question(
         id=name,

@@ -1,9 +1,10 @@
 """Review sheets for clinicians.
 
-A row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
+A row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and
+merged.
 
-A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never
-by what stands there.
+A sheet is never overwritten: it may be edited. All faults are reported at once, by
+place and never by what stands there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from typing import Final, Literal, cast
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
-from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    LETTERS,
+    OWN_FIELDS,
+    question_categories,
+)
 from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
@@ -71,7 +76,9 @@ _DRAFT_FIELDS: Final = {
 
 def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
-    kept = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
+    kept = construction.read_json(
+        folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate"
+    )
     path = folder / files.DRAFTS
     if path.exists():
         advice = (
@@ -80,7 +87,9 @@ def load_drafts(folder: Path) -> dict[str, Draft]:
         )
         construction.check_unchanged(path, kept.get("sha256"), advice)
     records = construction.read_lines(path, _DRAFT_FIELDS, step="ehrnoteqa generate")
-    drafts = (cast("Draft", record.values) for record in records)  # as `_DRAFT_FIELDS` checked it
+    drafts = (
+        cast("Draft", record.values) for record in records
+    )  # as `_DRAFT_FIELDS` checked it
     return {draft["id"]: draft for draft in drafts}
 
 
@@ -104,7 +113,9 @@ def export_sheets(
         f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat "
         f"that command, or move {files.SHARES} and {files.SHEETS} away first."
     )
-    annotation.keep_once(folder / files.SHARES, shares, step="ehrnoteqa sheet", refusal=refusal)
+    annotation.keep_once(
+        folder / files.SHARES, shares, step="ehrnoteqa sheet", refusal=refusal
+    )
     sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
@@ -112,7 +123,9 @@ def export_sheets(
     )
     own = shares["sheets"].items()
     rows = {
-        name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
+        name: [
+            _row(number, drafts[each], name) for number, each in enumerate(ids, start=1)
+        ]
         for name, ids in own
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
@@ -125,7 +138,9 @@ def write_notes(folder: Path, notes: Mapping[str, Sequence[NoteRow]]) -> None:
     for identifier, own in notes.items():
         with WholeFile(folder / file_name(identifier), private=True) as part:
             for number, note in enumerate(own, start=1):
-                part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
+                part.write(
+                    f"===== note {number} of {len(own)} =====\n{note['text']}\n\n"
+                )
 
 
 def _row(number: int, draft: Draft, reviewer: str) -> dict[str, object]:
@@ -210,7 +225,9 @@ class _Check:
         return None
 
     def lost(self, reviewer: str) -> None:
-        missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
+        missing = [
+            each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen
+        ]
         if missing:
             shown = annotation.first_few(missing)
             self.problems.append(
@@ -222,7 +239,9 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
-        yield annotation.unknown_mark(row, "answer", "a letter from A to E", content.answer)
+        yield annotation.unknown_mark(
+            row, "answer", "a letter from A to E", content.answer
+        )
     for name in ("question", *CHOICE_COLUMNS):
         if problem := annotation.formula_problem(row, name):
             yield problem
@@ -237,14 +256,20 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
 
 
 def import_sheets(
-    folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
+    folder: Path,
+    sheets: Sequence[Path],
+    *,
+    blank_keeps: bool = False,
+    partial: bool = False,
 ) -> Review:
     """Reads edited sheets and writes questions, history and figures.
 
     As in the paper's sheets, a blank mark may keep its row.
     """
     drafts = load_drafts(folder)
-    shares: ReviewShares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
+    shares: ReviewShares = construction.read_json(
+        folder / files.SHARES, step="ehrnoteqa sheet"
+    )
     if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
             f"{folder}: the sheets were exported of other drafts than are there now. Export them "
@@ -255,7 +280,9 @@ def import_sheets(
         sheets=shares["sheets"],
         drafts={
             name: Content(
-                question=each["question"], answer=each["answer"], choices=tuple(each["choices"])
+                question=each["question"],
+                answer=each["answer"],
+                choices=tuple(each["choices"]),
             )
             for name, each in drafts.items()
         },
@@ -316,7 +343,10 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
     ]
     # Without an edit whoever kept it left it as it was.
     return Reviewed(
-        id=identifier, reviewer=first, before=before, after=edit.content if kept else None
+        id=identifier,
+        reviewer=first,
+        before=before,
+        after=edit.content if kept else None,
     ), history
 
 
@@ -430,22 +460,28 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
     """Lists field, text before and text after, for each field that differs."""
     texts = ((each.question, each.answer, *each.choices) for each in (before, after))
     names = ("question", "answer", *CHOICE_COLUMNS)
-    return [(name, old, new) for name, old, new in zip(names, *texts, strict=True) if old != new]
+    return [
+        (name, old, new)
+        for name, old, new in zip(names, *texts, strict=True)
+        if old != new
+    ]
 
 
 def revision_counts(reviewed: Sequence[Reviewed]) -> AllRevisionCounts:
     """Counts what the paper counts.
 
-    38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
+    38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong
+    choices revised.
 
-    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842
-    wrong choices for 962 questions.)
+    Texts are compared, not letters: changing places counts for nothing. (The paper
+    gives 3,842 wrong choices for 962 questions.)
     """
     names = sorted({each.reviewer for each in reviewed})
     return {
         **_counts(reviewed),
         "by_reviewer": {
-            name: _counts([each for each in reviewed if each.reviewer == name]) for name in names
+            name: _counts([each for each in reviewed if each.reviewer == name])
+            for name in names
         },
     }
 
@@ -456,12 +492,15 @@ def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
         "reviewed": len(reviewed),
         "removed": len(reviewed) - len(kept),
         "kept": len(kept),
-        "questions_revised": sum(before.question != after.question for before, after in kept),
+        "questions_revised": sum(
+            before.question != after.question for before, after in kept
+        ),
         "answers_revised": sum(before.right != after.right for before, after in kept),
         "letters_changed": sum(before.answer != after.answer for before, after in kept),
         "wrong_choices": len(kept) * (len(LETTERS) - 1),
         "wrong_choices_revised": sum(
-            (Counter(after.wrong) - Counter(before.wrong)).total() for before, after in kept
+            (Counter(after.wrong) - Counter(before.wrong)).total()
+            for before, after in kept
         ),
         "unchanged": sum(before == after for before, after in kept),
     }

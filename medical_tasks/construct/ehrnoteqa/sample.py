@@ -1,7 +1,7 @@
 """Patients of each level and number of notes, drawn by a seed, and their notes.
 
-Paper, section 3.1 and table 2. A patient's level says how long all notes are together: up to 3,000
-tokens is level 1, up to 7,000 is level 2, and longer is not drawn.
+Paper, section 3.1 and table 2. A patient's level says how long all notes are together:
+up to 3,000 tokens is level 1, up to 7,000 is level 2, and longer is not drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import medical_tasks.construct.shared as construction
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.notes import (
+    COLUMNS,
+    NoteRow,
+    prepared_text,
+    read_notes,
+)
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.forms import Sample, SampleCounts, SampleRecipe
@@ -32,7 +37,13 @@ if TYPE_CHECKING:
 Cell = tuple[int, int]
 """Level and number of notes."""
 
-CELLS: Mapping[Cell, int] = {(1, 1): 275, (1, 2): 275, (2, 1): 150, (2, 2): 150, (2, 3): 150}
+CELLS: Mapping[Cell, int] = {
+    (1, 1): 275,
+    (1, 2): 275,
+    (2, 1): 150,
+    (2, 2): 150,
+    (2, 3): 150,
+}
 """The paper's sample: 1,000 patients."""
 
 BOUNDS = (3000, 7000)
@@ -87,10 +98,14 @@ def parse_bounds(text: str) -> tuple[int, int]:
 
 def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
     """Says the level of a length; None when it is beyond both."""
-    return next((level for level, most in enumerate(bounds, start=1) if tokens <= most), None)
+    return next(
+        (level for level, most in enumerate(bounds, start=1) if tokens <= most), None
+    )
 
 
-def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
+def draw(
+    lengths: Mapping[str, PatientLength], spec: SampleSpec
+) -> dict[Cell, list[str]]:
     """Draws patients.
 
     Returns cell to patient ids, in an order that depends on seed and ids alone.
@@ -112,7 +127,9 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
     }
 
 
-def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
+def _members(
+    lengths: Mapping[str, PatientLength], spec: SampleSpec
+) -> dict[Cell, list[str]]:
     members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
     for patient, each in lengths.items():
         level = level_of(each.tokens, spec.bounds)
@@ -121,7 +138,9 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
     return members
 
 
-def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> Sample:
+def make_sample(
+    source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
+) -> Sample:
     """Measures all patients, draws some and writes them with their notes.
 
     A sample that is there is left as it is.
@@ -137,7 +156,9 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         "tokenizer": dict(counter.identity),
         "seed": spec.seed,
         "bounds": list(spec.bounds),
-        "cells": {f"{level}:{notes}": wanted for (level, notes), wanted in spec.cells.items()},
+        "cells": {
+            f"{level}:{notes}": wanted for (level, notes), wanted in spec.cells.items()
+        },
         "allow_fewer": spec.allow_fewer,
     }
     path = folder / files.SAMPLE
@@ -152,7 +173,9 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         return there
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)
-    level = {patient: cell[0] for cell, patients in drawn.items() for patient in patients}
+    level = {
+        patient: cell[0] for cell, patients in drawn.items() for patient in patients
+    }
     if not level:
         raise UsageError(
             f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for "
@@ -167,7 +190,11 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
             (
-                {"patient_id": patient, "level": level[patient], **asdict(lengths[patient])}
+                {
+                    "patient_id": patient,
+                    "level": level[patient],
+                    **asdict(lengths[patient]),
+                }
                 for patient in level
             ),
         ),
@@ -200,8 +227,8 @@ def _lengths(
 ) -> dict[str, PatientLength]:
     """Measures all patients, or takes what an earlier command measured.
 
-    Measuring takes most of the time, and depends on file and tokenizer alone: another seed or other
-    cells use the same lengths.
+    Measuring takes most of the time, and depends on file and tokenizer alone: another
+    seed or other cells use the same lengths.
     """
     path = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
@@ -209,23 +236,30 @@ def _lengths(
         kept = construction.read_json(path, step="ehrnoteqa sample")
         if kept.get("about") == about:
             return {
-                patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()
+                patient: PatientLength(*numbers)
+                for patient, numbers in kept["patients"].items()
             }
     lengths = measure_patients(source, counter)
-    patients = {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
+    patients = {
+        patient: [each.num_notes, each.tokens] for patient, each in lengths.items()
+    }
     construction.write_json(path, {"about": about, "patients": patients}, indent=None)
     return lengths
 
 
 def _counts(
-    lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
+    lengths: Mapping[str, PatientLength],
+    drawn: Mapping[Cell, Sequence[str]],
+    spec: SampleSpec,
 ) -> SampleCounts:
     """The paper's table 2, and how many patients are in none of its rows."""
     every = {
         cell: [lengths[each].tokens for each in ids]
         for cell, ids in _members(lengths, spec).items()
     }
-    beyond = sum(level_of(each.tokens, spec.bounds) is None for each in lengths.values())
+    beyond = sum(
+        level_of(each.tokens, spec.bounds) is None for each in lengths.values()
+    )
     return {
         "patients": len(lengths),
         "notes": sum(each.num_notes for each in lengths.values()),
@@ -281,7 +315,10 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
             ):
                 notes[patient] = notes.get(patient, 0) + 1
                 tokens[patient] = tokens.get(patient, 0) + length
-    return {patient: PatientLength(count, tokens[patient]) for patient, count in notes.items()}
+    return {
+        patient: PatientLength(count, tokens[patient])
+        for patient, count in notes.items()
+    }
 
 
 def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str, str]]:
@@ -340,8 +377,8 @@ _RULE = "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, li
 def open_counter(name: str) -> TokenCounter:
     """Opens a counter of tokens.
 
-    The paper's levels are counts of one model's tokens; without that tokenizer an estimate by
-    characters is used, and the recipe says so.
+    The paper's levels are counts of one model's tokens; without that tokenizer an
+    estimate by characters is used, and the recipe says so.
     """
     if name == ESTIMATE:
         return TokenCounter(
@@ -355,7 +392,12 @@ def open_counter(name: str) -> TokenCounter:
             f"machine, or {ESTIMATE}."
         )
     files = sorted(
-        {path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()}
+        {
+            path
+            for pattern in _TOKENIZER_FILES
+            for path in folder.glob(pattern)
+            if path.is_file()
+        }
     )
     if not files:
         raise MissingError(
@@ -376,10 +418,14 @@ def open_counter(name: str) -> TokenCounter:
         # Not verbose: notes longer than the model's context are no fault here.
         return [
             len(ids)
-            for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+            for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)[
+                "input_ids"
+            ]
         ]
 
-    return TokenCounter(identity={"tokenizer": folder.resolve().name, **digests}, count=count)
+    return TokenCounter(
+        identity={"tokenizer": folder.resolve().name, **digests}, count=count
+    )
 
 
 def _loaded(folder: Path) -> PreTrainedTokenizerBase:

@@ -32,8 +32,12 @@ from medical_tasks.io.table import align, decimals
 
 def _sample(arguments: EhrnoteqaSample) -> int:
     spec = sample.SampleSpec(
-        cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
-        bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
+        cells=sample.CELLS
+        if arguments.cells is None
+        else sample.parse_cells(arguments.cells),
+        bounds=sample.BOUNDS
+        if arguments.bounds is None
+        else sample.parse_bounds(arguments.bounds),
         seed=checked_seed(arguments.seed),
         allow_fewer=arguments.allow_fewer,
     )
@@ -52,7 +56,10 @@ def _sample(arguments: EhrnoteqaSample) -> int:
     ]
     tell(
         "\n".join(
-            align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)
+            align(
+                ("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"),
+                rows,
+            )
         )
     )
     tell(
@@ -68,7 +75,9 @@ def _sample(arguments: EhrnoteqaSample) -> int:
 def _generate(arguments: EhrnoteqaGenerate) -> int:
     made = protocol.generate_drafts(arguments)
     figures = made["figures"]
-    places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
+    places = ", ".join(
+        f"{letter} {count}" for letter, count in figures["right_place"].items()
+    )
     tell(
         f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: "
         f"{places}; the longest of the five in {figures['right_is_longest']:,}. Replies asked for "
@@ -126,7 +135,9 @@ def _import(arguments: EhrnoteqaImport) -> int:
             f"{pair['questions']:,} questions, Cohen's kappa "
             f"{decimals(pair['kappa']['value'], '.3f')}"
         )
-    tell(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
+    tell(
+        f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}"
+    )
     return tell_private(arguments.folder)
 
 

@@ -1,8 +1,9 @@
 """Cases: how the patient of each calculator is drawn.
 
-`cases.json` names the steps of each in order. A step that draws several values which depend on one
-another is a function of this module. Every draw comes from one stream, so that the order of steps
-is part of what a seed means: a step that is moved changes all patients behind it.
+`cases.json` names the steps of each in order. A step that draws several values which
+depend on one another is a function of this module. Every draw comes from one stream, so
+that the order of steps is part of what a seed means: a step that is moved changes all
+patients behind it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["CASE_OF", "draw_chart"]
 _DATA: Final = read_json("cases.json")
 _TEXTS: Final = _DATA["texts"]
 CASE_OF: Final[Mapping[int, str]] = {
-    number: name for name, case in _DATA["cases"].items() for number in case["calculators"]
+    number: name
+    for name, case in _DATA["cases"].items()
+    for number in case["calculators"]
 }
 """Calculator id to the name of its case; one for each of the 55."""
 
@@ -37,9 +40,13 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
         else _opened(calculator, draw, case)
     )
     for method, *arguments in case["steps"]:
-        options = arguments.pop() if arguments and isinstance(arguments[-1], dict) else {}
+        options = (
+            arguments.pop() if arguments and isinstance(arguments[-1], dict) else {}
+        )
         step = (
-            functools.partial(_STEPS[method], chart) if method in _STEPS else getattr(chart, method)
+            functools.partial(_STEPS[method], chart)
+            if method in _STEPS
+            else getattr(chart, method)
         )
         step(*arguments, **options)
     return chart
@@ -59,14 +66,20 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
     reasons = _DATA["reasons"][reason] if isinstance(reason, str) else reason
     more = {key: case[key] for key in ("voice", "blocks") if key in case}
     chart = Chart(calculator, draw, person, setting=setting, reason=reasons, **more)
-    chart.scene, chart.topic = scene, reason if isinstance(reason, str) else case.get("topic", name)
+    chart.scene, chart.topic = (
+        scene,
+        reason if isinstance(reason, str) else case.get("topic", name),
+    )
     return chart
 
 
-def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
+def _open_operation(
+    calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
+) -> Chart:
     """An operation is planned, of elevated risk or not.
 
-    Of elevated risk are intraperitoneal, intrathoracic and suprainguinal vascular operations.
+    Of elevated risk are intraperitoneal, intrathoracic and suprainguinal vascular
+    operations.
     """
     elevated, reason = draw.pick(_TEXTS["operations"])
     reasons = (
@@ -78,7 +91,9 @@ def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, ob
     return chart
 
 
-def _open_throat(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+def _open_throat(
+    calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]
+) -> Chart:
     if "near" in case:
         person = (
             draw_person(draw, 3, 64, near=case["near"])
@@ -89,11 +104,15 @@ def _open_throat(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any])
         person = draw_person(draw, *case["ages"])
     given = {"person": person, "setting": "child" if person.child else "clinic"}
     return _opened(
-        calculator, draw, {"voice": "parent" if person.age < 14 else "self", **case, **given}
+        calculator,
+        draw,
+        {"voice": "parent" if person.age < 14 else "self", **case, **given},
     )
 
 
-def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
+def _open_insulin(
+    calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
+) -> Chart:
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
     # Irregular periods are a woman's reason, and not one of her later years.
     person = (
@@ -107,14 +126,18 @@ def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, obje
 _GERIATRIC_AGE: Final = 68
 
 
-def _open_charlson(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+def _open_charlson(
+    calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]
+) -> Chart:
     person = draw_person(draw, *case["ages"], near=case["near"])
     reasons = _DATA["reasons"]["reviews"]
     reasons = reasons if person.age >= _GERIATRIC_AGE else reasons[:-1]
     return _opened(calculator, draw, {**case, "person": person, "reason": reasons})
 
 
-def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
+def _open_fluids(
+    calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
+) -> Chart:
     low, high, months, light, heavy = draw.pick(_TEXTS["fluid_ages"])
     person = draw_person(draw, low, high, months=months)
     setting, voice, reason = (
@@ -130,7 +153,9 @@ def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, objec
     return chart
 
 
-_OPENINGS: Final[Mapping[str, Callable[[AnyCalculator, Draw, Mapping[str, Any]], Chart]]] = {
+_OPENINGS: Final[
+    Mapping[str, Callable[[AnyCalculator, Draw, Mapping[str, Any]], Chart]]
+] = {
     "revised_cardiac_risk": _open_operation,
     "centor": _open_throat,
     "feverpain": _open_throat,
@@ -144,20 +169,29 @@ def drinks(chart: Chart) -> None:
     draw = chart.draw
     count = draw.pick((7, 8, 9)) if draw.chance(0.35) else draw.whole(0, 21)
     chart.concepts.add("alcohol")
-    chart.enter("drinks_per_week", [count, "drinks/week"], what="drinks", text=str(count))
+    chart.enter(
+        "drinks_per_week", [count, "drinks/week"], what="drinks", text=str(count)
+    )
     chart.say("social", draw.pick(_TEXTS["drinks"]).replace("{n}", str(count)))
 
 
 def surgery_or_bed(chart: Chart) -> None:
     """Days in bed beside a recent operation leave open which of the two a note means."""
     surgery = chart.find("surgery", "surgery_4w", present=0.25)
-    chart.find("immobilization", present=0.0 if surgery else 0.25, known=0.0 if surgery else 0.7)
+    chart.find(
+        "immobilization",
+        present=0.0 if surgery else 0.25,
+        known=0.0 if surgery else 0.7,
+    )
 
 
 def hormones(chart: Chart) -> None:
     woman = chart.person.sex == "female" and chart.person.age < 52
     chart.find(
-        "hormone_use", "hormones", present=0.4 if woman else 0.0, known=0.7 if woman else 0.3
+        "hormone_use",
+        "hormones",
+        present=0.4 if woman else 0.0,
+        known=0.7 if woman else 0.3,
     )
 
 
@@ -174,7 +208,9 @@ def bed_and_leg(chart: Chart) -> None:
     chart.find("calf_swelling", present=0.35, forced=True if whole else None)
 
 
-_BEDDING: Final = frozenset({"recent_fracture", "recent_trauma", "recent_spinal_cord_injury"})
+_BEDDING: Final = frozenset(
+    {"recent_fracture", "recent_trauma", "recent_spinal_cord_injury"}
+)
 
 
 def caprini(chart: Chart) -> None:
@@ -183,10 +219,14 @@ def caprini(chart: Chart) -> None:
     Of the grave ones a patient has at most one.
     """
     draw, surgical = chart.draw, chart.scene == "surgical"
-    graves, recent, past = (_TEXTS[f"caprini_{name}"] for name in ("grave", "recent", "past"))
+    graves, recent, past = (
+        _TEXTS[f"caprini_{name}"] for name in ("grave", "recent", "past")
+    )
     chart.leave_open("plaster", *(name for _, name in (*graves, *recent, *past)))
     grave = draw.pick(graves) if draw.chance(0.25) else None
-    surgery = (draw.pick((1, 2, 3) if grave else (1, 2, 3, 4, 5)),) if surgical else (0,)
+    surgery = (
+        (draw.pick((1, 2, 3) if grave else (1, 2, 3, 4, 5)),) if surgical else (0,)
+    )
     if surgical or draw.chance(0.5):
         chart.choose("surgery", "planned_surgery", *surgery)
 
@@ -237,12 +277,17 @@ _SMALLEST_DELTA: Final = 0.6
 
 def gap(chart: Chart) -> None:
     draw = chart.draw
-    corrected = any(item.parameter == "albumin_g_dl" for item in chart.calculator.inputs)
+    corrected = any(
+        item.parameter == "albumin_g_dl" for item in chart.calculator.inputs
+    )
     sodium, bicarbonate = draw.whole(128, 150), draw.whole(6, 22)
     distance = draw.whole(9, 30)
     albumin = draw.whole(18, 45) / 10
     # A delta gap of next to nothing has limits of next to nothing.
-    while abs(distance + (2.5 * (4 - albumin) if corrected else 0) - _NORMAL_GAP) < _SMALLEST_DELTA:
+    while (
+        abs(distance + (2.5 * (4 - albumin) if corrected else 0) - _NORMAL_GAP)
+        < _SMALLEST_DELTA
+    ):
         distance += 1
     chart.measure("sodium_mmol_l", "sodium", sodium, sodium)
     chart.measure(
@@ -258,7 +303,11 @@ def gap(chart: Chart) -> None:
 
 def lipids(chart: Chart) -> None:
     draw = chart.draw
-    hdl, triglycerides, rest = draw.between(29, 82), draw.between(58, 388), draw.between(58, 214)
+    hdl, triglycerides, rest = (
+        draw.between(29, 82),
+        draw.between(58, 388),
+        draw.between(58, 214),
+    )
     total = rest + hdl + triglycerides / 5
     chart.measure("total_cholesterol_mg_dl", "cholesterol", total, total)
     chart.measure("hdl_mg_dl", "hdl", hdl, hdl)
@@ -267,8 +316,11 @@ def lipids(chart: Chart) -> None:
 
 def child_pugh(chart: Chart) -> None:
     draw = chart.draw
-    # Tables end the middle class at 2.2 or at 2.3: values there would divide their readers.
-    chart.measure("inr", "inr", *((1.0, 2.18) if draw.chance(0.7) else (2.35, 3.1)), near=(1.7,))
+    # Tables end the middle class at 2.2 or at 2.3: values there would divide their
+    # readers.
+    chart.measure(
+        "inr", "inr", *((1.0, 2.18) if draw.chance(0.7) else (2.35, 3.1)), near=(1.7,)
+    )
     if draw.chance(0.9):
         chart.choose("ascites")
     if draw.chance(0.9):
@@ -281,8 +333,12 @@ def child_pugh(chart: Chart) -> None:
 def dialysis(chart: Chart) -> None:
     dialyzed = chart.find("dialysis_twice", present=0.15, known=0.5)
     if not dialyzed:
-        dialyzed = chart.find("continuous_hemodialysis", "cvvhd", present=0.1, known=0.4)
-    chart.measure("creatinine_mg_dl", "creatinine", *((2.4, 6.8) if dialyzed else (0.6, 4.6)))
+        dialyzed = chart.find(
+            "continuous_hemodialysis", "cvvhd", present=0.1, known=0.4
+        )
+    chart.measure(
+        "creatinine_mg_dl", "creatinine", *((2.4, 6.8) if dialyzed else (0.6, 4.6))
+    )
 
 
 def transaminases(chart: Chart) -> None:
@@ -327,7 +383,11 @@ def coma(chart: Chart) -> None:
 
 
 def ranged(
-    chart: Chart, parameter: str, amount: str, *ranges: Sequence[float], near: Sequence[float]
+    chart: Chart,
+    parameter: str,
+    amount: str,
+    *ranges: Sequence[float],
+    near: Sequence[float],
 ) -> None:
     """A value in the first range, the usual one, more often than in one of the disturbed ones."""
     low, high = ranges[0] if chart.draw.chance(0.6) else chart.draw.pick(ranges[1:])
@@ -342,12 +402,18 @@ def oxygen(chart: Chart) -> None:
     much = chart.draw.chance(0.5)
     if much:
         reading = chart.measure(
-            "fio2_percent", "fio2", 50, 100, near=(50,) if chart.draw.chance(0.3) else ()
+            "fio2_percent",
+            "fio2",
+            50,
+            100,
+            near=(50,) if chart.draw.chance(0.3) else (),
         )
     else:
         reading = chart.measure("fio2_percent", "fio2", 21, 45)
     if much and reading.base >= 49.5:  # one drawn beside 50 % may come out below it
-        chart.measure("aa_gradient_mm_hg", "aa_gradient", 120, 540, near=(200, 350, 500))
+        chart.measure(
+            "aa_gradient_mm_hg", "aa_gradient", 120, 540, near=(200, 350, 500)
+        )
     else:
         chart.measure("pao2_mm_hg", "pao2", 50, 104, near=(55, 60, 70))
 
@@ -356,7 +422,11 @@ def renal_failure(chart: Chart) -> None:
     failing = chart.draw.chance(0.3)
     low, high = (1.6, 5.2) if failing else (0.6, 1.9)
     chart.measure(
-        "creatinine_mg_dl", "coarse_creatinine", low, high, near=(2.0, 3.5) if failing else (1.5,)
+        "creatinine_mg_dl",
+        "coarse_creatinine",
+        low,
+        high,
+        near=(2.0, 3.5) if failing else (1.5,),
     )
     chart.find("acute_renal_failure", forced=failing, known=0.7)
     if not failing:

@@ -34,7 +34,12 @@ def draw_height(chart: Chart) -> Reading:
 
 
 def draw_weight(
-    chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()
+    chart: Chart,
+    height_cm: float,
+    low: float,
+    high: float,
+    *,
+    clear_of: tuple[float, ...] = (),
 ) -> None:
     """States a weight for a BMI from `low` to `high`, away from `clear_of`.
 
@@ -52,7 +57,10 @@ def size_on_a_bound(chart: Chart) -> None:
     """States a height and a weight whose BMI is exactly a limit of the classes, and enters them."""
     height, weight = chart.draw.pick(_ON_BOUND)
     chart.concepts.add("body")
-    for name, short, size, unit in (("height", "Ht", height, "cm"), ("weight", "Wt", weight, "kg")):
+    for name, short, size, unit in (
+        ("height", "Ht", height, "cm"),
+        ("weight", "Wt", weight, "kg"),
+    ):
         reading = Reading([size, unit], f"{size} {unit}", name, short, size)
         chart.note_value("vitals", reading)
         chart.enter(f"{name}_{unit}", reading.entity, what=name, reading=reading)
@@ -65,7 +73,9 @@ def body_size(chart: Chart) -> None:
     height = draw_height(chart).base
     if "weight_kg" in parameters:
         # The adjusted weight is for those who weigh more than the ideal.
-        low, high = (27, 46) if chart.calculator.slug == "adjusted_body_weight" else (16.5, 42)
+        low, high = (
+            (27, 46) if chart.calculator.slug == "adjusted_body_weight" else (16.5, 42)
+        )
         draw_weight(chart, height, low, high)
 
 
@@ -73,7 +83,9 @@ def target_weight(chart: Chart) -> None:
     draw_height(chart)
     reading = AMOUNTS["bmi"].read(chart.draw, chart.system, 18.5, 25)
     chart.enter("bmi_kg_m2", reading.entity)
-    chart.say("plan", chart.draw.pick(_TEXTS["target_bmi"]).replace("{bmi}", reading.text))
+    chart.say(
+        "plan", chart.draw.pick(_TEXTS["target_bmi"]).replace("{bmi}", reading.text)
+    )
 
 
 def qt_interval(chart: Chart) -> None:
@@ -103,9 +115,14 @@ def size_of_a_class(chart: Chart) -> None:
 # The dataset's names with what a note calls the drug, its route, and doses in use (mg).
 # Triamcinolone, intravenous in the dataset, is left out: no patient gets it so.
 _STEROIDS: Final = _TEXTS["steroids"]
-_TIMES: Final = {1: "once a day", 2: "twice a day", 3: "three times a day", 4: "four times a day"}
-# The dataset's name with what a note calls the drug, single doses in use, their unit, and how often
-# it is taken.
+_TIMES: Final = {
+    1: "once a day",
+    2: "twice a day",
+    3: "three times a day",
+    4: "four times a day",
+}
+# The dataset's name with what a note calls the drug, single doses in use, their unit,
+# and how often it is taken.
 _OPIOIDS: Final = _TEXTS["opioids"]
 
 
@@ -121,16 +138,23 @@ def steroids(chart: Chart) -> None:
     drug, route, doses = _STEROIDS[source]
     dose = draw.pick(doses)
     chart.enter(
-        "source", [source, dose, "mg"], what="dose", text=f"{drug} {dose:g} mg {route} once a day"
+        "source",
+        [source, dose, "mg"],
+        what="dose",
+        text=f"{drug} {dose:g} mg {route} once a day",
     )
     chart.enter("target_steroid", target)
     sentence = draw.pick(_TEXTS["steroid_dose"])
     chart.say(
         "medication",
-        sentence.replace("{drug}", drug).replace("{dose}", f"{dose:g}").replace("{route}", route),
+        sentence.replace("{drug}", drug)
+        .replace("{dose}", f"{dose:g}")
+        .replace("{route}", route),
     )
     change = draw.pick(_TEXTS["steroid_change"])
-    chart.say("plan", change.replace("{drug}", drug).replace("{to}", steroid_words(target)))
+    chart.say(
+        "plan", change.replace("{drug}", drug).replace("{to}", steroid_words(target))
+    )
 
 
 def opioids(chart: Chart) -> None:
@@ -139,7 +163,9 @@ def opioids(chart: Chart) -> None:
         drug, doses, unit, times = _OPIOIDS[name]
         dose = draw.pick(doses)
         parameter = name.lower().replace(" ", "_")
-        chart.enter(parameter, [dose, unit], what="dose", text=f"{drug} {dose:g} {unit}")
+        chart.enter(
+            parameter, [dose, unit], what="dose", text=f"{drug} {dose:g} {unit}"
+        )
         if not times:
             chart.say(
                 "medication",
@@ -149,9 +175,14 @@ def opioids(chart: Chart) -> None:
         per_day = draw.pick(times)
         chart.enter(f"{parameter}_per_day", [per_day, "per day"])
         text = (
-            draw.pick(_TEXTS["opioid_dose"]).replace("{drug}", drug).replace("{dose}", f"{dose:g}")
+            draw.pick(_TEXTS["opioid_dose"])
+            .replace("{drug}", drug)
+            .replace("{dose}", f"{dose:g}")
         )
-        chart.say("medication", text.replace("{unit}", unit).replace("{times}", _TIMES[per_day]))
+        chart.say(
+            "medication",
+            text.replace("{unit}", unit).replace("{times}", _TIMES[per_day]),
+        )
     if draw.chance(0.6):
         chart.say("medication", draw.pick(_TEXTS["other_pain_drugs"]))
 
@@ -171,7 +202,11 @@ def written_date(draw: Draw, day: datetime.date) -> str:
     Figures alone only where day and month cannot be mistaken for each other.
     """
     month = MONTHS[day.month - 1]
-    forms = [f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}", f"{day:%Y-%m-%d}"]
+    forms = [
+        f"{day.day} {month} {day.year}",
+        f"{month} {day.day}, {day.year}",
+        f"{day:%Y-%m-%d}",
+    ]
     if day.day > 12:
         forms.append(f"{day:%m/%d/%Y}")
     return draw.pick(forms)
@@ -182,7 +217,9 @@ def last_period(chart: Chart) -> datetime.date:
     chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}", what="lmp")
     chart.say(
         "story",
-        chart.draw.pick(_TEXTS["last_period"]).replace("{day}", written_date(chart.draw, day)),
+        chart.draw.pick(_TEXTS["last_period"]).replace(
+            "{day}", written_date(chart.draw, day)
+        ),
     )
     return day
 
@@ -191,7 +228,9 @@ def cycle(chart: Chart) -> None:
     draw = chart.draw
     if draw.chance(0.8):
         length = draw.pick((27, 28, 29)) if draw.chance(0.3) else draw.whole(22, 36)
-        chart.enter("cycle_length_days", [length, "days"], what="cycle", text=str(length))
+        chart.enter(
+            "cycle_length_days", [length, "days"], what="cycle", text=str(length)
+        )
         chart.say("story", draw.pick(_TEXTS["cycle"]).replace("{n}", str(length)))
 
 
@@ -209,7 +248,9 @@ def visit(chart: Chart) -> None:
     )
     today = last + datetime.timedelta(days=days)
     chart.enter("current_date", f"{today:%m/%d/%Y}")
-    chart.say("story", draw.pick(_TEXTS["visit"]).replace("{day}", written_date(draw, today)))
+    chart.say(
+        "story", draw.pick(_TEXTS["visit"]).replace("{day}", written_date(draw, today))
+    )
 
 
 STEPS: Final[tuple[Callable[[Chart], object], ...]] = (

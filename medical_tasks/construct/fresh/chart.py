@@ -1,7 +1,7 @@
 """An invented patient: the person, and the chart of all that a note states.
 
-Every statement goes into the chart once and from there into note and entities, so that the two
-cannot differ.
+Every statement goes into the chart once and from there into note and entities, so that
+the two cannot differ.
 """
 
 from __future__ import annotations
@@ -45,11 +45,25 @@ Sex: TypeAlias = Literal["male", "female"]
 
 _ADULT = 18
 _VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})
-# Initials are all the name a patient gets; O and I read as digits, X is too rare to look like a
-# name.
+# Initials are all the name a patient gets; O and I read as digits, X is too rare to
+# look like a name.
 _LETTERS = "ABCDEFGHJKLMNPRSTVW"
-_MALE = {"He": "He", "he": "he", "His": "His", "his": "his", "him": "him", "himself": "himself"}
-_FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "himself": "herself"}
+_MALE = {
+    "He": "He",
+    "he": "he",
+    "His": "His",
+    "his": "his",
+    "him": "him",
+    "himself": "himself",
+}
+_FEMALE = {
+    "He": "She",
+    "he": "she",
+    "His": "Her",
+    "his": "her",
+    "him": "her",
+    "himself": "herself",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +148,9 @@ def draw_person(
     return Person(chosen, min(max(age, low), high), months, initials)
 
 
-Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
+Setting: TypeAlias = Literal[
+    "clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"
+]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
 
 _CASES: Final = read_json("cases.json")
@@ -154,10 +170,11 @@ class Fact:
     Those of the patient, now, that are stated or denied are the entities.
 
     Attributes:
-        value: As an entity has it; None where the note leaves it out or gives words alone.
+        value: As an entity has it; None where the note leaves it out or gives words
+            alone.
         what: The amount, finding or grades it is of.
-        text: Its words in the note: a number with its unit, a phrase, for another's or an
-            old one the sentence.
+        text: Its words in the note: a number with its unit, a phrase, for another's or
+            an old one the sentence.
     """
 
     parameter: str
@@ -167,17 +184,22 @@ class Fact:
     reading: Reading | None = None
     who: Literal["patient", "relative"] = "patient"
     when: Literal["now", "past"] = "now"
-    status: Literal["stated", "denied", "left out", "superseded", "copied", "ruled out"] = "stated"
+    status: Literal[
+        "stated", "denied", "left out", "superseded", "copied", "ruled out"
+    ] = "stated"
 
 
 _CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
-_SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how many use one in prose
+_SENTENCE_SHARE = (
+    0.5  # of the findings that have sentences of their own, how many use one in prose
+)
 
 
 class Chart:
     """One patient's statements.
 
-    `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out.
+    `entities` are the dataset's, `concepts` what the calculator must know of, stated or
+    left out.
     """
 
     def __init__(
@@ -207,10 +229,14 @@ class Chart:
         self.voice: Voice = "none" if quiet else voice
         self.style: Style = draw.pick(_DATA[setting]["styles"])
         self.system: System = "us" if draw.chance(0.55) else "si"
-        self.side, self.other = ("left", "right") if draw.chance(0.5) else ("right", "left")
+        self.side, self.other = (
+            ("left", "right") if draw.chance(0.5) else ("right", "left")
+        )
         self.entities: dict[str, object] = {}
         self.facts: list[Fact] = []
-        self.concepts: set[str] = set(blocks.split()) | ({"mind", "brain"} if quiet else set())
+        self.concepts: set[str] = set(blocks.split()) | (
+            {"mind", "brain"} if quiet else set()
+        )
         self.sentences: dict[Place, list[str]] = defaultdict(list)
         self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
         self.values: dict[ValuePlace, list[Reading]] = defaultdict(list)
@@ -237,12 +263,17 @@ class Chart:
     ) -> None:
         """Puts a value into the facts, and into the entities under the dataset's name."""
         self.entities[self._names[parameter]] = value
-        text, status = reading.text if reading else text, "denied" if value is False else "stated"
+        text, status = (
+            reading.text if reading else text,
+            "denied" if value is False else "stated",
+        )
         self.facts.append(Fact(parameter, value, what, text, reading, status=status))  # type: ignore[arg-type]
 
     def age(self) -> None:
         """Enters the patient's age, which every note states."""
-        self.enter("age_years", [self.person.age, "months" if self.person.months else "years"])
+        self.enter(
+            "age_years", [self.person.age, "months" if self.person.months else "years"]
+        )
 
     def sex(self) -> None:
         """Enters the patient's sex, which every note states."""
@@ -267,10 +298,12 @@ class Chart:
         """
         amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
-        # One value in eight is written in the other laboratory's units, as in notes that quote an
-        # outside result.
+        # One value in eight is written in the other laboratory's units, as in notes
+        # that quote an outside result.
         system = (
-            self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
+            self.system
+            if not self.draw.chance(0.125)
+            else ("si" if self.system == "us" else "us")
         )
         reading = amount.read(self.draw, system, low, high, near=near)
         self.note_value(amount.place, reading)
@@ -278,7 +311,12 @@ class Chart:
         return reading
 
     def perhaps(
-        self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()
+        self,
+        known: float,
+        parameter: str,
+        amount: str,
+        *limits: float,
+        near: Sequence[float] = (),
     ) -> None:
         """States a measured value with probability `known`, or leaves it out everywhere."""
         self.concepts |= AMOUNTS[amount].concepts
@@ -316,9 +354,11 @@ class Chart:
             third = draw.whole(10, 17)
             diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
             systolic = diastolic + 3 * third
-        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70 belongs to no
-        # class in print.
-        while any(bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean):
+        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70
+        # belongs to no class in print.
+        while any(
+            bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean
+        ):
             diastolic += 1
         unit = draw.pick((" mm Hg", " mmHg"))
         if "diastolic_mm_hg" in self._names or draw.chance(0.6):
@@ -326,9 +366,13 @@ class Chart:
                 None, f"{systolic}/{diastolic}{unit}", "blood pressure", "BP", systolic
             )
         else:
-            reading = Reading(None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic)
+            reading = Reading(
+                None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic
+            )
         self.note_value("vitals", reading)
-        self.enter("systolic_mm_hg", [systolic, "mm Hg"], what="pressure", reading=reading)
+        self.enter(
+            "systolic_mm_hg", [systolic, "mm Hg"], what="pressure", reading=reading
+        )
         if "diastolic_mm_hg" in self._names:
             self.enter("diastolic_mm_hg", [diastolic, "mm Hg"])
 
@@ -339,8 +383,8 @@ class Chart:
     def leave_open(self, *names: str) -> None:
         """Keeps distractors off findings that the calculator asks for.
 
-        So it is whether or not the note will state them: a distractor must never answer the
-        question.
+        So it is whether or not the note will state them: a distractor must never answer
+        the question.
         """
         for name in names:
             self.concepts |= FINDINGS[name].concepts
@@ -363,18 +407,29 @@ class Chart:
         self.concepts |= finding.concepts
         there = self.draw.chance(present) if forced is None else forced
         if not there and not self.draw.chance(known):
-            self.facts.append(Fact(parameter, None, name or parameter, status="left out"))
+            self.facts.append(
+                Fact(parameter, None, name or parameter, status="left out")
+            )
             return None
-        self.enter(parameter, there, what=name or parameter, text=self.state(finding, there=there))
+        self.enter(
+            parameter,
+            there,
+            what=name or parameter,
+            text=self.state(finding, there=there),
+        )
         if there and clouds:
             self.voice = "none"
         return there
 
     def state(self, finding: Finding, *, there: bool) -> str:
         """Writes a finding into the note alone, and returns its words."""
-        told, phrases = (finding.told, finding.yes) if there else (finding.denied, finding.no)
+        told, phrases = (
+            (finding.told, finding.yes) if there else (finding.denied, finding.no)
+        )
         prose = bool(self._fitting(told)) and not self.brief
-        prose = prose and (finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE))
+        prose = prose and (
+            finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE)
+        )
         return self._write(finding.kind, told, phrases, there=there, prose=prose)
 
     def choose(self, parameter: str, name: str = "", *places: int) -> int:
@@ -387,7 +442,11 @@ class Chart:
         place = among[0] if len(among) == 1 else self.draw.pick(among)
         grade = grades[place]
         text = self._write(
-            grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief
+            grade.kind,
+            grade.told,
+            grade.phrases,
+            there=not grade.absent,
+            prose=not self.brief,
         )
         self.enter(parameter, grade.word, what=name or parameter, text=text)
         return place

@@ -21,7 +21,8 @@ Kind: TypeAlias = str
 class Finding:
     """Something that is there or not.
 
-    Phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or men.
+    Phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or
+    men.
 
     Attributes:
         yes: Phrases when it is there.
@@ -43,7 +44,9 @@ class Finding:
 class Grade:
     word: str  # as the entities name it
     kind: Kind
-    phrases: tuple[str, ...]  # as of a finding that is there; of the absent class what is denied
+    phrases: tuple[
+        str, ...
+    ]  # as of a finding that is there; of the absent class what is denied
     told: tuple[str, ...] = ()
     absent: bool = False  # whether it is the class of those who do not have the finding
 
@@ -58,7 +61,15 @@ STATEMENTS: Final[frozenset[Kind]] = frozenset({"impression", "habit", "course"}
 """Kinds whose phrases are whole statements, and that prose tells in sentences alone."""
 
 Place: TypeAlias = Literal[
-    "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"
+    "story",
+    "history",
+    "medication",
+    "social",
+    "exam",
+    "care",
+    "tests",
+    "impression",
+    "plan",
 ]
 Voice: TypeAlias = Literal["self", "parent", "none"]
 """Who tells the story: the patient, the parents of a child, or nobody, for the unconscious and the
@@ -103,7 +114,13 @@ def _joined(phrases: Sequence[str], word: str) -> str:
 
 
 def list_sentence(
-    draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice
+    draw: Draw,
+    kind: Kind,
+    phrases: Sequence[str],
+    *,
+    present: bool,
+    brief: bool,
+    voice: Voice,
 ) -> str:
     """A sentence that states or denies phrases of one kind.
 
@@ -120,5 +137,7 @@ def list_sentence(
         elif not present:
             frames = ("No {list}.",)
     plain = statements or (brief and present)
-    items = ", ".join(phrases) if plain else _joined(phrases, "and" if present else "or")
+    items = (
+        ", ".join(phrases) if plain else _joined(phrases, "and" if present else "or")
+    )
     return _capital(draw.pick(frames).replace("{list}", items))

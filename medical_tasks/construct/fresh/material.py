@@ -51,7 +51,10 @@ class Disease:
 
     def fits(self, person: Person) -> bool:
         """Whether a patient can have it."""
-        return self.ages[0] <= person.years <= self.ages[1] and self.sex in ("", person.sex)
+        return self.ages[0] <= person.years <= self.ages[1] and self.sex in (
+            "",
+            person.sex,
+        )
 
 
 def _ages(text: str) -> tuple[int, int]:
@@ -79,7 +82,11 @@ def _disease(line: str) -> Disease:
     who, names, drugs, details = (part.strip() for part in line.split(";"))
     sex = {"f": "female", "m": "male"}.get(who[-1], "")
     return Disease(
-        names.split("|"), drugs.split("|"), details.split("|"), _ages(who.rstrip("fm")), sex
+        names.split("|"),
+        drugs.split("|"),
+        details.split("|"),
+        _ages(who.rstrip("fm")),
+        sex,
     )
 
 
@@ -96,13 +103,16 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     name: _split("|".join(lines)) for name, lines in read_json("words.json").items()
 }
 CLAUSES: Final = tuple(
-    _clause(place, line) for place, lines in read_json("clauses.json").items() for line in lines
+    _clause(place, line)
+    for place, lines in read_json("clauses.json").items()
+    for line in lines
 )
 DISEASES: Final = tuple(_disease(line) for line in read_json("diseases.json"))
 
 
-# Topics: what a calculator asks for, by the words that speak of it. No clause is written that has a
-# word of a topic which the calculator needs, whatever the clause was combined from.
+# Topics: what a calculator asks for, by the words that speak of it. No clause is
+# written that has a word of a topic which the calculator needs, whatever the clause was
+# combined from.
 
 _TOPICS: Final[Mapping[str, Sequence[str]]] = {
     topic: words.split() for topic, words in read_json("topics.json").items()
@@ -117,7 +127,9 @@ def _topics_of_word(word: str) -> frozenset[str]:
     `arter*` stands for all words that begin so, `*ectomy` for all that end so.
     """
     return frozenset(
-        topic for topic, words in _TOPICS.items() if any(_matches(word, entry) for entry in words)
+        topic
+        for topic, words in _TOPICS.items()
+        if any(_matches(word, entry) for entry in words)
     )
 
 
@@ -140,7 +152,9 @@ def topics_of(text: str) -> frozenset[str]:
 
 _SLOT: Final = re.compile(r"<([^<>]*)>")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
-_BEFORE_VOWEL: Final = re.compile(r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k|r[aei]))")
+_BEFORE_VOWEL: Final = re.compile(
+    r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k|r[aei]))"
+)
 _TRIES: Final = 8  # for a word that the note does not have yet
 _LONGEST: Final = 24  # years back
 _GROWN_UP: Final = 18
@@ -150,7 +164,9 @@ _GROWN_UP: Final = 18
 def _words_of(name: str, sex: str) -> Sequence[str]:
     """A list without what is of the other sex, which begins with `f:` or `m:`."""
     own, other = ("f:", "m:") if sex == "female" else ("m:", "f:")
-    return [word.removeprefix(own) for word in WORDS[name] if not word.startswith(other)]
+    return [
+        word.removeprefix(own) for word in WORDS[name] if not word.startswith(other)
+    ]
 
 
 class Phrasing:

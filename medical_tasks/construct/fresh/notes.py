@@ -2,9 +2,9 @@
 
 A long note (level 2) also has old values, copied ones and those of other people.
 
-What could be taken for an input of the calculator and is not stands in a sentence with a date, a
-relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text
-(`measurements/fresh.py`).
+What could be taken for an input of the calculator and is not stands in a sentence with
+a date, a relative or another of `MARKERS`; the sentence that counts has none. Tests
+prove it on the text (`measurements/fresh.py`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ _YEAR: Final = 250  # days after which a date names its year
 _WEEKDAYS: Final = (
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 )  # fmt: skip
-_FIRST_DAY: Final = datetime.date(2022, 1, 3)  # when every drug and vaccine of the lists was in use
+_FIRST_DAY: Final = datetime.date(
+    2022, 1, 3
+)  # when every drug and vaccine of the lists was in use
 _SPAN_DAYS: Final = 1400
 _MOST_VALUES: Final = {False: 2, True: 9}  # of the laboratory, in short and long notes
 _LISTED: Final = (4, 8)  # values in one list of a long note
@@ -117,7 +119,9 @@ class Background:
         self._blocked = frozenset(chart.concepts | (set() if self._talks else {"talk"}))
         self.lists = {key: self._listed(key) for key in _DATA["beside"]}
         self.values = list(self._values(chart))
-        self.clauses: list[tuple[str, str]] = []  # places and sentences, those that are written
+        self.clauses: list[
+            tuple[str, str]
+        ] = []  # places and sentences, those that are written
         self._left = self._drawn()
 
     def take(self, words: int) -> list[tuple[str, str]]:
@@ -135,14 +139,21 @@ class Background:
         names = lists.get(group, lists["adult"]).split("|")
         if key.startswith("symptom") and not self._talks:
             return []
-        words = [self.phrasing.word(self.draw.pick(names)) for _ in range(self.draw.whole(0, 2))]
+        words = [
+            self.phrasing.word(self.draw.pick(names))
+            for _ in range(self.draw.whole(0, 2))
+        ]
         return [word for word in words if not topics_of(word) & self._blocked]
 
     def _values(self, chart: Chart) -> Iterator[tuple[Place, Reading]]:
         """Usual values of adults: what is usual in a child or in pregnancy depends on too much."""
         vitals, labs = background("vitals"), [*_PANEL]
         if self.person.child or self.setting == "obstetric":
-            vitals = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if self.person.child else vitals[:4]
+            vitals = (
+                [AMOUNTS["temperature"], AMOUNTS["spo2"]]
+                if self.person.child
+                else vitals[:4]
+            )
             labs = []
         taken = set(chart.concepts)
         for pool, most in ((vitals, 4), (labs, _MOST_VALUES[self.long])):
@@ -162,7 +173,11 @@ class Background:
         clauses = self.draw.shuffled(_said_in(self.setting))
         entries = [*diseases, *clauses]
         for entry in entries if self.long else self.draw.shuffled(entries):
-            found = self._disease(entry) if isinstance(entry, Disease) else self._clause(entry)
+            found = (
+                self._disease(entry)
+                if isinstance(entry, Disease)
+                else self._clause(entry)
+            )
             for place, text in found:
                 left[place] -= 1
                 if left[place] >= 0:
@@ -170,7 +185,9 @@ class Background:
 
     def _clause(self, clause: Clause) -> list[tuple[str, str]]:
         low, high = clause.ages
-        if not low <= self.person.years <= high or clause.topics & (self._told | self._blocked):
+        if not low <= self.person.years <= high or clause.topics & (
+            self._told | self._blocked
+        ):
             return []
         text = self.phrasing.fill(clause.text, self._words)
         if topics_of(text) & self._blocked:
@@ -180,7 +197,11 @@ class Background:
 
     def _disease(self, disease: Disease) -> list[tuple[str, str]]:
         pick = self.draw.pick
-        name, detail, drug = pick(disease.names), pick(disease.details), pick(disease.drugs)
+        name, detail, drug = (
+            pick(disease.names),
+            pick(disease.details),
+            pick(disease.drugs),
+        )
         taken = drug != "none"
         frames = _DATA["diseases"]["treated" if taken else "untreated"]
         words = {**self._words, "name": name, "detail": detail, "drug": drug}
@@ -217,7 +238,9 @@ def _clipped(text: str) -> str:
 
 
 class _Writer:
-    def __init__(self, chart: Chart, background: Background, draw: Draw, *, long: bool) -> None:
+    def __init__(
+        self, chart: Chart, background: Background, draw: Draw, *, long: bool
+    ) -> None:
         self.chart, self.person, self.long = chart, chart.person, long
         self.draw, self.background, self.today = draw, background, background.today
         self.phrasing = Phrasing(draw, chart.person, self.today)
@@ -227,9 +250,13 @@ class _Writer:
         self.dated = (
             chart.setting != "obstetric"
         )  # where the question is about dates, no others are written
-        self.style = draw.pick(("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}"))
+        self.style = draw.pick(
+            ("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}")
+        )
         self.days: list[int] = []
-        self.seen: dict[tuple[str, int], Reading | None] = {}  # earlier values by amount and day
+        self.seen: dict[
+            tuple[str, int], Reading | None
+        ] = {}  # earlier values by amount and day
         self.kin = not chart.concepts & {"kin"}
 
     def day(self, lag: int) -> str:
@@ -265,9 +292,13 @@ class _Writer:
         choices = _DATA["rules"][
             own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner
         ]
-        chosen: str = self.draw.pick([each for each in choices if each not in self.told] or choices)
+        chosen: str = self.draw.pick(
+            [each for each in choices if each not in self.told] or choices
+        )
         if inner in ("kin", "elder"):
-            self.told.add(chosen)  # one who has died in a sentence is not alive in the next
+            self.told.add(
+                chosen
+            )  # one who has died in a sentence is not alive in the next
         return chosen
 
     def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:
@@ -287,17 +318,26 @@ class _Writer:
             parts[PLACES[kind]].append(self._list(kind, phrases, there=there))
         story = [*map(self.fill, chart.story), *parts.pop("story", [])]
         told = _STORIES.get(chart.topic, []) if self.long else []
-        parts["story"] = story + [self.fill(text) for text in draw.some(told, draw.whole(1, 2))]
+        parts["story"] = story + [
+            self.fill(text) for text in draw.some(told, draw.whole(1, 2))
+        ]
         opening = draw.pick(_DATA["openings"][chart.setting])
         opening = f"{self.person.brief} {{reason}}." if chart.brief else opening
         parts["opening"] = [self.fill(opening.replace("{reason}", chart.reason))]
         self._values()
 
     def _list(self, kind: Kind, phrases: Sequence[str], *, there: bool) -> str:
-        beside = self.background.lists.get(f"{kind} {'present' if there else 'absent'}", [])
+        beside = self.background.lists.get(
+            f"{kind} {'present' if there else 'absent'}", []
+        )
         shown = self.draw.shuffled([*phrases, *beside])
         sentence = list_sentence(
-            self.draw, kind, shown, present=there, brief=self.chart.brief, voice=self.chart.voice
+            self.draw,
+            kind,
+            shown,
+            present=there,
+            brief=self.chart.brief,
+            voice=self.chart.voice,
         )
         return self.fill(_LABELS.sub("", sentence))
 
@@ -311,7 +351,9 @@ class _Writer:
             while left:
                 size = draw.whole(*_LISTED) if self.long else len(left)
                 chunk, left = left[:size], left[size:]
-                text = self.fill(draw.pick(_DATA["values"][place]), list=self._listed(chunk))
+                text = self.fill(
+                    draw.pick(_DATA["values"][place]), list=self._listed(chunk)
+                )
                 self.parts["exam" if place == "vitals" else "tests"].append(text)
 
     def _listed(self, readings: Sequence[Reading]) -> str:
@@ -332,7 +374,9 @@ class _Writer:
             self._earlier_values(measured)
         for fact in measured if self.kin else ():
             self._relatives_value(fact)
-        for fact in self.draw.shuffled([fact for fact in self.chart.facts if fact.reading is None]):
+        for fact in self.draw.shuffled(
+            [fact for fact in self.chart.facts if fact.reading is None]
+        ):
             self._finding(fact)
             self._told(fact)
 
@@ -369,7 +413,9 @@ class _Writer:
             return
         entry = replace(fact, value=other.entity, reading=other, who="relative")
         of_child = f"{fact.what}_child"
-        frame = frames[of_child if self.person.child and of_child in frames else fact.what]
+        frame = frames[
+            of_child if self.person.child and of_child in frames else fact.what
+        ]
         self.marked("family", frame, entry, text=other.text)
 
     def _earlier_days(self) -> list[int]:
@@ -383,14 +429,18 @@ class _Writer:
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
         """Another value of a measured quantity, in either laboratory's units.
 
-        It differs by more than 2 %, and reads otherwise: that it is not the value of the question
-        has to be told from the words around it.
+        It differs by more than 2 %, and reads otherwise: that it is not the value of
+        the question has to be told from the words around it.
         """
         draw, known = self.draw, fact.reading
         if known is None:
             return None
         for _ in range(6):
-            up = -1 if self.person.child and fact.what == "weight" else draw.pick((-1, 1))
+            up = (
+                -1
+                if self.person.child and fact.what == "weight"
+                else draw.pick((-1, 1))
+            )
             if fact.what == "pressure":
                 high = max(74, min(210, int(known.base) + up * draw.whole(9, 28)))
                 low_pressure = round(high * draw.between(0.52, 0.66))
@@ -402,11 +452,17 @@ class _Writer:
                 )
                 shift = up * draw.between(least, most)
                 base = min(
-                    max(known.base + shift if kind == "+" else known.base * (1 + shift), low), high
+                    max(
+                        known.base + shift if kind == "+" else known.base * (1 + shift),
+                        low,
+                    ),
+                    high,
                 )
                 if self.person.child and fact.what == "height":
                     return None
-                other = AMOUNTS[fact.what].read(draw, draw.pick(("us", "si")), base, base)
+                other = AMOUNTS[fact.what].read(
+                    draw, draw.pick(("us", "si")), base, base
+                )
             same = (
                 unit is None
                 or (isinstance(other.entity, list) and other.entity[1:] == unit)
@@ -424,7 +480,11 @@ class _Writer:
         values: list[Reading] = []
         days = self.days[-self.draw.pick((2, 2, 3)) :]
         for lag in days:
-            unit = values[0].entity[1:] if values and isinstance(values[0].entity, list) else None
+            unit = (
+                values[0].entity[1:]
+                if values and isinstance(values[0].entity, list)
+                else None
+            )
             if (other := self._other(fact, unit)) and other.text not in {
                 value.text for value in values
             }:
@@ -434,18 +494,29 @@ class _Writer:
                 return
         if len(values) > 1:
             shown = [
-                f"{value.text} on {self.day(lag)}" for value, lag in zip(values, days, strict=True)
+                f"{value.text} on {self.day(lag)}"
+                for value, lag in zip(values, days, strict=True)
             ]
             name = fact.reading.name if fact.reading else ""
             entry = replace(
-                fact, value=values[0].entity, reading=values[0], when="past", status="superseded"
+                fact,
+                value=values[0].entity,
+                reading=values[0],
+                when="past",
+                status="superseded",
             )
             text = f"{', '.join(shown[:-1])} and {shown[-1]}"
             self.marked(
-                "earlier", self.draw.pick(_DATA["superseded"]["trend"]), entry, name=name, list=text
+                "earlier",
+                self.draw.pick(_DATA["superseded"]["trend"]),
+                entry,
+                name=name,
+                list=text,
             )
 
-    def _sheet(self, place: str, frame: str, facts: Sequence[Fact], status: Any) -> None:
+    def _sheet(
+        self, place: str, frame: str, facts: Sequence[Fact], status: Any
+    ) -> None:
         """One sentence with earlier values of several quantities."""
         lag = self.draw.pick(self.days) if "{day}" in frame else 0
         found = []
@@ -459,7 +530,12 @@ class _Writer:
             self.parts[place].append(text)
             self.facts += [
                 replace(
-                    fact, value=other.entity, reading=other, when="past", status=status, text=text
+                    fact,
+                    value=other.entity,
+                    reading=other,
+                    when="past",
+                    status=status,
+                    text=text,
                 )
                 for fact, other in found
             ]
@@ -482,7 +558,9 @@ class _Writer:
         if lines and self.draw.chance(0.75):
             status, _, text = self.draw.pick(lines).partition(": ")
             entry = replace(
-                fact, value=None, status="ruled out" if status == "ruled out" else "superseded"
+                fact,
+                value=None,
+                status="ruled out" if status == "ruled out" else "superseded",
             )
             if status == "relative":
                 self.marked("family", text, replace(entry, who="relative"))
@@ -497,11 +575,17 @@ class _Writer:
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
             return
-        entry, draw = replace(fact, value=None, when="past", status="superseded"), self.draw
+        entry, draw = (
+            replace(fact, value=None, when="past", status="superseded"),
+            self.draw,
+        )
         if fact.what == "dose":
             factor = draw.pick((0.5, 2, 3))
             text = re.sub(
-                r"\d+(?:\.\d+)?", lambda dose: f"{float(dose[0]) * factor:g}", fact.text, count=1
+                r"\d+(?:\.\d+)?",
+                lambda dose: f"{float(dose[0]) * factor:g}",
+                fact.text,
+                count=1,
             )
             self.marked("medication", draw.pick(frames), entry, text=text)
         elif fact.what == "lmp":
@@ -510,8 +594,15 @@ class _Writer:
             date = written_date(draw, day)
             self.marked("story", draw.pick(frames), entry, date=date)
         else:
-            shift = draw.pick((-5, -4, 4, 5)) if fact.what == "cycle" else draw.whole(6, 14)
-            self.marked("family", draw.pick(frames), entry, n=str(max(1, int(fact.text) + shift)))
+            shift = (
+                draw.pick((-5, -4, 4, 5)) if fact.what == "cycle" else draw.whole(6, 14)
+            )
+            self.marked(
+                "family",
+                draw.pick(frames),
+                entry,
+                n=str(max(1, int(fact.text) + shift)),
+            )
 
     # The text.
 
@@ -527,7 +618,10 @@ class _Writer:
         if self.dated and self.long and draw.chance(0.7):
             blocks.append(self._header())
         if chart.style == "referral":
-            blocks += [f"Re: {self.person.title}", self.fill(draw.pick(_DATA["salutations"]))]
+            blocks += [
+                f"Re: {self.person.title}",
+                self.fill(draw.pick(_DATA["salutations"])),
+            ]
         for heading, places, mode in draw.pick(_DATA["layouts"][chart.style]):
             texts = [text for place in places.split() for text in self._ordered(place)]
             if texts:
@@ -539,7 +633,10 @@ class _Writer:
         return ("\n" if chart.style in ("soap", "telegraphic") else "\n\n").join(blocks)
 
     def _header(self) -> str:
-        heads = [*_DATA["headers"]["all"], *_DATA["headers"].get(self.chart.setting, ())]
+        heads = [
+            *_DATA["headers"]["all"],
+            *_DATA["headers"].get(self.chart.setting, ()),
+        ]
         today = written_date(self.draw, self.today)
         weekday = _WEEKDAYS[self.today.weekday()]
         return self.fill(self.draw.pick(heads), today=today, weekday=weekday)
@@ -556,7 +653,9 @@ class _Writer:
         ):  # a twin's list might begin with its second item
             return "\n".join(f"- {text}" for text in texts)
         if mode == "days" and len(texts) > 1 and self.chart.setting in ("ward", "icu"):
-            return "\n".join(f"Day {number}: {text}" for number, text in enumerate(texts, 1))
+            return "\n".join(
+                f"Day {number}: {text}" for number, text in enumerate(texts, 1)
+            )
         return " ".join(texts)
 
 

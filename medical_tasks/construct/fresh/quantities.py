@@ -1,7 +1,7 @@
 """The values of the notes, drawn on the grid they are printed on.
 
-All draws are made from `random()` alone, which is the same in every Python: `randrange` and
-`shuffle` changed between versions, and a seed's notes must stay what they are.
+All draws are made from `random()` alone, which is the same in every Python: `randrange`
+and `shuffle` changed between versions, and a seed's notes must stay what they are.
 """
 
 from __future__ import annotations
@@ -86,16 +86,22 @@ MARGIN = 0.05
 @dataclass(frozen=True, kw_only=True)
 class Form:
     unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
-    texts: tuple[str, ...]  # what may follow the number in a note, its own blank included
+    texts: tuple[
+        str, ...
+    ]  # what may follow the number in a note, its own blank included
     digits: int = 0  # decimals printed
     factor: float = 1.0  # of the amount's base unit to this one
     shift: float = 0.0  # added after the factor (degrees Fahrenheit)
     step: int = 1  # smallest difference between two values, in the last digit printed
-    exact: bool = True  # whether published thresholds convert to this unit without rounding
+    exact: bool = (
+        True  # whether published thresholds convert to this unit without rounding
+    )
     system: System | None = (
         None  # the laboratory's system of units it belongs to; None where both write it
     )
-    names: tuple[str, ...] = ()  # names in prose that go with this unit, instead of the amount's
+    names: tuple[
+        str, ...
+    ] = ()  # names in prose that go with this unit, instead of the amount's
     short: tuple[str, ...] = ()  # the same in telegraphic notes
     grouped: bool = False  # whether thousands are set off by a comma
 
@@ -156,8 +162,8 @@ class Amount:
         short: Its names in telegraphic notes.
         forms: Ways to write it; the first form's unit need not be the base unit.
         usual: Range in which it says nothing, in the base unit.
-        concepts: What it tells of; a note that needs one of them does not state this by the
-            way.
+        concepts: What it tells of; a note that needs one of them does not state this by
+            the way.
     """
 
     names: tuple[str, ...]
@@ -214,13 +220,17 @@ read_json = functools.partial(packaged, __file__)
 
 def frozen(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry with tuples for lists."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in entry.items()
+    }
 
 
 def _form(entry: dict[str, Any]) -> Form:
     factor = entry.get("factor", 1.0)
     return Form(
-        **frozen(entry) | {"factor": factor[0] / factor[1] if isinstance(factor, list) else factor}
+        **frozen(entry)
+        | {"factor": factor[0] / factor[1] if isinstance(factor, list) else factor}
     )
 
 

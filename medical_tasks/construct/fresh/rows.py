@@ -1,7 +1,7 @@
 """Rows of the `fresh` configuration: case, question, note and answer, put together.
 
-Where published variants of a rule differ, every wording of the question names the variant of the
-dataset.
+Where published variants of a rule differ, every wording of the question names the
+variant of the dataset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class FreshItem:
 
     Attributes:
         entities: What the note says of the calculator's inputs.
-        others: What the note says of the inputs that is old, copied or of somebody else.
+        others: What the note says of the inputs that is old, copied or of somebody
+            else.
     """
 
     calculator: AnyCalculator
@@ -68,7 +69,9 @@ def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
     asked, result = (item.note, item.question, dict(item.entities)), item.result
     name = f"fresh-{seed}-{n}" + f"-{level}" * (level > 1)
-    return synthetic_row(n, name, item.calculator, asked, result.answer_text, result.explanation)
+    return synthetic_row(
+        n, name, item.calculator, asked, result.answer_text, result.explanation
+    )
 
 
 def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Twins: families of notes about one patient that differ in one thing.
 
-A family is about one invented patient and one value of that patient, its subject. Each member has
-an exact gold:
+A family is about one invented patient and one value of that patient, its subject. Each
+member has an exact gold:
 
 * `base`: the note as it is;
 * `threshold`: the subject has another value, and the answer another one;
@@ -11,10 +11,11 @@ an exact gold:
 * `distractor`: more is told that has no say in the answer, which stays;
 * `negated`: a value of somebody or some time else is told, and a finding denied; the answer stays.
 
-The threshold is found by trying: one random number of the base's stream is exchanged for another,
-and the patient drawn anew. Where the two patients differ in one value and one statement of it, and
-no reply is right for both answers, that value is the subject. So every member is a patient that the
-fresh notes could have, and not a word changes beside what has to.
+The threshold is found by trying: one random number of the base's stream is exchanged
+for another, and the patient drawn anew. Where the two patients differ in one value and
+one statement of it, and no reply is right for both answers, that value is the subject.
+So every member is a patient that the fresh notes could have, and not a word changes
+beside what has to.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 from medical_tasks.benchmarks.medcalc_bench.twins import TWIN_TEXTS
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
+from medical_tasks.calculators import (
+    CALCULATORS,
+    AnyCalculator,
+    CalculatorInputError,
+    Result,
+)
 from medical_tasks.calculators.base import Answer
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 from medical_tasks.construct.fresh.cases import CASE_OF, draw_chart
@@ -63,9 +69,7 @@ _TEXTS: Final = TWIN_TEXTS
 _DATA: Final = read_json("cases.json")
 _AIM = (110, 150)  # words of a base
 _ADDED = 80  # words that a distractor adds
-_NEAR: Final = (
-    0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
-)
+_NEAR: Final = 0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
 _TRIES, _TRIES_A_NUMBER = 100, 6
 _FRAME: Final = ("setting", "reason", "story", "voice", "style", "side")
 
@@ -93,7 +97,10 @@ class _Steady(Draw):
         self._key = key
 
     def _share(self, text: str) -> float:
-        return int.from_bytes(hashlib.sha256(f"{self._key}|{text}".encode()).digest()[:6]) / 2**48
+        return (
+            int.from_bytes(hashlib.sha256(f"{self._key}|{text}".encode()).digest()[:6])
+            / 2**48
+        )
 
     def chance(self, probability: float) -> bool:
         return self._share(str(probability)) < probability
@@ -107,7 +114,9 @@ class _Steady(Draw):
     def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
         return sorted(
             choices,
-            key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)),
+            key=lambda each: self._share(
+                each.name if isinstance(each, Reading) else str(each)
+            ),
         )
 
 
@@ -118,8 +127,8 @@ class _Subject:
     Attributes:
         new: The other entity.
         spoken: How a gold names it.
-        kind: `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one
-            that the base leaves out.
+        kind: `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for
+            one that the base leaves out.
         said: The other statement: a reading or a text.
         place: Attribute of the chart, key and place of its statement.
         exchange: The random number exchanged.
@@ -145,7 +154,9 @@ _Statement: TypeAlias = tuple[tuple[str, Any, int], Any, Any]
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
     steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
     return tuple(
-        [part for part in step[1:] if isinstance(part, str)] for step in steps if step[0] == method
+        [part for part in step[1:] if isinstance(part, str)]
+        for step in steps
+        if step[0] == method
     )
 
 
@@ -154,7 +165,9 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 
     55 families hold each calculator once.
     """
-    rows = itertools.chain.from_iterable(_family(seed, number) for number in itertools.count(1))
+    rows = itertools.chain.from_iterable(
+        _family(seed, number) for number in itertools.count(1)
+    )
     for number, row in zip(range(1, n + 1), rows, strict=False):
         yield {**row, "row_number": number}
 
@@ -162,24 +175,31 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     """The members of one family, as rows of the dataset.
 
-    A family's number names its calculator and the key of its draws, so that the family stays what
-    it is whatever others are drawn. A key under which no subject is found is passed over for the
-    next.
+    A family's number names its calculator and the key of its draws, so that the family
+    stays what it is whatever others are drawn. A key under which no subject is found is
+    passed over for the next.
     """
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
     keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
-    key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
+    key, subject = next(
+        (key, found) for key in keys if (found := _subject(calculator, key))
+    )
     draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
     question = draw.pick(QUESTIONS[calculator.id])
     question = named_drugs(question, chart.entities, steroid_words)
     result = calculator.calculate(chart.entities)
-    background, steady = Background(chart, Draw(f"{key}:background"), long=False), f"{key}:note"
+    background, steady = (
+        Background(chart, Draw(f"{key}:background"), long=False),
+        f"{key}:note",
+    )
     words = len(note_with(chart, background, _Steady(steady)).split())
     background.clauses = background.take(draw.whole(*_AIM) - words)
     for kind in KINDS:
-        # Each member draws the patient anew, since a chart is changed by what is written into it.
+        # Each member draws the patient anew, since a chart is changed by what is
+        # written into it.
         member = draw_chart(
-            calculator, _Exchanged(key, *(subject.exchange if kind == "threshold" else ()))
+            calculator,
+            _Exchanged(key, *(subject.exchange if kind == "threshold" else ())),
         )
         gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
@@ -192,11 +212,18 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         asked = (note, question, dict(member.entities))
         told = result if isinstance(gold, str) else gold
         row = synthetic_row(
-            0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation
+            0,
+            f"twin-{seed}-{number}",
+            calculator,
+            asked,
+            told.answer_text,
+            told.explanation,
         )
         row["note_type"] = f"Twin: {kind}"
         if isinstance(gold, str):
-            row |= dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), gold)
+            row |= dict.fromkeys(
+                ("ground_truth_answer", "lower_limit", "upper_limit"), gold
+            )
             row["ground_truth_explanation"] = (
                 f"{subject.spoken} {_TEXTS[kind]} in the note, so that there is no answer."
             )
@@ -212,7 +239,9 @@ def _with_more(note: str, background: Background, draw: Draw) -> str:
     prose = [number for number, line in enumerate(lines) if line.endswith(".")]
     for place, sentence in background.take(_ADDED):
         beside = [text for where, text in background.clauses if where == place]
-        fitting = [number for number in prose if any(text in lines[number] for text in beside)]
+        fitting = [
+            number for number in prose if any(text in lines[number] for text in beside)
+        ]
         lines[draw.pick(fitting or prose)] += f" {sentence}"
     return "\n".join(lines)
 
@@ -221,7 +250,9 @@ def _without_age(note: str, person: Person) -> str:
     described = f"{person.article} {person.described}"
     note = note.replace(described, f"A {person.noun}")
     note = note.replace(described.lower(), f"a {person.noun}")
-    return note.replace(person.described, person.noun).replace(person.brief, person.brief[-1])
+    return note.replace(person.described, person.noun).replace(
+        person.brief, person.brief[-1]
+    )
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
@@ -236,7 +267,8 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     )
     wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
     if any(
-        item.parameter in wanted and item.name not in base.entities for item in calculator.inputs
+        item.parameter in wanted and item.name not in base.entities
+        for item in calculator.inputs
     ):
         return None
     before = calculator.calculate(base.entities).answer
@@ -248,14 +280,21 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     for exchange in draw.shuffled(tries):
         subject = _difference(base, draw_chart(calculator, _Exchanged(key, *exchange)))
         if subject and _moved(
-            before, calculator.calculate({**base.entities, subject.item.name: subject.new}).answer
+            before,
+            calculator.calculate(
+                {**base.entities, subject.item.name: subject.new}
+            ).answer,
         ):
             if subject.item.absent is REQUIRED:
                 return replace(subject, exchange=exchange)
             second = second or replace(subject, exchange=exchange)
     for item, name in [] if second else _unstated(base, draw):
-        if _moved(before, calculator.calculate({**base.entities, item.name: True}).answer):
-            return _Subject(item=item, new=True, spoken=item.name, kind="finding", said=name)
+        if _moved(
+            before, calculator.calculate({**base.entities, item.name: True}).answer
+        ):
+            return _Subject(
+                item=item, new=True, spoken=item.name, kind="finding", said=name
+            )
     return second
 
 
@@ -277,11 +316,14 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         other: The chart with one random number exchanged.
 
     Returns:
-        The value that differs, with how the other chart states it. None where more than one value
-        or statement differs, or where it is a finding: whether a finding that is not mentioned is
-        absent is for the reader to say.
+        The value that differs, with how the other chart states it. None where more than
+        one value
+        or statement differs, or where it is a finding: whether a finding that is not
+        mentioned is absent is for the reader to say.
     """
-    names = [name for name in one.entities if one.entities[name] != other.entities.get(name)]
+    names = [
+        name for name in one.entities if one.entities[name] != other.entities.get(name)
+    ]
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
     item = next(item for item in one.calculator.inputs if item.name == names[0])
@@ -308,7 +350,9 @@ def _stated_subject(
         return None
     ((place, before, after),) = statements
     reading = place[0] == "values"
-    if (reading and before.name != after.name) or (place[0] == "phrases" and not place[1][1]):
+    if (reading and before.name != after.name) or (
+        place[0] == "phrases" and not place[1][1]
+    ):
         return None
     spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
     if item.name == "input steroid":
@@ -357,7 +401,9 @@ def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
         for at in ours:
             pairs = enumerate(zip(ours[at], theirs[at], strict=True))
             found += [
-                ((attribute, at, place), old, new) for place, (old, new) in pairs if old != new
+                ((attribute, at, place), old, new)
+                for place, (old, new) in pairs
+                if old != new
             ]
     return found
 
@@ -370,7 +416,11 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
     return draw.shuffled(
-        [(inputs[at[0]], at[-1]) for at in steps if inputs[at[0]].name not in chart.entities]
+        [
+            (inputs[at[0]], at[-1])
+            for at in steps
+            if inputs[at[0]].name not in chart.entities
+        ]
     )
 
 
@@ -381,7 +431,11 @@ def _member(
 
     None where the family has no such one.
     """
-    entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
+    entities, name, finding = (
+        chart.entities,
+        subject.item.name,
+        subject.kind == "finding",
+    )
     if kind == "threshold":
         if finding:
             chart.state(FINDINGS[subject.said], there=True)
@@ -412,10 +466,16 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
 
     None where that leaves an answer.
     """
-    if subject.kind == "finding" or (kind == "missing" and subject.item.absent is not REQUIRED):
+    if subject.kind == "finding" or (
+        kind == "missing" and subject.item.absent is not REQUIRED
+    ):
         return None
     if kind == "contradiction":
-        _say(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
+        _say(
+            chart,
+            subject,
+            _TEXTS["brief_second" if chart.brief else "second"][subject.kind],
+        )
     elif subject.kind != "age":
         attribute, at, place = subject.place
         statements = getattr(chart, attribute)
@@ -432,7 +492,10 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     said = subject.said
     if isinstance(said, Reading):
-        frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
+        frame, said = (
+            frame.replace("{name}", said.name).replace("{short}", said.short),
+            said.text,
+        )
     place = (
         subject.place[1]
         if subject.place[0] == "sentences"
@@ -450,7 +513,9 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     A score's also a little below and above the value.
     """
     names = {id(entity): name for name, entity in chart.entities.items()}
-    stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
+    stated = [
+        (each, place) for each in chart.values.values() for place in range(len(each))
+    ]
     for readings, place in draw.shuffled(
         [(each, at) for each, at in stated if id(each[at].entity) in names]
     ):
@@ -463,17 +528,25 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     return None
 
 
-def _same_answer(chart: Chart, name: str, value: object, result: Result) -> Result | None:
+def _same_answer(
+    chart: Chart, name: str, value: object, result: Result
+) -> Result | None:
     """The result with another way to write an entity, where the answer stays; else None.
 
-    A score's answer has to stay a little below and above the value too: the reader may round.
+    A score's answer has to stay a little below and above the value too: the reader may
+    round.
     """
     values = [value]
     if isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2:
         values += [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)]
     try:
-        results = [chart.calculator.calculate({**chart.entities, name: each}) for each in values]
-    except CalculatorInputError:  # beside a threshold beyond which another value is needed
+        results = [
+            chart.calculator.calculate({**chart.entities, name: each})
+            for each in values
+        ]
+    except (
+        CalculatorInputError
+    ):  # beside a threshold beyond which another value is needed
         return None
     same = all(_close(result.answer, other.answer) for other in results)
     return results[0] if same else None
@@ -487,18 +560,32 @@ def _close(one: Answer, other: Answer) -> bool:
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
     entity = reading.entity
-    unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
+    unit = (
+        ""
+        if not isinstance(entity, list)
+        else "ft in"
+        if len(entity) == 4
+        else entity[-1]
+    )
     for amount in AMOUNTS.values():
         own = _forms_of(amount, unit, reading.name)
         others = [form for form in amount.forms if own and _converts(own[0], form)]
         for form in draw.shuffled(others):
             grid = form.grid(reading.base)
             # Urea and urea nitrogen are names of one amount by its units.
-            name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
-            short = draw.pick(form.short or (amount.short if own[0].short else (reading.short,)))
+            name = draw.pick(
+                form.names or (amount.names if own[0].names else (reading.name,))
+            )
+            short = draw.pick(
+                form.short or (amount.short if own[0].short else (reading.short,))
+            )
             if abs(form.base(grid) / reading.base - 1) <= _NEAR:
                 yield Reading(
-                    form.entity(grid), form.text(grid, draw), name, short, form.base(grid)
+                    form.entity(grid),
+                    form.text(grid, draw),
+                    name,
+                    short,
+                    form.base(grid),
                 )
 
 
@@ -510,4 +597,7 @@ def _forms_of(amount: Amount, unit: str, name: str) -> list[Form]:
 
 def _converts(one: Form, other: Form) -> bool:
     """Whether another unit has another number: 140 mmol/L of sodium is 140 mEq/L."""
-    return one.unit != other.unit and (one.factor, one.shift) != (other.factor, other.shift)
+    return one.unit != other.unit and (one.factor, one.shift) != (
+        other.factor,
+        other.shift,
+    )

@@ -1,8 +1,8 @@
 """Attributes of calculators found in notes, by a model or by words alone, and how well.
 
-Paper, section 2.2, appendix A.1. A model is asked three times: which attributes that calculators
-share a note gives; whether its patient is one whom a calculator is meant for; and for the rest of
-that calculator's attributes. Prompts and criteria are ours.
+Paper, section 2.2, appendix A.1. A model is asked three times: which attributes that
+calculators share a note gives; whether its patient is one whom a calculator is meant
+for; and for the rest of that calculator's attributes. Prompts and criteria are ours.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, find
+from medical_tasks.calculators import (
+    CALCULATORS,
+    AnyCalculator,
+    CalculatorInputError,
+    find,
+)
 from medical_tasks.calculators.inputs import (
     REQUIRED,
     Choice,
@@ -31,7 +36,14 @@ from medical_tasks.calculators.inputs import (
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
-from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
+from medical_tasks.judges.reading import (
+    Checker,
+    boolean,
+    free_text,
+    quoted,
+    read_object,
+    schema_of,
+)
 from medical_tasks.runs.asking import Asked
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
@@ -41,14 +53,19 @@ from medical_tasks.spec import Row
 Kind = Literal["numeric", "categorical", "date"]
 Entities = dict[str, object]
 
-CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(__file__, "eligibility.json")
+CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(
+    __file__, "eligibility.json"
+)
 """Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
 _TEXTS: Final = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(
     json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
 ).hexdigest()
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
-_EVERYBODYS: Final = ("age_years", "sex")  # they stand in nearly every note, and so select none
+_EVERYBODYS: Final = (
+    "age_years",
+    "sex",
+)  # they stand in nearly every note, and so select none
 _BLOCK: Final = 1_000
 # Commas stand between thousands; what may be a decimal one is no number.
 _MEASURED: Final = re.compile(
@@ -60,7 +77,11 @@ def kind_of(item: Input) -> Kind:
     """The type of an attribute."""
     if isinstance(item, Day):
         return "date"
-    return "categorical" if isinstance(item, Flag | Choice) or item.absent is False else "numeric"
+    return (
+        "categorical"
+        if isinstance(item, Flag | Choice) or item.absent is False
+        else "numeric"
+    )
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
@@ -89,11 +110,15 @@ def usable(item: Input, value: object) -> tuple[object, str]:
     return None, _TEXTS["unusable"][kind_of(item)]
 
 
-def read_values(items: Sequence[Input], values: Mapping[str, object]) -> tuple[Entities, str]:
+def read_values(
+    items: Sequence[Input], values: Mapping[str, object]
+) -> tuple[Entities, str]:
     """Makes entities of what a reply gives, and says the first thing that is wrong with it."""
     found = {item.name: usable(item, values.get(item.name)) for item in items}
     problem = next((why for _, why in found.values() if why), "")
-    return {name: value for name, (value, _) in found.items() if value is not None}, problem
+    return {
+        name: value for name, (value, _) in found.items() if value is not None
+    }, problem
 
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
@@ -122,15 +147,21 @@ def _form(item: Input) -> Checker:
     if isinstance(item, Flag):
         truth = {"type": ["boolean", "null"]}
         return Checker(
-            lambda value: value in (None, True, False), "must be true, false or null", truth
+            lambda value: value in (None, True, False),
+            "must be true, false or null",
+            truth,
         )
     # Where a text may have any length, a small model goes on until its reply is cut.
     form = (
-        {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {"maxLength": 80}
+        {"enum": [*item.labels.values(), None]}
+        if isinstance(item, Choice)
+        else {"maxLength": 80}
     )
     schema = {"type": ["string", "null"], **form}
     return Checker(
-        lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema
+        lambda value: isinstance(value, str | int | float | None),
+        "must be a text or null",
+        schema,
     )
 
 
@@ -155,7 +186,10 @@ def _question(
 
 
 def values_question(
-    name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None
+    name: str,
+    note: str,
+    items: Sequence[Input],
+    calculator: AnyCalculator | None = None,
 ) -> Question:
     """Asks for attributes, of one calculator or of any.
 
@@ -166,10 +200,18 @@ def values_question(
         f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}"
         for item in items
     )
-    task = _TEXTS["extract"].format(name=calculator.name) if calculator else _TEXTS["attributes"]
+    task = (
+        _TEXTS["extract"].format(name=calculator.name)
+        if calculator
+        else _TEXTS["attributes"]
+    )
     texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
     return _question(
-        name, note, texts, "{" + ", ".join(f"{json.dumps(key)}: ..." for key in keys) + "}", keys
+        name,
+        note,
+        texts,
+        "{" + ", ".join(f"{json.dumps(key)}: ..." for key in keys) + "}",
+        keys,
     )
 
 
@@ -178,7 +220,11 @@ def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
         name=calculator.name, criteria=CRITERIA[calculator.slug]["for"]
     )
     return _question(
-        name, note, (text,), _TEXTS["eligible_form"], {"reason": free_text, "eligible": boolean}
+        name,
+        note,
+        (text,),
+        _TEXTS["eligible_form"],
+        {"reason": free_text, "eligible": boolean},
     )
 
 
@@ -187,10 +233,14 @@ def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
 
     What two of the 55 share or more, and all of a calculator that shares nothing.
     """
-    forms = Counter((item.name, item.expects) for each in CALCULATORS for item in each.inputs)
+    forms = Counter(
+        (item.name, item.expects) for each in CALCULATORS for item in each.inputs
+    )
     found: dict[str, Input] = {}
     for calculator in calculators:
-        common = [item for item in calculator.inputs if forms[item.name, item.expects] > 1]
+        common = [
+            item for item in calculator.inputs if forms[item.name, item.expects] > 1
+        ]
         for item in (
             common
             if any(item.parameter not in _EVERYBODYS for item in common)
@@ -237,37 +287,48 @@ def extract(
     made, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
         _passes(
-            made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, model
+            made,
+            {name: notes[name] for name in names[start : start + _BLOCK]},
+            calculators,
+            model,
         )
     made.dropped["no usable reply"] += len(model.failed)
     return made
 
 
 def _passes(
-    made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+    made: Extracted,
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    model: Asked,
 ) -> None:
     """Does the three passes for some notes.
 
-    Which attributes a note has, whether each calculator is meant for its patient, and what values
-    are left.
+    Which attributes a note has, whether each calculator is meant for its patient, and
+    what values are left.
     """
     pairs = _with_attributes(made, notes, calculators, model)
     pairs = _eligible_pairs(made, notes, pairs, model)
     _complete(made, notes, pairs, model)
 
 
-def _ask(made: Extracted, model: Asked, label: str, questions: Sequence[Question]) -> JsonDict:
+def _ask(
+    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
+) -> JsonDict:
     made.passes[label] += len(questions)
     return model.ask(questions)
 
 
 def _with_attributes(
-    made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+    made: Extracted,
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    model: Asked,
 ) -> dict[str, Pair]:
     """The pairs for which the note has a telling attribute, by the key of their questions.
 
-    Age and sex are not telling: nearly every note has them, and every calculator would be asked
-    for.
+    Age and sex are not telling: nearly every note has them, and every calculator would
+    be asked for.
     """
     shared = shared_attributes(calculators)
     questions = [
@@ -284,7 +345,10 @@ def _with_attributes(
                 if item.name in shared and shared[item.name].expects == item.expects
             ]
             entities, _ = read_values(own, reply)
-            if any(item.name in entities and item.parameter not in _EVERYBODYS for item in own):
+            if any(
+                item.name in entities and item.parameter not in _EVERYBODYS
+                for item in own
+            ):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
                 made.dropped["no attribute in the note"] += 1
@@ -300,9 +364,13 @@ def _eligible_pairs(
         for key, (calculator, name, _) in pairs.items()
     ]
     replies = _ask(made, model, "eligibility", questions)
-    made.dropped["not eligible"] += sum(not reply["eligible"] for reply in replies.values())
+    made.dropped["not eligible"] += sum(
+        not reply["eligible"] for reply in replies.values()
+    )
     return {
-        key: pair for key, pair in pairs.items() if replies.get(f"who, {key}", {}).get("eligible")
+        key: pair
+        for key, pair in pairs.items()
+        if replies.get(f"who, {key}", {}).get("eligible")
     }
 
 
@@ -336,25 +404,33 @@ def _complete(
 
 # The floor: an extractor without a model.
 
-_AFTER: Final = r"[^.;\d]{0,30}?(\d+(?:,\d+)*(?:\.\d+)?\s*(?:[^\s,;()]{1,20}(?: [^\s,;()]{1,8})?)?)"
-_DENIED: Final = re.compile(
-    r"\b(?:no|not|denie[sd]|without|negative for|never|absence of)\b[^.;]{0,40}$", re.IGNORECASE
+_AFTER: Final = (
+    r"[^.;\d]{0,30}?(\d+(?:,\d+)*(?:\.\d+)?\s*(?:[^\s,;()]{1,20}(?: [^\s,;()]{1,8})?)?)"
 )
-_compiled: Final = lru_cache(maxsize=2048)(lambda pattern: re.compile(pattern, re.IGNORECASE))
+_DENIED: Final = re.compile(
+    r"\b(?:no|not|denie[sd]|without|negative for|never|absence of)\b[^.;]{0,40}$",
+    re.IGNORECASE,
+)
+_compiled: Final = lru_cache(maxsize=2048)(
+    lambda pattern: re.compile(pattern, re.IGNORECASE)
+)
 
 
 def lexical(note: str, calculator: AnyCalculator) -> Entities:
     """Finds a calculator's attributes by their names and a few usual words.
 
-    The value is the number and unit that stand behind the name. It is a floor for models, and no
-    reader: "no fever" is a denial, and "mother had a stroke" is taken for the patient's.
+    The value is the number and unit that stand behind the name. It is a floor for
+    models, and no reader: "no fever" is a denial, and "mother had a stroke" is taken
+    for the patient's.
     """
     text = plain(note)
     found = {item.name: _spotted(text, item) for item in calculator.inputs}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def extract_by_words(notes: Mapping[str, str], calculators: Sequence[AnyCalculator]) -> Extracted:
+def extract_by_words(
+    notes: Mapping[str, str], calculators: Sequence[AnyCalculator]
+) -> Extracted:
     """Pairs without a model, by words alone; who is eligible is left to the reviewers."""
     made = Extracted()
     for name, note in notes.items():
@@ -364,7 +440,9 @@ def extract_by_words(notes: Mapping[str, str], calculators: Sequence[AnyCalculat
                 each.name in entities and each.parameter not in _EVERYBODYS
                 for each in calculator.inputs
             )
-            problem = lacking(calculator, entities) if telling else "no attribute in the note"
+            problem = (
+                lacking(calculator, entities) if telling else "no attribute in the note"
+            )
             if problem:
                 made.dropped[problem] += 1
             else:
@@ -428,9 +506,15 @@ def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
     """
     words = text.strip().split()
     forms = [" ".join(words[:count]).rstrip(".:") for count in range(len(words), 0, -1)]
-    if own_unit and isinstance(item, Quantity) and (number := _MEASURED.match(forms[-1])):
+    if (
+        own_unit
+        and isinstance(item, Quantity)
+        and (number := _MEASURED.match(forms[-1]))
+    ):
         forms.append(f"{number[1]} {item.measure.unit}")
-    return next((value for form in forms if (value := usable(item, form)[0]) is not None), None)
+    return next(
+        (value for form in forms if (value := usable(item, form)[0]) is not None), None
+    )
 
 
 # How well, on notes whose entities are known.
@@ -457,13 +541,21 @@ def compared(
     for item in calculator.inputs:
         kind, there = kind_of(item), (item.name in wanted, item.name in found)
         counts.update(
-            {(kind, "gold"): there[0], (kind, "given"): there[1], (kind, "both"): all(there)}
+            {
+                (kind, "gold"): there[0],
+                (kind, "given"): there[1],
+                (kind, "both"): all(there),
+            }
         )
-        counts[kind, "right"] += all(there) and _same(wanted[item.name], found[item.name])
+        counts[kind, "right"] += all(there) and _same(
+            wanted[item.name], found[item.name]
+        )
     return counts
 
 
-def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, object]:
+def _values(
+    calculator: AnyCalculator, entities: Mapping[str, object]
+) -> dict[str, object]:
     """The attributes that are given, read; None for what cannot be."""
     found: dict[str, object] = {}
     for key, raw in entities.items():
@@ -492,26 +584,31 @@ def figures(
         given: The entities that were found in the note of each row.
 
     Returns:
-        `all`, then each type, to figures with intervals in which notes are drawn whole: a note has
-        several rows, and what is misread in one of them is misread in all.
+        `all`, then each type, to figures with intervals in which notes are drawn whole:
+        a note has several rows, and what is misread in one of them is misread in all.
     """
     pairs = zip(rows, given, strict=True)
     counts = [
-        compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs
+        compared(find(int(row["calculator_id"])), entities_of(row), each)
+        for row, each in pairs
     ]
     clusters = [
-        name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows
+        name if not (name := str(row["note_id"])).isdigit() else row["patient_note"]
+        for row in rows
     ]
     kinds: tuple[Kind, ...] = ("numeric", "categorical", "date")
 
     def column(name: str, label: str) -> list[int]:
         return [
-            sum(each[kind, name] for kind in kinds if label in ("all", kind)) for each in counts
+            sum(each[kind, name] for kind in kinds if label in ("all", kind))
+            for each in counts
         ]
 
     return {
         label: {
-            name: ratio_interval(column(above, label), column(below, label), clusters=clusters)
+            name: ratio_interval(
+                column(above, label), column(below, label), clusters=clusters
+            )
             for name, (above, below) in _FIGURES.items()
         }
         for label in ("all", *kinds)

@@ -14,7 +14,8 @@ from medical_tasks.io.json_records import Record, is_text
 from medical_tasks.scoring.estimates import Figure
 
 LINE_FIELDS: Final = dict.fromkeys(
-    ("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text())
+    ("id", "note_id", "calculator", "note", "entities"),
+    construction.private_field(is_text()),
 )
 """The fields of a line of `extracted.jsonl` and `entities.jsonl`."""
 

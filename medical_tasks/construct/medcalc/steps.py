@@ -2,8 +2,8 @@
 
 Rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
 
-Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine
-unattested, and they are built as `medcalc_own`.
+Notes are taken for credentialed unless `--open` is given: then nothing leaves this
+machine unattested, and they are built as `medcalc_own`.
 """
 
 from __future__ import annotations
@@ -103,12 +103,16 @@ def read_notes(path: Path) -> dict[str, str]:
     notes: dict[str, str] = {}
     knows = has_columns(*map("|".join, _NAMES.values()))
     for row in read_table(path, record=_FORM, knows=knows).rows:
-        cells = {folded(name): str(cell or "").strip() for name, cell in row.cells.items()}
+        cells = {
+            folded(name): str(cell or "").strip() for name, cell in row.cells.items()
+        }
         found = {
             ours: next((cells[name] for name in names if name in cells), "")
             for ours, names in _NAMES.items()
         }
-        if lost := [" or ".join(_NAMES[name]) for name, cell in found.items() if not cell]:
+        if lost := [
+            " or ".join(_NAMES[name]) for name, cell in found.items() if not cell
+        ]:
             raise UsageError(
                 f"{path}: {row.at}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
             )
@@ -122,7 +126,9 @@ def read_notes(path: Path) -> dict[str, str]:
 def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     return (
-        tuple(dict.fromkeys(find(int(name) if name.isdigit() else name) for name in names))
+        tuple(
+            dict.fromkeys(find(int(name) if name.isdigit() else name) for name in names)
+        )
         or CALCULATORS
     )
 
@@ -151,7 +157,9 @@ def _by_words(
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
         if option in declared.given(arguments):
             said = f"--{option.replace('_', '-')}"
-            raise UsageError(f"{said}: --model {LEXICAL} asks no model. Leave {said} out.")
+            raise UsageError(
+                f"{said}: --model {LEXICAL} asks no model. Leave {said} out."
+            )
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators, by words alone. "
         "No model judges who is eligible: the reviewers must."
@@ -195,12 +203,15 @@ def _by_model(
 def _extract(arguments: MedcalcExtract) -> int:
     """Extracts pairs of note and calculator, and writes those that are kept.
 
-    What is left out is told by reason: a user must see whether notes lack values, or the model
-    could not be read.
+    What is left out is told by reason: a user must see whether notes lack values, or
+    the model could not be read.
     """
     folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
     check_least({"--most": most})
-    notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
+    notes, calculators = (
+        read_notes(arguments.source),
+        _calculators(arguments.calculators),
+    )
     settings = {
         "calculators": [each.slug for each in calculators],
         "source": file_sha256(arguments.source),
@@ -222,7 +233,10 @@ def _extract(arguments: MedcalcExtract) -> int:
         "dropped": +made.dropped,
         "kept": kept,
     }
-    facts |= {"usage": outcome.usage, "sha256": construction.write_lines(folder / _PAIRS, lines)}
+    facts |= {
+        "usage": outcome.usage,
+        "sha256": construction.write_lines(folder / _PAIRS, lines),
+    }
     own = {"open": arguments.open, "seed": seed, "failed": outcome.failed}
     construction.write_json(folder / _EXTRACT, {**outcome.recipe, **facts, **own})
     tell(
@@ -233,9 +247,14 @@ def _extract(arguments: MedcalcExtract) -> int:
             )
         )
     )
-    passes = ", ".join(f"{count:,} about {label}" for label, count in made.passes.items())
+    passes = ", ".join(
+        f"{count:,} about {label}" for label, count in made.passes.items()
+    )
     questions = f"Questions: {passes}." if passes else "No model was asked."
-    tell(f"{len(lines):,} pairs of {len(kept)} calculators are kept. {questions}", **facts)
+    tell(
+        f"{len(lines):,} pairs of {len(kept)} calculators are kept. {questions}",
+        **facts,
+    )
     if outcome.usage is not None:
         tell(usage_said(outcome.usage))
     _tell_whose(folder)
@@ -256,7 +275,8 @@ def _drawn(
     """The pairs that are kept, in the order of calculators and notes.
 
     Args:
-        made: What was extracted. Pairs that are too many are counted among its dropped ones.
+        made: What was extracted. Pairs that are too many are counted among its dropped
+            ones.
         notes: Name to text.
         most: How many pairs of a calculator are kept; the seed draws them.
         seed: Decides which.
@@ -287,7 +307,9 @@ def _pairs(folder: Path, file: str = _PAIRS, step: str = "medcalc extract") -> P
 
 
 def _is_open(folder: Path) -> bool:
-    return bool(construction.read_json(folder / _EXTRACT, step="medcalc extract")["open"])
+    return bool(
+        construction.read_json(folder / _EXTRACT, step="medcalc extract")["open"]
+    )
 
 
 def _is_released(source: Path) -> bool:
@@ -299,11 +321,15 @@ def _tell_whose(folder: Path) -> int:
     return 0 if _is_open(folder) else tell_private(folder)
 
 
-# Sheets: a row for each attribute, and one for whether the calculator is meant for the patient.
+# Sheets: a row for each attribute, and one for whether the calculator is meant for the
+# patient.
 
 
 def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
-    items = {item.name: (item, pair.entities.get(item.name)) for item in pair.calculator.inputs}
+    items = {
+        item.name: (item, pair.entities.get(item.name))
+        for item in pair.calculator.inputs
+    }
     return {ELIGIBLE: (None, True), **items}
 
 
@@ -313,7 +339,9 @@ def _rows(
     for number, ((key, attribute), comment) in enumerate(cells, start=1):
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
-        value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
+        value, unit = (
+            value if isinstance(value, list) and len(value) == 2 else (value, "")
+        )
         place = f"notes/{construction.file_name(pair.note_id)}"
         accepts = item.expects if item else "yes or no"
         told = (number, key, reviewer, place, pair.calculator.name, attribute, accepts)
@@ -337,7 +365,9 @@ def _sheet(arguments: MedcalcSheet) -> int:
         raise UsageError(
             f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
         )
-    shares = annotation.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
+    shares = annotation.shared_sheets(
+        list(pairs), names, overlap=arguments.overlap or 0, seed=seed
+    )
     made: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
     refusal = (
         f"{folder}: sheets were exported with other settings. Repeat that command, or move them "
@@ -359,7 +389,9 @@ def _sheet(arguments: MedcalcSheet) -> int:
         sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()}
     )
     for name, own in cells.items():
-        tell(f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows")
+        tell(
+            f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows"
+        )
     tell(
         "Mark each row o (right) or x, and put what is right into correction: a value with its "
         f"unit, or {_NOTHING}."
@@ -370,8 +402,8 @@ def _sheet(arguments: MedcalcSheet) -> int:
 def _import(arguments: MedcalcImport) -> int:
     """Reads marked sheets back, and writes the pairs that are kept.
 
-    Where two reviewers leave different values, an adjudicator decides first; until then no pair is
-    written, and the step ends with exit code 5.
+    Where two reviewers leave different values, an adjudicator decides first; until then
+    no pair is written, and the step ends with exit code 5.
     """
     folder = arguments.folder
     (folder / _ENTITIES).unlink(
@@ -380,7 +412,9 @@ def _import(arguments: MedcalcImport) -> int:
     pairs = _pairs(folder)
     shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [
-        row for path in arguments.paths for row in read_sheet(path, COLUMNS, numbers="correction")
+        row
+        for path in arguments.paths
+        for row in read_sheet(path, COLUMNS, numbers="correction")
     ]
     place = folder / "adjudication.csv"
     if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
@@ -391,13 +425,21 @@ def _import(arguments: MedcalcImport) -> int:
     _adjudicated(place, rows, pairs, marks, decided)
     lines: list[PairLine] = []
     dropped, changed = Counter[str](), 0
-    left = ChainMap(decided, *marks.values())  # what nobody decided is the same in all of them
+    left = ChainMap(
+        decided, *marks.values()
+    )  # what nobody decided is the same in all of them
     for key, pair in pairs.items():
-        found = {each: left[key, each][1] for each in _cells(pair) if (key, each) in left}
+        found = {
+            each: left[key, each][1] for each in _cells(pair) if (key, each) in left
+        }
         meant = found.pop(ELIGIBLE, None)
         entities = {name: value for name, value in found.items() if value is not None}
         unmeant = "not reviewed" if meant is None else "not eligible"
-        if reason := extraction.lacking(pair.calculator, entities) if meant else unmeant:
+        if (
+            reason := extraction.lacking(pair.calculator, entities)
+            if meant
+            else unmeant
+        ):
             dropped[reason] += 1
         else:
             changed += entities != pair.entities
@@ -416,7 +458,9 @@ def _import(arguments: MedcalcImport) -> int:
 
 
 def _reviewed(row: TableRow) -> tuple[str, Cell]:
-    name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
+    name, key, attribute = (
+        row.cells[each].strip() for each in ("reviewer", "id", "attribute")
+    )
     return name, (key, attribute)
 
 
@@ -440,7 +484,11 @@ def _read_marks(
     for row in rows:
         name, cell = _reviewed(row)
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
-            known = "stands twice" if cell in marks.get(name, ()) else "is no row of these sheets"
+            known = (
+                "stands twice"
+                if cell in marks.get(name, ())
+                else "is no row of these sheets"
+            )
             problems.append(f"{row.place('attribute')}: {known}")
         elif name != ADJUDICATOR or row.cells["verdict"].strip():
             problem, opinion = _opinion(
@@ -450,15 +498,25 @@ def _read_marks(
             problems += [problem] if problem else []
     absent, unsaid = annotation.missing_sheets(sheets, marks, partial=arguments.partial)
     lost = {
-        name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR
+        name: len(expected[name] - own.keys())
+        for name, own in marks.items()
+        if name != ADJUDICATOR
     }
-    said = [f"the sheet of {name}: {count} rows are lost" for name, count in lost.items() if count]
+    said = [
+        f"the sheet of {name}: {count} rows are lost"
+        for name, count in lost.items()
+        if count
+    ]
     refuse([*problems, *unsaid, *said])
     return marks, absent
 
 
 def _adjudicated(
-    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Collection[Cell]
+    path: Path,
+    rows: Iterable[TableRow],
+    pairs: Pairs,
+    marks: Marks,
+    decided: Collection[Cell],
 ) -> None:
     """Ends where values differ that nobody decided.
 
@@ -468,21 +526,30 @@ def _adjudicated(
     if not (waiting := said.keys() - set(decided)):
         return
     held = {
-        cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR
+        cell: row.cells
+        for row in rows
+        for name, cell in [_reviewed(row)]
+        if name == ADJUDICATOR
     }
     comments = {
         cell: held[cell]["comment"] if cell in held else ""
         for cell in dict.fromkeys((*said, *decided))
     }
     for cell, each in said.items():
-        new, old = "; ".join(f"{name}: {text}" for name, text in each.items()), comments[cell]
+        new, old = (
+            "; ".join(f"{name}: {text}" for name, text in each.items()),
+            comments[cell],
+        )
         comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
     made = zip(comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True)
     told = {
         cell: {name: cells[name] for name in ("verdict", "correction")}
         for cell, cells in held.items()
     }
-    filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
+    filled = (
+        {**row, "note": f"sheets/{row['note']}", **told.get(cell, {})}
+        for cell, row in made
+    )
     write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
         f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in "
@@ -501,9 +568,13 @@ def _opinion(
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
-        return annotation.unknown_mark(row, "verdict", "o (right) or x (wrong)", mark), ("", None)
+        return annotation.unknown_mark(
+            row, "verdict", "o (right) or x (wrong)", mark
+        ), ("", None)
     if mark == "o" or item is None:
-        same, told = ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
+        same, told = (
+            ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
+        )
         rule = f"empty or {same} beside {mark}"
         said = annotation.unknown_mark(row, "correction", rule, text)
         return ("" if text.casefold() in ("", told.casefold()) else said), (
@@ -536,7 +607,10 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
     Kappa's interval draws notes whole.
     """
     for names, both, one, other in annotation.pairs_of_people(marks):
-        (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
+        (first, values), (second, others) = (
+            zip(*one, strict=True),
+            zip(*other, strict=True),
+        )
         clusters = [pairs[key].note_id for key, _ in both]
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
         same = sum(map(eq, map(_said, values), map(_said, others)))
@@ -545,10 +619,17 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
             f"({100 * same / len(both):.1f} %), Cohen's kappa of their verdicts "
             f"{f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
         )
-        yield {"reviewers": names, "cells": len(both), "same": same, "kappa": as_json(kappa)}
+        yield {
+            "reviewers": names,
+            "cells": len(both),
+            "same": same,
+            "kappa": as_json(kappa),
+        }
 
 
-def split_notes(pairs: Sequence[Pair], *, train: float, seed: int) -> dict[str, list[Pair]]:
+def split_notes(
+    pairs: Sequence[Pair], *, train: float, seed: int
+) -> dict[str, list[Pair]]:
     """Divides pairs into test and training ones.
 
     A note, white space and case aside, is in one of them.
@@ -571,7 +652,10 @@ def _release(arguments: MedcalcRelease) -> int:
     share = 0.2 if arguments.train is None else arguments.train
     if not 0 <= share < 1:
         raise UsageError(f"--train must be from 0 to under 1, got {share}.")
-    is_open, pairs = _is_open(folder), [*_pairs(folder, _ENTITIES, "medcalc import").values()]
+    is_open, pairs = (
+        _is_open(folder),
+        [*_pairs(folder, _ENTITIES, "medcalc import").values()],
+    )
     sides = split_notes(pairs, train=share, seed=seed)
     if not sides["test"]:
         raise UsageError(
@@ -582,10 +666,15 @@ def _release(arguments: MedcalcRelease) -> int:
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
         kind = "Extracted" if is_open else CREDENTIALED
-        rows = [_official(number, pair, kind) for number, pair in enumerate(some, start)]
+        rows = [
+            _official(number, pair, kind) for number, pair in enumerate(some, start)
+        ]
         construction.write_lines(place / f"{split}.jsonl", rows)
         notes = len({row["Note ID"] for row in rows})
-        tell(f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes", **{split: len(rows)})
+        tell(
+            f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes",
+            **{split: len(rows)},
+        )
     for row in ranked(rows, seed, lambda row: row["Note ID"]):
         reply = {
             "step_by_step_thinking": row["Ground Truth Explanation"],
@@ -598,10 +687,13 @@ def _release(arguments: MedcalcRelease) -> int:
         shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
     construction.write_json(place / "one_shot.json", shown)
     tell(
-        f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators", exemplars=len(shown)
+        f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators",
+        exemplars=len(shown),
     )
     dataset = "medcalc_bench" if is_open else "medcalc_own"
-    tell(f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}")
+    tell(
+        f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}"
+    )
     return _tell_whose(folder)
 
 
@@ -626,11 +718,14 @@ def _check(arguments: MedcalcCheck) -> int:
     check_least({"--max-samples": arguments.max_samples})
     rows = _rows_to_check(arguments)
     notes = {
-        str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows
+        str(row["row_number"]): (row["patient_note"], find(row["calculator_id"]))
+        for row in rows
     }
     unread = 0
     if arguments.model == LEXICAL:
-        given = [extraction.lexical(note, calculator) for note, calculator in notes.values()]
+        given = [
+            extraction.lexical(note, calculator) for note, calculator in notes.values()
+        ]
     else:
         given, unread = _values_of_model(arguments, arguments.folder, notes)
         if arguments.forecast:
@@ -639,7 +734,8 @@ def _check(arguments: MedcalcCheck) -> int:
     shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), shares)))
     content = {
-        kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()
+        kind: {name: as_json(each) for name, each in some.items()}
+        for kind, some in found.items()
     }
     tell(
         f"\n{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is "
@@ -654,29 +750,43 @@ def _check(arguments: MedcalcCheck) -> int:
 def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
     """The rows whose entities are known and were read from a note, drawn by the seed.
 
-    Rows of templates are left out: their notes say attributes in the calculators' own words.
+    Rows of templates are left out: their notes say attributes in the calculators' own
+    words.
     """
-    source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
+    source, chosen = (
+        arguments.source,
+        {each.id for each in _calculators(arguments.calculators)},
+    )
     read: Iterable[Row]
     if _is_released(source):
         read = read_rows("v1.0", "test", {"test": source})
     else:
         read = read_own_rows(source, credentialed=policy.protecting())
-    known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
+    known = (
+        row
+        for row in read
+        if row["relevant_entities"] and row["note_type"] != "Template"
+    )
     rows = [row for row in known if row["calculator_id"] in chosen]
     if not rows:
-        raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
-    drawn = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))
+        raise UsageError(
+            f"{source}: no row of these calculators has entities to compare with."
+        )
+    drawn = ranked(
+        rows, checked_seed(arguments.seed), lambda row: str(row["row_number"])
+    )
     return drawn[: arguments.max_samples]
 
 
 def _values_of_model(
-    arguments: MedcalcCheck, folder: Path | None, notes: Mapping[str, tuple[str, AnyCalculator]]
+    arguments: MedcalcCheck,
+    folder: Path | None,
+    notes: Mapping[str, tuple[str, AnyCalculator]],
 ) -> tuple[list[extraction.Entities], int]:
     """The entities that a model finds in each note, and how many notes have no usable reply.
 
-    A reply that cannot be used counts as nothing found; no reply at all ends the step, since asking
-    again may bring one.
+    A reply that cannot be used counts as nothing found; no reply at all ends the step,
+    since asking again may bring one.
     """
     if folder is None:
         raise UsageError(
@@ -699,9 +809,15 @@ def _values_of_model(
         )
     if arguments.forecast:
         return [], 0
-    lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
+    lost = {
+        name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)
+    }
     check_answered(
-        lost, len(notes), "rows have no reply", then="Nothing is compared. ", file="the folder"
+        lost,
+        len(notes),
+        "rows have no reply",
+        then="Nothing is compared. ",
+        file="the folder",
     )
     given = [
         extraction.read_values(calculator.inputs, replies.get(name, {}))[0]
@@ -718,7 +834,9 @@ def _share(each: Estimate) -> str:
     )
 
 
-_Step = TypeVar("_Step", MedcalcExtract, MedcalcSheet, MedcalcImport, MedcalcRelease, MedcalcCheck)
+_Step = TypeVar(
+    "_Step", MedcalcExtract, MedcalcSheet, MedcalcImport, MedcalcRelease, MedcalcCheck
+)
 
 
 def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
@@ -738,7 +856,10 @@ def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
         "go anywhere"
     )
     subject = policy.Subject(
-        name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule
+        name="construct medcalc",
+        dataset="medcalc_bench",
+        access="credentialed",
+        rule=rule,
     )
     with policy.protect([] if is_open else [subject], attestation):
         return step(arguments)

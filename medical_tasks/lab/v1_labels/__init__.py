@@ -9,9 +9,9 @@
     result.note      # "verbal score counted twice"
     QUIRKS[21]       # how labels of this calculator deviate in general
 
-These rules are kept apart from the published calculators on purpose: neither imports the other, and
-no answer for a patient may come from here. `docs/v1_labels.md` lists the quirks and how far the
-labels are reproduced.
+These rules are kept apart from the published calculators on purpose: neither imports
+the other, and no answer for a patient may come from here. `docs/v1_labels.md` lists the
+quirks and how far the labels are reproduced.
 """
 
 from __future__ import annotations
@@ -132,23 +132,43 @@ _QUIRKS: Final = {
 }
 
 _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
-    (2, "Creatinine Clearance (Cockcroft-Gault Equation)", chemistry.creatinine_clearance),
+    (
+        2,
+        "Creatinine Clearance (Cockcroft-Gault Equation)",
+        chemistry.creatinine_clearance,
+    ),
     (3, "CKD-EPI Equations for Glomerular Filtration Rate", chemistry.ckd_epi),
-    (4, "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk", circulation.cha2ds2_vasc),
+    (
+        4,
+        "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk",
+        circulation.cha2ds2_vasc,
+    ),
     (5, "Mean Arterial Pressure (MAP)", circulation.mean_arterial_pressure),
     (6, "Body Mass Index (BMI)", person.body_mass_index),
     (7, "Calcium Correction for Hypoalbuminemia", chemistry.corrected_calcium),
     (8, "Wells' Criteria for Pulmonary Embolism", circulation.wells_pe),
     (9, "MDRD GFR Equation", chemistry.mdrd),
     (10, "Ideal Body Weight", person.ideal_body_weight),
-    (11, "QTc Bazett Calculator", partial(corrected_qt, formula=lambda qt, rr: qt / math.sqrt(rr))),
+    (
+        11,
+        "QTc Bazett Calculator",
+        partial(corrected_qt, formula=lambda qt, rr: qt / math.sqrt(rr)),
+    ),
     (13, "Estimated Due Date", person.due_date),
     (15, "Child-Pugh Score for Cirrhosis Mortality", chemistry.child_pugh),
     (16, "Wells' Criteria for DVT", circulation.wells_dvt),
-    (17, "Revised Cardiac Risk Index for Pre-Operative Risk", circulation.revised_cardiac_risk),
+    (
+        17,
+        "Revised Cardiac Risk Index for Pre-Operative Risk",
+        circulation.revised_cardiac_risk,
+    ),
     (18, "HEART Score for Major Cardiac Events", circulation.heart_score),
     (19, "Fibrosis-4 (FIB-4) Index for Liver Fibrosis", chemistry.fib_4),
-    (20, "Centor Score (Modified/McIsaac) for Strep Pharyngitis", intensive_care.centor),
+    (
+        20,
+        "Centor Score (Modified/McIsaac) for Strep Pharyngitis",
+        intensive_care.centor,
+    ),
     (21, "Glasgow Coma Score (GCS)", intensive_care.glasgow_coma),
     (22, "Maintenance Fluids Calculations", person.maintenance_fluids),
     (23, "MELD Na (UNOS/OPTN)", chemistry.meld_na),
@@ -159,7 +179,11 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (28, "APACHE II Score", intensive_care.apache_ii),
     (29, "PSI Score: Pneumonia Severity Index for CAP", intensive_care.psi),
     (30, "Serum Osmolality", chemistry.osmolality),
-    (31, "HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)", chemistry.homa_ir),
+    (
+        31,
+        "HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
+        chemistry.homa_ir,
+    ),
     (32, "Charlson Comorbidity Index (CCI)", person.charlson),
     (33, "FeverPAIN Score for Strep Pharyngitis", intensive_care.fever_pain),
     (36, "Caprini Score for Venous Thromboembolism (2005)", circulation.caprini),
@@ -169,9 +193,17 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (43, "Sequential Organ Failure Assessment (SOFA) Score", intensive_care.sofa),
     (44, "LDL Calculated", chemistry.ldl),
     (45, "CURB-65 Score for Pneumonia Severity", intensive_care.curb_65),
-    (46, "Framingham Risk Score for Hard Coronary Heart Disease", circulation.framingham_risk),
+    (
+        46,
+        "Framingham Risk Score for Hard Coronary Heart Disease",
+        circulation.framingham_risk,
+    ),
     (48, "PERC Rule for Pulmonary Embolism", circulation.perc),
-    (49, "Morphine Milligram Equivalents (MME) Calculator", chemistry.morphine_equivalents),
+    (
+        49,
+        "Morphine Milligram Equivalents (MME) Calculator",
+        chemistry.morphine_equivalents,
+    ),
     (51, "SIRS Criteria", intensive_care.sirs),
     (
         56,
@@ -195,7 +227,11 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (63, "Delta Gap", partial(delta, gap=anion_gap)),
     (64, "Delta Ratio", partial(delta, gap=anion_gap, ratio=True)),
     (65, "Albumin Corrected Anion Gap", chemistry.albumin_corrected_anion_gap),
-    (66, "Albumin Corrected Delta Gap", partial(delta, gap=albumin_corrected_anion_gap)),
+    (
+        66,
+        "Albumin Corrected Delta Gap",
+        partial(delta, gap=albumin_corrected_anion_gap),
+    ),
     (
         67,
         "Albumin Corrected Delta Ratio",

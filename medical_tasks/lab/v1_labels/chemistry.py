@@ -28,7 +28,9 @@ def corrected_calcium(given: Entities) -> float:
     From mmol/L only multiples of 4 mg/dL come out.
     """
     albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
-    return round_v1(0.8 * (4.0 - albumin) + concentration(given, "Calcium", known.CALCIUM, "mg/dL"))
+    return round_v1(
+        0.8 * (4.0 - albumin) + concentration(given, "Calcium", known.CALCIUM, "mg/dL")
+    )
 
 
 def corrected_sodium(given: Entities) -> float:
@@ -44,7 +46,9 @@ def osmolality(given: Entities) -> float:
     sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
     bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
     return round_v1(
-        2 * sodium + bun / 2.8 + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18
+        2 * sodium
+        + bun / 2.8
+        + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18
     )
 
 
@@ -58,7 +62,9 @@ def homa_ir(given: Entities) -> float:
         insulin = insulin * 24.8
     elif unit != "µIU/mL":
         given.note(f"Insulin: {insulin:g} {unit} counts as µIU/mL")
-    return round_v1(insulin * concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 405)
+    return round_v1(
+        insulin * concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 405
+    )
 
 
 def ldl(given: Entities) -> float:
@@ -67,9 +73,13 @@ def ldl(given: Entities) -> float:
     From mmol/L cholesterol comes in steps of 38.7 mg/dL.
     """
     total = concentration(given, "Total cholesterol", known.CHOLESTEROL, "mg/dL")
-    hdl = concentration(given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL")
+    hdl = concentration(
+        given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL"
+    )
     return round_v1(
-        total - hdl - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5
+        total
+        - hdl
+        - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5
     )
 
 
@@ -78,7 +88,8 @@ def anion_gap(given: Entities) -> float:
     sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
     chloride = concentration(given, "Chloride", known.CHLORIDE, "mEq/L")
     return round_v1(
-        sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L"))
+        sodium
+        - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L"))
     )
 
 
@@ -90,7 +101,9 @@ def albumin_corrected_anion_gap(given: Entities) -> float:
     )
 
 
-def delta(given: Entities, gap: Callable[[Entities], float], *, ratio: bool = False) -> float:
+def delta(
+    given: Entities, gap: Callable[[Entities], float], *, ratio: bool = False
+) -> float:
     """63 and 66: a gap − 12; 64 and 67: that / (24 − HCO₃)."""
     above = round_v1(gap(given) - 12)
     return round_v1(above / _bicarbonate_deficit(given)) if ratio else above
@@ -127,13 +140,19 @@ def creatinine_clearance(given: Entities) -> float:
             given.note(f"a BMI of {bmi:g} counts as overweight")
     factor = 1 if given.sex() == "Male" else 0.85
     return round_v1(
-        (140 - age) * used * factor / (positive(creatinine_mg_dl(given), "creatinine") * 72)
+        (140 - age)
+        * used
+        * factor
+        / (positive(creatinine_mg_dl(given), "creatinine") * 72)
     )
 
 
 def ckd_epi(given: Entities) -> float:
     """3: CKD-EPI 2021 with kappa 0.7 for men whose creatinine is at most 0.9 mg/dL (right: 0.9)."""
-    age, creatinine = person.age_years(given), positive(creatinine_mg_dl(given), "creatinine")
+    age, creatinine = (
+        person.age_years(given),
+        positive(creatinine_mg_dl(given), "creatinine"),
+    )
     if given.sex() == "Female":
         kappa, power, factor = 0.7, -0.241 if creatinine <= 0.7 else -1.2, 1.012
     elif creatinine <= 0.9:
@@ -179,7 +198,9 @@ def fractional_excretion(given: Entities) -> float:
     sodium = positive(concentration(given, "Sodium", known.SODIUM, "mEq/L"), "Sodium")
     creatinine = creatinine_mg_dl(given)
     urine_sodium = concentration(given, "Urine sodium", known.URINE_SODIUM, "mEq/L")
-    urine_creatinine = positive(creatinine_mg_dl(given, "Urine creatinine"), "Urine creatinine")
+    urine_creatinine = positive(
+        creatinine_mg_dl(given, "Urine creatinine"), "Urine creatinine"
+    )
     return round_v1((creatinine * urine_sodium) / (sodium * urine_creatinine) * 100)
 
 
@@ -203,15 +224,17 @@ def fib_4(given: Entities) -> float:
 def child_pugh(given: Entities) -> int:
     """15.
 
-    Ascites and encephalopathy only in the exact words of the rule, borders of bilirubin and albumin
-    moved.
+    Ascites and encephalopathy only in the exact words of the rule, borders of bilirubin
+    and albumin moved.
     """
     inr = given.bare(_INR)
     bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_CHILD_PUGH, "mg/dL")
     albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
     points = 1 if inr < 1.7 else 2 if inr <= 2.3 else 3
     if bilirubin in (2, 3):
-        given.note(f"bilirubin of exactly {bilirubin:g} mg/dL scores {0 if bilirubin == 2 else 3}")
+        given.note(
+            f"bilirubin of exactly {bilirubin:g} mg/dL scores {0 if bilirubin == 2 else 3}"
+        )
     if bilirubin != 2:
         points += 1 if bilirubin < 2 else 2 if bilirubin < 3 else 3
     if albumin == 2.8:
@@ -237,8 +260,8 @@ def _class(given: Entities, name: str, scores: Mapping[str, int]) -> int:
 def meld_na(given: Entities) -> float:
     """23.
 
-    MELD(i) rounded to a whole number before it is multiplied by 10, so labels start from multiples
-    of 10.
+    MELD(i) rounded to a whole number before it is multiplied by 10, so labels start
+    from multiples of 10.
     """
     creatinine = creatinine_mg_dl(given)
     dialysis = given.count(_DIALYSIS) > 0
@@ -248,11 +271,16 @@ def meld_na(given: Entities) -> float:
             given.note("dialysis ignored, because creatinine is below 1 mg/dL")
     elif creatinine > 4 or dialysis:
         creatinine = 4.0
-    bilirubin = max(concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0)
+    bilirubin = max(
+        concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0
+    )
     inr = max(given.bare(_INR), 1.0)
     sodium = min(max(concentration(given, "Sodium", known.SODIUM, "mEq/L"), 125), 137)
     initial = (
-        0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(inr) + 0.643
+        0.957 * math.log(creatinine)
+        + 0.378 * math.log(bilirubin)
+        + 1.120 * math.log(inr)
+        + 0.643
     )
     tens = round(initial) * 10
     if tens != round(initial, 1) * 10:
@@ -298,7 +326,8 @@ _OPIOIDS: Final = {
 def steroid_conversion(given: Entities) -> float:
     """24.
 
-    Mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is used.
+    Mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is
+    used.
     """
     values = given.listed("input steroid")
     if len(values) != 3 or not isinstance(values[0], str):
@@ -337,7 +366,11 @@ def morphine_equivalents(given: Entities) -> float:
             )
         dose, unit = given.pair(f"{drug} Dose")
         if drug == _PATCH:
-            given.note("fentanyl patch: mg × doses a day × 2.4, a factor that is meant for µg/h")
+            given.note(
+                "fentanyl patch: mg × doses a day × 2.4, a factor that is meant for µg/h"
+            )
         dose = amount_in(dose, unit, "µg" if drug == _BUCCAL else "mg", key)
-        total = round_v1(total + given.first(f"{drug} Dose Per Day") * _OPIOIDS[drug] * dose)
+        total = round_v1(
+            total + given.first(f"{drug} Dose Per Day") * _OPIOIDS[drug] * dose
+        )
     return total

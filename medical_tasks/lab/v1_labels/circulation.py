@@ -11,11 +11,24 @@ from typing import Final
 
 import medical_tasks.lab.v1_labels.entities as known
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
-from medical_tasks.lab.v1_labels.entities import Entities, concentration, positive, round_v1
+from medical_tasks.lab.v1_labels.entities import (
+    Entities,
+    concentration,
+    positive,
+    round_v1,
+)
 from medical_tasks.lab.v1_labels.person import age_years
 
-_STROKES: Final = ("Stroke", "Transient Ischemic Attacks History", "Thromboembolism history")
-_HISTORY: Final = {"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2}
+_STROKES: Final = (
+    "Stroke",
+    "Transient Ischemic Attacks History",
+    "Thromboembolism history",
+)
+_HISTORY: Final = {
+    "Slightly suspicious": 0,
+    "Moderately suspicious": 1,
+    "Highly suspicious": 2,
+}
 _ECG: Final = {
     "Normal": 0,
     "Non-specific repolarization disturbance": 1,
@@ -83,8 +96,12 @@ def heart_score(given: Entities) -> int:
     )
     age = age_years(given)
     points += 0 if age < 45 else 1 if age < 65 else 2
-    factors = given.count(_HEART_FACTORS) + given.flag("Hypertension history", "Hypertension")
-    factors += given.flag("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus")
+    factors = given.count(_HEART_FACTORS) + given.flag(
+        "Hypertension history", "Hypertension"
+    )
+    factors += given.flag(
+        "Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"
+    )
     if factors < 3 and given.count(
         ("atherosclerotic disease", "Transient Ischemic Attacks History")
     ):
@@ -97,24 +114,31 @@ def has_bled(given: Entities) -> int:
     drinks = given.bare("Number of Alcoholic Drinks Per Week")
     points = (age_years(given) > 65) + (drinks >= 8)
     return (
-        points + given.count(_BLEEDING_FACTORS) + given.flag("Hypertension history", "Hypertension")
+        points
+        + given.count(_BLEEDING_FACTORS)
+        + given.flag("Hypertension history", "Hypertension")
     )
 
 
 def framingham_risk(given: Entities) -> float:
     """46.
 
-    Cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to 1 decimal.
+    Cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to
+    1 decimal.
     """
     age, sex = positive(age_years(given), "age"), given.sex()
     smoker, treated = (
         given.flag("Smoker"),
         given.flag("Blood pressure being treated with medicines"),
     )
-    pressure = positive(given.first("Systolic Blood Pressure"), "Systolic Blood Pressure")
+    pressure = positive(
+        given.first("Systolic Blood Pressure"), "Systolic Blood Pressure"
+    )
     total = _cholesterol(given, "Total cholesterol")
     hdl = _cholesterol(given, "high-density lipoprotein cholesterol")
-    given.note("cholesterol taken in mmol/L, and the risk left as a fraction with 1 decimal")
+    given.note(
+        "cholesterol taken in mmol/L, and the risk left as a fraction with 1 decimal"
+    )
     ln_age, ln_total = math.log(age), math.log(total)
     if sex == "Male":
         exponent = (
@@ -137,7 +161,9 @@ def framingham_risk(given: Entities) -> float:
 
 
 def _cholesterol(given: Entities, name: str) -> float:
-    return positive(concentration(given, name, known.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name)
+    return positive(
+        concentration(given, name, known.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name
+    )
 
 
 def _rate(given: Entities) -> float:
@@ -147,8 +173,8 @@ def _rate(given: Entities) -> float:
 def corrected_qt(given: Entities, formula: Callable[[float, float], float]) -> float:
     """11, 56, 57, 58.
 
-    A formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for no real
-    rate).
+    A formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for
+    no real rate).
     """
     rr = round_v1(60 / _rate(given))
     return round_v1(formula(given.first("QT interval"), rr))
@@ -220,7 +246,9 @@ def wells_pe(given: Entities) -> float:
     score = 1.5 if given.first("Heart Rate or Pulse") > 100 else 0
     score += 3 * given.flag("Clinical signs and symptoms of Deep Vein Thrombosis")
     score += 3 * given.flag("Pulmonary Embolism is #1 diagnosis OR equally likely")
-    if given.count(("Immobilization for at least 3 days", "Surgery in the previous 4 weeks")):
+    if given.count(
+        ("Immobilization for at least 3 days", "Surgery in the previous 4 weeks")
+    ):
         score += 1.5
     if given.count(_PREVIOUS):
         score += 1.5
@@ -232,7 +260,9 @@ def wells_pe(given: Entities) -> float:
 def wells_dvt(given: Entities) -> int:
     """16: as published."""
     in_bed = given.flag(*_BEDRIDDEN) or given.flag("Major surgery within 12 weeks")
-    other = given.flag("Alternative diagnosis to Deep Vein Thrombosis as likely or more likely")
+    other = given.flag(
+        "Alternative diagnosis to Deep Vein Thrombosis as likely or more likely"
+    )
     return given.count(_DVT_FINDINGS) + in_bed - 2 * other
 
 
@@ -241,7 +271,12 @@ def perc(given: Entities) -> int:
     points = (age_years(given) >= 50) + (given.first("Heart Rate or Pulse") >= 100)
     points += given.first("O₂ saturation percentage") < 95
     points += given.count(
-        ("Unilateral Leg Swelling", "Hemoptysis", "Recent surgery or trauma", "Hormone use")
+        (
+            "Unilateral Leg Swelling",
+            "Hemoptysis",
+            "Recent surgery or trauma",
+            "Hormone use",
+        )
     )
     return points + (given.count(_PREVIOUS) > 0)
 
@@ -266,16 +301,28 @@ def caprini(given: Entities) -> int:
 def glasgow_blatchford(given: Entities) -> int:
     """27: haemoglobin classes closed at the top, BUN of exactly 70 mg/dL without points."""
     hemoglobin = concentration(given, "Hemoglobin", known.HEMOGLOBIN, "g/dL")
-    bun = concentration(given, "Blood Urea Nitrogen (BUN)", known.UREA_NITROGEN_BLATCHFORD, "mg/dL")
+    bun = concentration(
+        given, "Blood Urea Nitrogen (BUN)", known.UREA_NITROGEN_BLATCHFORD, "mg/dL"
+    )
     pressure = given.first("Systolic Blood Pressure")
     points = _hemoglobin(given, hemoglobin)
     if bun == 70:
         given.note("BUN of exactly 70 mg/dL scores 0")
     else:
         points += (
-            6 if bun > 70 else 4 if bun >= 28 else 3 if bun >= 22.4 else 2 if bun >= 18.2 else 0
+            6
+            if bun > 70
+            else 4
+            if bun >= 28
+            else 3
+            if bun >= 22.4
+            else 2
+            if bun >= 18.2
+            else 0
         )
-    points += 0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
+    points += (
+        0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
+    )
     points += (given.first("Heart Rate or Pulse") >= 100) + given.flag("Melena present")
     return points + 2 * given.count(
         ("Recent syncope", "Hepatic disease history", "Cardiac failure present")
@@ -290,7 +337,9 @@ def _hemoglobin(given: Entities, value: float) -> int:
     male = given.stated_sex() == "Male"
     top, gap = (13, 12) if male else (12, 10)
     if value in (top, gap):
-        given.note(f"hemoglobin of exactly {value:g} g/dL scores {1 if value == top else 0}")
+        given.note(
+            f"hemoglobin of exactly {value:g} g/dL scores {1 if value == top else 0}"
+        )
     if value < 10:
         return 6
     if value == gap or value > top:

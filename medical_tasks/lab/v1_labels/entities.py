@@ -2,8 +2,8 @@
 
 Values taken raw, units converted with every step rounded.
 
-Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included; they
-serve nothing else.
+Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones
+included; they serve nothing else.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LARGEST: Final = 1e15
 class Entities:
     """The `Relevant Entities` of one row, and the quirks that a rule reports while it reads them.
 
-    Names are folded (case, spacing, subscripts, the file's own misspellings), so names of v1.0 and
-    of later versions are both found. Values are not cleaned: the labels' rules compared texts
-    exactly, and so do these. A value of None counts as not given.
+    Names are folded (case, spacing, subscripts, the file's own misspellings), so names
+    of v1.0 and of later versions are both found. Values are not cleaned: the labels'
+    rules compared texts exactly, and so do these. A value of None counts as not given.
     """
 
     __slots__ = ("_values", "notes", "raw")
@@ -72,12 +72,17 @@ class Entities:
         value = self.find(*names)
         if value is None or isinstance(value, str):
             return value
-        raise CalculatorInputError(f"{names[0]}: the label rule compares a text; got {value!r}")
+        raise CalculatorInputError(
+            f"{names[0]}: the label rule compares a text; got {value!r}"
+        )
 
-    def word(self, name: str, scores: Mapping[str, int], *, default: str | None = None) -> int:
+    def word(
+        self, name: str, scores: Mapping[str, int], *, default: str | None = None
+    ) -> int:
         """Points of a class word, compared exactly as written.
 
-        `default` is the word taken when none is given; without it the entity is required.
+        `default` is the word taken when none is given; without it the entity is
+        required.
         """
         given = self.text(name)
         word = default if given is None else given
@@ -85,7 +90,9 @@ class Entities:
             raise self._missing(name)
         if word not in scores:
             known = ", ".join(repr(known) for known in scores)
-            raise CalculatorInputError(f"{name}: the label rule knew only {known}; got {word!r}")
+            raise CalculatorInputError(
+                f"{name}: the label rule knew only {known}; got {word!r}"
+            )
         return scores[word]
 
     def sex(self) -> str:
@@ -150,7 +157,11 @@ class Entities:
 
 def number(value: object, name: str, form: str) -> float:
     """The value itself, if it is a number that a measurement can have."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= _LARGEST
+    ):
         return value
     raise CalculatorInputError(
         f"{name}: the label rule needs {form} with a finite number; got {value!r}"
@@ -210,9 +221,15 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     amount, volume = _split(unit, name, target)
     target_amount, target_volume = _split(target, name, target)
     result = (
-        value if amount == target_amount else _amount(value, amount, target_amount, compound, name)
+        value
+        if amount == target_amount
+        else _amount(value, amount, target_amount, compound, name)
     )
-    factor = 1.0 if volume == target_volume else round_v1(_LITRES[volume] / _LITRES[target_volume])
+    factor = (
+        1.0
+        if volume == target_volume
+        else round_v1(_LITRES[volume] / _LITRES[target_volume])
+    )
     result = round_v1(result / factor)
     exact = exact_concentration(value, unit, target, compound)
     if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
@@ -223,7 +240,9 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     return result
 
 
-def exact_concentration(value: float, unit: str, target: str, compound: Compound) -> float:
+def exact_concentration(
+    value: float, unit: str, target: str, compound: Compound
+) -> float:
     """The same conversion without rounding and with the true molar mass.
 
     Units must be known ones.
@@ -283,11 +302,13 @@ def _split(unit: str, name: str, target: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _amount(value: float, unit: str, target: str, compound: Compound, name: str) -> float:
+def _amount(
+    value: float, unit: str, target: str, compound: Compound, name: str
+) -> float:
     """An amount from one unit to another, by way of mol where they differ in kind.
 
-    Each step is rounded, as in the program that made the labels: that is why labels of amounts in
-    mg/dL lose digits.
+    Each step is rounded, as in the program that made the labels: that is why labels of
+    amounts in mg/dL lose digits.
     """
     if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
         return _prefix(value, unit, target)
@@ -324,7 +345,9 @@ def _prefix(value: float, unit: str, target: str) -> float:
 
 CREATININE: Final = Compound("creatinine", 113.12)
 UREA_NITROGEN: Final = Compound("urea nitrogen", 28.02)
-UREA_NITROGEN_BLATCHFORD: Final = Compound("urea nitrogen", 28.08, true_molar_mass=28.02)
+UREA_NITROGEN_BLATCHFORD: Final = Compound(
+    "urea nitrogen", 28.08, true_molar_mass=28.02
+)
 GLUCOSE: Final = Compound("glucose", 180.16)
 CALCIUM: Final = Compound("calcium", 40.08, 2)
 SODIUM: Final = Compound("sodium", 22.99, 1)
@@ -346,10 +369,10 @@ BILIRUBIN_BY_MASS: Final = Compound("bilirubin")
 def round_v1(x: float) -> float:
     """Round the way the labels were rounded: 3 decimals above 0.001, else 3 significant digits.
 
-    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3. Zero stays
-    zero. Ties go by the binary value, as Python's `round` does. Because this was applied after each
-    step of a conversion, amounts in mol lose most of their digits: 262.7 µmol/L of creatinine
-    become 2.9 instead of 2.97 mg/dL.
+    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3.
+    Zero stays zero. Ties go by the binary value, as Python's `round` does. Because this
+    was applied after each step of a conversion, amounts in mol lose most of their
+    digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
 
     Whole numbers stay `int` where they were.
     """

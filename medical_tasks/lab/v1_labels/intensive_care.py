@@ -70,8 +70,8 @@ def glasgow_coma(given: Entities) -> int:
 def apache_ii(given: Entities) -> float:
     """28.
 
-    The coma score is added instead of 15 − score, white cells always 4, and no points for low
-    values.
+    The coma score is added instead of 15 − score, white cells always 4, and no points
+    for low values.
     """
     sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
     potassium = concentration(given, "Potassium", known.POTASSIUM, "mmol/L")
@@ -92,17 +92,27 @@ def apache_ii(given: Entities) -> float:
         given, "heart rate", given.first("Heart Rate or Pulse"), _HEART_RATE, normal=70
     )
     points += _above(
-        given, "respiratory rate", given.first("respiratory rate"), _RESPIRATORY_RATE, normal=12
+        given,
+        "respiratory rate",
+        given.first("respiratory rate"),
+        _RESPIRATORY_RATE,
+        normal=12,
     )
     points += _above(given, "pH", given.bare("pH"), _PH, normal=7.33)
     points += _above(given, "sodium", sodium, _SODIUM, normal=130)
     points += _above(given, "potassium", potassium, _POTASSIUM, normal=3.5)
-    points += _above(given, "hematocrit", given.first("Hematocrit"), _HEMATOCRIT, normal=30)
+    points += _above(
+        given, "hematocrit", given.first("Hematocrit"), _HEMATOCRIT, normal=30
+    )
     points += _renal_failure(given, creatinine_mg_dl(given))
     white_cells = count_per(given, "White blood cell count", "mm^3")
     if white_cells < 40_000:
         given.note("white cells compared per mm³ with limits in 10⁹/L")
-    return points + coma + _above(given, "white cells", white_cells, _WHITE_CELLS, normal=3)
+    return (
+        points
+        + coma
+        + _above(given, "white cells", white_cells, _WHITE_CELLS, normal=3)
+    )
 
 
 def _above(
@@ -118,7 +128,12 @@ def _above(
     if value < normal or (strictly and value == normal):
         given.note(f"low {name} scores 0")
     return next(
-        (score for limit, score in classes if value > limit or (value == limit and not strictly)), 0
+        (
+            score
+            for limit, score in classes
+            if value > limit or (value == limit and not strictly)
+        ),
+        0,
     )
 
 
@@ -132,14 +147,17 @@ def _chronic_health(given: Entities) -> int:
     surgery = given.text("Surgery Type")
     points = {"Elective": 2, "Emergency": 5}.get(surgery or "", 0)
     if points == 0:
-        given.note(f"organ failure or immunocompromise with surgery type {surgery!r} scores 0")
+        given.note(
+            f"organ failure or immunocompromise with surgery type {surgery!r} scores 0"
+        )
     return points
 
 
 def _age(given: Entities) -> int:
     """By whole years.
 
-    An age of exactly 45 or 75 falls out of the classes, and so do broken years between them.
+    An age of exactly 45 or 75 falls out of the classes, and so do broken years between
+    them.
     """
     age = age_years(given)
     points = (
@@ -164,7 +182,15 @@ def _oxygen(given: Entities) -> int:
         gradient = given.bare("A-a gradient")
         if 349 < gradient < 350:
             given.note("A-a gradient between 349 and 350 scores 0")
-        return 4 if gradient > 499 else 3 if gradient >= 350 else 2 if 200 <= gradient <= 349 else 0
+        return (
+            4
+            if gradient > 499
+            else 3
+            if gradient >= 350
+            else 2
+            if 200 <= gradient <= 349
+            else 0
+        )
     oxygen = given.first(*PAO2)
     if 60 < oxygen < 61:
         given.note("PaO₂ between 60 and 61 scores 0")
@@ -174,9 +200,13 @@ def _oxygen(given: Entities) -> int:
 def _renal_failure(given: Entities, creatinine: float) -> int:
     """The points of creatinine.
 
-    From 1.5 mg/dL on it scores with a failure flag alone, and below 0.6 it is never doubled.
+    From 1.5 mg/dL on it scores with a failure flag alone, and below 0.6 it is never
+    doubled.
     """
-    acute, chronic = given.flag("Acute renal failure"), given.flag("Chronic Renal Failure")
+    acute, chronic = (
+        given.flag("Acute renal failure"),
+        given.flag("Chronic Renal Failure"),
+    )
     if creatinine < 0.6:
         if acute:
             given.note("creatinine below 0.6 mg/dL not doubled in acute renal failure")
@@ -193,8 +223,8 @@ def _renal_failure(given: Entities, creatinine: float) -> int:
 def sofa(given: Entities) -> int:
     """43.
 
-    FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped when both
-    are given.
+    FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped
+    when both are given.
     """
     points = _respiration(given) + _circulation(given)
     coma = given.bare("Glasgow Coma Score") if given.has("Glasgow Coma Score") else 15
@@ -231,7 +261,10 @@ def _respiration(given: Entities) -> int:
 def _circulation(given: Entities) -> int:
     dopamine, others = (
         given.first_or(0, "DOPamine"),
-        [given.first_or(0, name) for name in ("DOBUTamine", "EPINEPHrine", "norEPINEPHrine")],
+        [
+            given.first_or(0, name)
+            for name in ("DOBUTamine", "EPINEPHrine", "norEPINEPHrine")
+        ],
     )
     if given.has("Systolic Blood Pressure") and given.has("Diastolic Blood Pressure"):
         systolic, diastolic = (
@@ -243,7 +276,9 @@ def _circulation(given: Entities) -> int:
                 given.note("low pressure scores 1 although dopamine is given")
             return 1
     if dopamine <= 5 or others[0]:
-        given.note("no dopamine, up to 5, or any dobutamine scores 2 whatever else is given")
+        given.note(
+            "no dopamine, up to 5, or any dobutamine scores 2 whatever else is given"
+        )
         return 2
     given.note("dopamine above 5 scores 3, never 4")
     return 3
@@ -260,7 +295,9 @@ def _kidneys(given: Entities) -> int:
             given.note("urine below 200 mL/day scores 3")
         return 3 if urine < 500 else 0
     if given.has("Urine Output"):
-        given.note("kidneys skipped, because creatinine and urine output are both given")
+        given.note(
+            "kidneys skipped, because creatinine and urine output are both given"
+        )
         return 0
     creatinine = creatinine_mg_dl(given)
     return sum(creatinine >= limit for limit in (1.2, 2, 3.5, 5))
@@ -319,26 +356,33 @@ def fever_pain(given: Entities) -> int:
 def curb_65(given: Entities) -> int:
     """45.
 
-    Urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers.
+    Urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to
+    whole numbers.
     """
     bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
         int(given.first(name))
-        for name in ("respiratory rate", "Systolic Blood Pressure", "Diastolic Blood Pressure")
+        for name in (
+            "respiratory rate",
+            "Systolic Blood Pressure",
+            "Diastolic Blood Pressure",
+        )
     )
     if bun > 19 and given.pair(_BUN)[1] == "mmol/L" and given.first(_BUN) <= 7:
         given.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
     if diastolic == 60 != given.first("Diastolic Blood Pressure"):
         given.note("diastolic pressure cut to 60")
-    points = (age_years(given) >= 65) + given.flag("Confusion") + (bun > 19) + (rate >= 30)
+    points = (
+        (age_years(given) >= 65) + given.flag("Confusion") + (bun > 19) + (rate >= 30)
+    )
     return points + (systolic < 90 or diastolic <= 60)
 
 
 def psi(given: Entities) -> float:
     """29.
 
-    As published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the exact units
-    alone.
+    As published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the
+    exact units alone.
     """
     points = age_years(given) - (10 if given.stated_sex() == "Female" else 0)
     points += sum(score for names, score in _PNEUMONIA.items() if given.flag(*names))
@@ -370,8 +414,8 @@ def psi(given: Entities) -> float:
 def sirs(given: Entities) -> int:
     """51: a normal heart rate counts as well, and white cells are compared per m³.
 
-    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal
-    rate.
+    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with
+    a normal rate.
     """
     temperature = temperature_c(given)
     white_cells = count_per(given, "White blood cell count", "m^3")
@@ -388,4 +432,9 @@ def sirs(given: Entities) -> int:
         raise CalculatorInputError(
             "PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]"
         )
-    return points + 1 + (white_cells > 12000 or white_cells < 4000) + (fast or carbon_dioxide < 32)
+    return (
+        points
+        + 1
+        + (white_cells > 12000 or white_cells < 4000)
+        + (fast or carbon_dioxide < 32)
+    )

@@ -22,7 +22,8 @@ _PER_UNIT: Final = {
 def age_years(given: Entities) -> float:
     """Age in years.
 
-    The first pair that names years, months, weeks or days decides, and is cut to whole years.
+    The first pair that names years, months, weeks or days decides, and is cut to whole
+    years.
     """
     values = given.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
@@ -63,7 +64,9 @@ def _height(given: Entities, unit: str) -> float:
             number(value, "height", "[feet, 'ft', inches, 'in']")
             for value in (values[0], values[2])
         )
-        return round_v1((feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"]))
+        return round_v1(
+            (feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"])
+        )
     value, own = given.pair("height")
     if own == unit:
         return value
@@ -87,7 +90,9 @@ def temperature_c(given: Entities) -> float:
         return value
     celsius = round_v1((value - 32) * 5 / 9)
     if not unit.startswith("degrees f"):
-        given.note(f"Temperature: {value:g} {unit!r} counts as Fahrenheit, that is {celsius:g} °C")
+        given.note(
+            f"Temperature: {value:g} {unit!r} counts as Fahrenheit, that is {celsius:g} °C"
+        )
     return celsius
 
 
@@ -99,7 +104,9 @@ def body_mass_index(given: Entities) -> float:
 
 def ideal_body_weight(given: Entities) -> float:
     """10: Devine's weight from rounded inches."""
-    return round_v1((50 if given.sex() == "Male" else 45.5) + 2.3 * (_height(given, "in") - 60))
+    return round_v1(
+        (50 if given.sex() == "Male" else 45.5) + 2.3 * (_height(given, "in") - 60)
+    )
 
 
 def adjusted_body_weight(given: Entities) -> float:
@@ -143,7 +150,9 @@ def due_date(given: Entities) -> str:
     """13: 280 days, and the difference of the cycle to 28 days always added, never subtracted."""
     cycle = given.bare("cycle length")
     if cycle < 28:
-        given.note(f"cycle of {cycle:g} days: {28 - cycle:g} days added instead of subtracted")
+        given.note(
+            f"cycle of {cycle:g} days: {28 - cycle:g} days added instead of subtracted"
+        )
     return _shifted(given, 280 + _limited(abs(cycle - 28)))
 
 
@@ -188,7 +197,9 @@ def _date(given: Entities, name: str) -> datetime:
             f"{name}: the label rule needs MM/DD/YYYY; got {text!r}"
         ) from error
     if date.year > _YEARS_LEFT:
-        raise CalculatorInputError(f"{name}: the year must be at most {_YEARS_LEFT}; got {text!r}")
+        raise CalculatorInputError(
+            f"{name}: the year must be at most {_YEARS_LEFT}; got {text!r}"
+        )
     return date
 
 
@@ -223,15 +234,34 @@ def charlson(given: Entities) -> int:
     Every other word, and True, adds 1 point, whatever it says.
     """
     age = age_years(given)
-    points = 4 if age >= 80 else 3 if age >= 70 else 2 if age >= 60 else 1 if age >= 50 else 0
-    points += given.count(_ONE_POINT) + 2 * given.count(_TWO_POINTS) + 6 * given.flag("AIDS")
-    points += given.flag("Chronic Obstructive Pulmonary Disease", "Chronic Pulmonary Disease")
-    points += given.count(("Cerebrovascular Accident", "Transient Ischemic Attacks History")) > 0
+    points = (
+        4
+        if age >= 80
+        else 3
+        if age >= 70
+        else 2
+        if age >= 60
+        else 1
+        if age >= 50
+        else 0
+    )
+    points += (
+        given.count(_ONE_POINT) + 2 * given.count(_TWO_POINTS) + 6 * given.flag("AIDS")
+    )
+    points += given.flag(
+        "Chronic Obstructive Pulmonary Disease", "Chronic Pulmonary Disease"
+    )
+    points += (
+        given.count(("Cerebrovascular Accident", "Transient Ischemic Attacks History"))
+        > 0
+    )
     for names, scores in _CLASSES.items():
         value = given.find(*names)
         if isinstance(value, str) and value in scores:
             points += scores[value]
         elif value:
-            given.note(f"{names[0]}: {value!r} scores 1, the rule knew only {', '.join(scores)}")
+            given.note(
+                f"{names[0]}: {value!r} scores 1, the rule knew only {', '.join(scores)}"
+            )
             points += 1
     return points

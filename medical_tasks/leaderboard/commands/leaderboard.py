@@ -55,12 +55,17 @@ def run(arguments: Leaderboard) -> int:
     if action == "list":
         submissions = board.submissions(arguments.state)
         return _shown(
-            maintaining.submission_lines(submissions, board.submissions("accepted")), board
+            maintaining.submission_lines(submissions, board.submissions("accepted")),
+            board,
         )
     if action == "show":
         submission = board.submission(what)
         package = board.package(submission.id)
-        return _shown(maintaining.package_lines(submission, package, board.submissions("accepted")))
+        return _shown(
+            maintaining.package_lines(
+                submission, package, board.submissions("accepted")
+            )
+        )
     if action == "submit":
         submission = board.submit(package_bytes(Path(what)))
         _told(submission)
@@ -69,7 +74,9 @@ def run(arguments: Leaderboard) -> int:
         return _accept(board, arguments)
     if action == "reject":
         _told(
-            board.decide(what, "rejected", by=arguments.by or "", reason=arguments.reason or ""),
+            board.decide(
+                what, "rejected", by=arguments.by or "", reason=arguments.reason or ""
+            ),
             "rejected",
         )
         return 0
@@ -78,7 +85,11 @@ def run(arguments: Leaderboard) -> int:
         return _shown(maintaining.history_lines(submissions), board)
     if action == "entries":
         task = None if arguments.task is None else task_spec(arguments.task)
-        entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
+        entries = [
+            entry
+            for entry in entries_of(board)
+            if task is None or entry.task == task.name
+        ]
         return _shown(maintaining.entry_lines(entries), board)
     found = maintaining.check_store(board)
     _shown(maintaining.check_lines(found))
@@ -114,7 +125,11 @@ def _check(arguments: Leaderboard) -> None:
 
 
 def _accept(board: Board, arguments: Leaderboard) -> int:
-    by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
+    by, reason, replaces = (
+        arguments.by or "",
+        arguments.reason or "",
+        arguments.replace or "",
+    )
     wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
     name = arguments.what or ""
     waiting, _ = board.check(name, wanted)
@@ -124,7 +139,9 @@ def _accept(board: Board, arguments: Leaderboard) -> int:
         if arguments.unverified
         else maintaining.verified_report(board, name, *verification(arguments))
     )
-    made = board.decide(name, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
+    made = board.decide(
+        name, "accepted", by=by, reason=reason, verified=report, replaces=replaces
+    )
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
     return _notes(notes)
@@ -145,9 +162,15 @@ def _site(board: Board, out: Path, *, uploads: bool) -> int:
 
 def _told(made: Submission, state: str = "") -> None:
     last = made.history[-1]
-    since = f"{state}, since {last.at} by {last.by}" if state else f"pending since {last.at}"
+    since = (
+        f"{state}, since {last.at} by {last.by}"
+        if state
+        else f"pending since {last.at}"
+    )
     said = f"{made.id}: {since}: {made.submitter.model}, {', '.join(made.tasks)}"
-    tell(said, id=made.id, state=made.state, model=made.submitter.model, tasks=made.tasks)
+    tell(
+        said, id=made.id, state=made.state, model=made.submitter.model, tasks=made.tasks
+    )
 
 
 def _notes(notes: list[str]) -> int:

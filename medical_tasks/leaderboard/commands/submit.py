@@ -31,19 +31,26 @@ def targets() -> dict[str, str]:
 
 def choice() -> Choice:
     """What `submit` takes, by where the submission goes."""
-    forms: dict[str, type[Submit]] = {"eval-results": SubmitEvalResults, "space": SubmitSpace}
+    forms: dict[str, type[Submit]] = {
+        "eval-results": SubmitEvalResults,
+        "space": SubmitSpace,
+    }
     forms |= dict.fromkeys(shared_tasks(), SubmitSharedTask)
-    words: dict[tuple[str, ...], type[Options]] = {(name,): form for name, form in forms.items()}
+    words: dict[tuple[str, ...], type[Options]] = {
+        (name,): form for name, form in forms.items()
+    }
     return Choice(fields=("to",), common=Submit, forms=words, apart=True)
 
 
 def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
     """Writes what the target takes; its exit code."""
     if (
-        arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file()
+        arguments.run is not None
+        and (arguments.run.expanduser() / RESULTS_FILE).is_file()
     ):  # else the target says so
         recipes = [
-            mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()
+            mapping(entry["recipe"])
+            for entry in read_results(arguments.run)["tasks"].values()
         ]
         if drawn := recipes and recipes[0].get("subset"):
             raise UsageError(
@@ -51,8 +58,6 @@ def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
                 "of them."
             )
         if shard := recipes and recipes[0].get("shard"):
-            again = (
-                "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
-            )
+            again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
     return int(importlib.import_module(targets()[arguments.to]).run(arguments))

@@ -27,14 +27,17 @@ def verified(arguments: Verify) -> tuple[str, Verification]:
     """Verifies a package: the name of its model, and what was found."""
     package = read_package(arguments.package)
     options, attestation = verification(arguments)
-    return package.manifest.submitter.model, verify_guarded(package, options, attestation)
+    return package.manifest.submitter.model, verify_guarded(
+        package, options, attestation
+    )
 
 
 def _shown(path: Path, model: str, found: Verification) -> str:
     width = max(len(check.name) for check in found.checks)
     lines = [f"{path}: {model}, id {found.package}\n"]
     lines += [
-        f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}" for check in found.checks
+        f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}"
+        for check in found.checks
     ]
     counted = {
         outcome: sum(check.outcome == outcome for check in found.checks)
@@ -44,7 +47,9 @@ def _shown(path: Path, model: str, found: Verification) -> str:
     if found.differs:
         verdict = "It does not match"
     elif found.unproven:
-        verdict = f"Nothing differs, and nothing is proven of {', '.join(found.unproven)}"
+        verdict = (
+            f"Nothing differs, and nothing is proven of {', '.join(found.unproven)}"
+        )
     else:
         verdict = "It matches"
     lines.append(f"\n{verdict}: {said}.")

@@ -2,8 +2,8 @@
 
 `docs/submission_package.md` describes the format.
 
-The content hash shows that nothing was changed since, not who made it: whoever changes a number can
-make a new hash.
+The content hash shows that nothing was changed since, not who made it: whoever changes
+a number can make a new hash.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Submitter:
         A licence only where one is named, as packages of before have none.
         """
         return {
-            name: value for name, value in asdict(self).items() if (name, value) != ("licence", "")
+            name: value
+            for name, value in asdict(self).items()
+            if (name, value) != ("licence", "")
         }
 
 
@@ -60,8 +62,8 @@ class Submitter:
 class Manifest:
     """`package.json`.
 
-    `partial` has the reasons, a sentence each, why a task's result is not over the whole official
-    split.
+    `partial` has the reasons, a sentence each, why a task's result is not over the
+    whole official split.
     """
 
     suite: str
@@ -154,7 +156,11 @@ def answer_sha256(text: str | None) -> str:
 
     "" for an item without an answer.
     """
-    return "" if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return (
+        ""
+        if text is None
+        else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    )
 
 
 def verdicts_sha256(rows: Iterable[Row]) -> str:
@@ -179,7 +185,9 @@ def content_sha256(manifest: Json) -> str:
 
     The other files' hashes are in it.
     """
-    stated = {name: value for name, value in manifest.items() if name != "content_sha256"}
+    stated = {
+        name: value for name, value in manifest.items() if name != "content_sha256"
+    }
     return hashlib.sha256(canonical(stated).encode()).hexdigest()
 
 
@@ -239,7 +247,9 @@ class Verification:
         Their judge could be asked again, and was not.
         """
         names = (
-            check.name.partition(": ") for check in self.checks if check.outcome == "not checked"
+            check.name.partition(": ")
+            for check in self.checks
+            if check.outcome == "not checked"
         )
         return tuple(task for task, _, what in names if what == "judge")
 
@@ -248,7 +258,11 @@ class Verification:
 
         `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`.
         """
-        about = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        about = {
+            "package": self.package,
+            "matches": self.matches,
+            "on_trust": list(self.on_trust),
+        }
         return {**about, "checks": [asdict(check) for check in self.checks]}
 
 

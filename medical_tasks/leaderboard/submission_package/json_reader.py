@@ -1,7 +1,7 @@
 """JSON of a package, read within limits: depth, numbers and the count of values.
 
-All of them are limited before a parser makes anything of a text, and no name may occur twice in an
-object. What the values must be, `leaderboard.forms` says.
+All of them are limited before a parser makes anything of a text, and no name may occur
+twice in an object. What the values must be, `leaderboard.forms` says.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SETTING_RULE: Final = (
 def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
     """Finds the first value that is no setting of a recipe, as the path to it.
 
-    A setting is short and plain: no text in which something is hidden can get into a table or onto
-    a terminal by way of a recipe.
+    A setting is short and plain: no text in which something is hidden can get into a
+    table or onto a terminal by way of a recipe.
     """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
@@ -45,7 +45,9 @@ def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
         return None
     if isinstance(value, str):
         is_short = len(value) <= _LONGEST_SETTING
-        return None if is_short and is_plain(value.translate({9: " ", 10: " "})) else path
+        return (
+            None if is_short and is_plain(value.translate({9: " ", 10: " "})) else path
+        )
     counts = value is None or (is_number(value) and abs(value) <= LARGEST_COUNT)
     return None if counts or isinstance(value, bool) else path
 
@@ -69,7 +71,9 @@ class JsonReader:
         """Reads a file that is one JSON value."""
         return self._read(name, content, self.limits.values)
 
-    def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
+    def lines(
+        self, name: str, content: bytes, *, most: int
+    ) -> Iterator[tuple[str, Any]]:
         """Reads a file with a JSON value a line.
 
         Yields where it stands (`items.jsonl, line 3`), and the value.
@@ -96,13 +100,15 @@ class JsonReader:
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
-        # Before a parser makes anything of it, and with no recursion. A value has a name and a text
-        # at most.
+        # Before a parser makes anything of it, and with no recursion. A value has a
+        # name and a text at most.
         bare = _TEXT.sub(b"", raw, count=2 * most)
         values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
         if values > most or b'"' in bare:
             raise not_sound(f"{where}: more than {most:,} values")
-        steps = (1 if byte in b"[{" else -1 for byte in bare.translate(None, _NO_BRACKET))
+        steps = (
+            1 if byte in b"[{" else -1 for byte in bare.translate(None, _NO_BRACKET)
+        )
         if max(accumulate(steps), default=0) > self.limits.depth:
             raise not_sound(
                 f"{where}: lists and objects stand more than {self.limits.depth} deep in one "
@@ -137,4 +143,6 @@ class JsonReader:
 
 
 def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON; a value without a denominator is written as the text nan")
+    raise ValueError(
+        f"{text} is no JSON; a value without a denominator is written as the text nan"
+    )

@@ -1,6 +1,7 @@
 """A finished run written as a package: the same bytes for the same run.
 
-Of credentialed data a package holds only what the run's folder holds: ids, hashes and scores.
+Of credentialed data a package holds only what the run's folder holds: ids, hashes and
+scores.
 """
 
 from __future__ import annotations
@@ -34,7 +35,13 @@ from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.responses import check_recipe, run_responses
-from medical_tasks.runs.results import JsonDict, Row, read_items, read_results, read_verdicts
+from medical_tasks.runs.results import (
+    JsonDict,
+    Row,
+    read_items,
+    read_results,
+    read_verdicts,
+)
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
 _NOT_TASKS_OWN: Final = ("asked", "response_sha256")
@@ -60,13 +67,16 @@ def write_package(
         submitter: what is said of the model.
         tasks: names of those that are written; all without any.
         options: where the data and the answers of a scored file are.
-        allow_partial: also of what is not over the whole official split, which leaderboards may
-            refuse.
-        answers: with the answers to open data; without, only of an imported run that says where
-            they are published.
+        allow_partial: also of what is not over the whole official split, which
+            leaderboards may refuse.
+        answers: with the answers to open data; without, only of an imported run that
+            says where they are published.
         judged: with the figures that rest on a judge, and its verdicts.
     """
-    from medical_tasks.leaderboard.submission_package.reading import read_package, read_submitter
+    from medical_tasks.leaderboard.submission_package.reading import (
+        read_package,
+        read_submitter,
+    )
 
     checked = read_submitter("the submitter", submitter.stated())
     raw = read_results(folder)
@@ -83,10 +93,14 @@ def write_package(
             name: _from_items(name, entry, members[contents.ITEMS])
             for name, entry in entries.items()
         }
-    results = scrub({**raw, "tasks": {name: _own_metrics(name, entries[name]) for name in names}})
+    results = scrub(
+        {**raw, "tasks": {name: _own_metrics(name, entries[name]) for name in names}}
+    )
     partial = partial_facts(results)
     if partial and not allow_partial:
-        reasons = "\n".join(f"  {name}: {' '.join(facts)}" for name, facts in partial.items())
+        reasons = "\n".join(
+            f"  {name}: {' '.join(facts)}" for name, facts in partial.items()
+        )
         raise UsageError(
             f"{folder}: is not a result over the whole official split:\n{reasons}\nRun it on all "
             "of it, or write a package that leaderboards may refuse with --allow-partial."
@@ -118,12 +132,16 @@ def make_manifest(
         "submitter": submitter.stated(),
         "tasks": list(tasks),
         "partial": partial,
-        "files": {name: contents.file_facts(content) for name, content in files.items()},
+        "files": {
+            name: contents.file_facts(content) for name, content in files.items()
+        },
     }
     return {**stated, "content_sha256": contents.content_sha256(stated)}
 
 
-def chosen_tasks(folder: Path, entries: Mapping[str, Entry], wanted: Sequence[str]) -> list[str]:
+def chosen_tasks(
+    folder: Path, entries: Mapping[str, Entry], wanted: Sequence[str]
+) -> list[str]:
     """Names the tasks of a run that are wanted, in the order of the run; all without any.
 
     Each must have a recipe to find it by.
@@ -171,10 +189,17 @@ def _check_published(folder: Path, entries: Mapping[str, Entry]) -> None:
 
 def _unjudged(name: str, entry: Entry) -> JsonDict:
     """The entry without its judge; its figures are those of `_from_items`."""
-    kept = {metric.name: {"kind": metric.kind} for metric in task_spec(name).unjudged().metrics}
+    kept = {
+        metric.name: {"kind": metric.kind}
+        for metric in task_spec(name).unjudged().metrics
+    }
     recipe = {**entry["recipe"], "judge": None}
-    recipe["metrics"] = {key: value for key, value in recipe["metrics"].items() if key in kept}
-    return {key: value for key, value in entry.items() if key != "judge"} | {"recipe": recipe}
+    recipe["metrics"] = {
+        key: value for key, value in recipe["metrics"].items() if key in kept
+    }
+    return {key: value for key, value in entry.items() if key != "judge"} | {
+        "recipe": recipe
+    }
 
 
 def _from_items(name: str, entry: Entry, rows: Sequence[Row]) -> JsonDict:
@@ -194,7 +219,9 @@ def _own_metrics(name: str, entry: Entry) -> Entry:
     """The entry without corrected figures, which rest on a check that no package holds."""
     declared = {metric.name for metric in task_spec(name).metrics}
     metrics = {
-        key: metric for key, metric in entry["metrics"].items() if raw_name(key, declared) == key
+        key: metric
+        for key, metric in entry["metrics"].items()
+        if raw_name(key, declared) == key
     }
     return {**entry, "metrics": metrics}
 
@@ -227,7 +254,9 @@ def _members(
                 for row in own
                 if answers and row["id"] in texts
             ]
-        if task.judge and not has_judge:  # what was read of an answer is what the judge said
+        if (
+            task.judge and not has_judge
+        ):  # what was read of an answer is what the judge said
             own = [{**row, "parsed": "", "why": ""} for row in own]
         members[contents.ITEMS] += _item_rows(folder, task, own, judged, texts)
         members[contents.VERDICTS] += judged
@@ -247,7 +276,9 @@ def _item_rows(
         item = row["id"]
         cells = {name: _as_json(row.get(name)) for name in columns}
         cells["unclear"] = cells["unclear"] or ""  # None in folders of older versions
-        cells |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
+        cells |= {
+            name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None
+        }
         answered = not str(row["unscored"] or "").startswith(UNANSWERED)
         digest = str(row.get("response_sha256") or "")
         if answers is not None:
@@ -274,7 +305,9 @@ def _as_json(value: object) -> object:
 
 
 def _json(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n").encode()
+    return (
+        json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+    ).encode()
 
 
 def _lines(rows: Sequence[Row]) -> bytes:
@@ -293,7 +326,9 @@ def answers_of_run(
     elif recipe["model"]["name"].startswith("responses/"):
         responses = options.responses
     dataset = dataset_spec(task.dataset)
-    with run_data(task, dataset, recipe, data=options.data, source=options.source) as data:
+    with run_data(
+        task, dataset, recipe, data=options.data, source=options.source
+    ) as data:
         return run_responses(
             task, data, recipe, source, responses=responses, upstream=options.upstream
         )

@@ -1,8 +1,8 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which
-make results comparable, stay. Scrubbing twice changes nothing more, and a package that scrubbing
-would change is refused.
+Keys, addresses and paths become a word in brackets, files their hashes; versions and
+numbers, which make results comparable, stay. Scrubbing twice changes nothing more, and
+a package that scrubbing would change is refused.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _BY_FILE: Final = ("responses", "recorded")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
 _IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
 _IPV6: Final = re.compile(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.%]*\](?::\d{1,5})?")
-_HOST_PORT: Final = re.compile(r"(?<![\w.:/-])[A-Za-z0-9][A-Za-z0-9.-]{0,250}:\d{2,5}(?![\w.:])")
+_HOST_PORT: Final = re.compile(
+    r"(?<![\w.:/-])[A-Za-z0-9][A-Za-z0-9.-]{0,250}:\d{2,5}(?![\w.:])"
+)
 _WORD: Final = re.compile(r"[^\s\"'=,;()]+")
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SEPARATORS: Final = re.compile(r"[\\/]+")
@@ -76,9 +78,18 @@ def _entry(entry: Entry) -> JsonDict:
         identity = named if isinstance(named, Mapping) else {}
         name = str(judge.get("name", ""))
         plain = _named(name, identity)
-        check = str(judge.get("check", "")).replace(name, plain) if name else judge.get("check", "")
+        check = (
+            str(judge.get("check", "")).replace(name, plain)
+            if name
+            else judge.get("check", "")
+        )
         trouble = None if judge.get("trouble") is None else WITHHELD
-        scrubbed["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
+        scrubbed["judge"] = {
+            **judge,
+            "name": plain,
+            "check": _text(check),
+            "trouble": trouble,
+        }
     return scrubbed
 
 
@@ -91,14 +102,22 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
         elif name == "imported" and isinstance(value, Mapping):
             kept = {"address": published_at(recipe)} if published_at(recipe) else {}
             scrubbed[name] = _mapping(value) | kept
-        elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
-            scrubbed[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
+        elif (
+            name in ("model", "judge")
+            and isinstance(value, Mapping)
+            and "name" in value
+        ):
+            scrubbed[name] = {
+                **_mapping(value),
+                "name": _named(str(value["name"]), value),
+            }
         elif (
             name == "data"
             and isinstance(value, Mapping)
             and isinstance(value.get("source"), Mapping)
         ):
-            # Official files by their hashes alone, the options of a generated dataset as they are.
+            # Official files by their hashes alone, the options of a generated dataset
+            # as they are.
             hashes = sorted(
                 str(setting)
                 for setting in value["source"].values()
@@ -109,8 +128,14 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
                 for key, setting in value["source"].items()
                 if not SHA256.fullmatch(str(setting))
             }
-            files = {f"file {number}": setting for number, setting in enumerate(hashes, start=1)}
-            scrubbed[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
+            files = {
+                f"file {number}": setting
+                for number, setting in enumerate(hashes, start=1)
+            }
+            scrubbed[name] = {
+                **_mapping(value),
+                "source": {**_mapping(source), **files},
+            }
         else:
             scrubbed[name] = _value(name, value)
     return scrubbed
@@ -146,7 +171,12 @@ def _value(name: str, value: object) -> Any:
 def _named(name: str, identity: Recipe) -> str:
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
-    if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
+    if (
+        slash
+        and kind in _KINDS
+        and "weights" in identity
+        and "revision" not in identity
+    ):
         return f"{kind}/{rest.rpartition('/')[2]}"
     return plain
 
@@ -176,7 +206,9 @@ def _word(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(word):
+    if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(
+        word
+    ):
         return word
     parts = _SEPARATORS.split(word.rstrip("/\\"))
     if (
@@ -227,7 +259,11 @@ def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
 
 def check_private_verdict(where: str, row: Row) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
-    sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
+    sound = all(
+        redact_value(row[name]) == row[name]
+        for name in ("value", "votes")
+        if name in row
+    )
     if (
         not sound
         or "text" in row

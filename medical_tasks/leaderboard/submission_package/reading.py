@@ -1,6 +1,7 @@
 """A package read without trust: every form, every hash, and every number that its items decide.
 
-pydantic, which the forms need, takes 0.2 s to import: import this module inside a function.
+pydantic, which the forms need, takes 0.2 s to import: import this module inside a
+function.
 """
 
 from __future__ import annotations
@@ -59,12 +60,19 @@ def read_package(
         reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks
     )
     if manifest.partial != partial_facts(results):
-        raise contents.not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
+        raise contents.not_sound(
+            f"{contents.MANIFEST}, partial: is not what the recipes say"
+        )
     reported = {
-        name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()
+        name: reported_task(task_spec(name), entry)
+        for name, entry in results["tasks"].items()
     }
     items = rows.read_items(reader, files.pop(contents.ITEMS), reported)
-    elsewhere = {name for name, entry in results["tasks"].items() if published_at(entry["recipe"])}
+    elsewhere = {
+        name
+        for name, entry in results["tasks"].items()
+        if published_at(entry["recipe"])
+    }
     answers = rows.read_answers(
         reader, files.pop(contents.ANSWERS, b""), items, reported, elsewhere=elsewhere
     )
@@ -101,7 +109,11 @@ def read_manifest(
 ) -> contents.Manifest:
     """Checks `package.json`, its form and its hashes, against the files beside it."""
     where = contents.MANIFEST
-    stated = value.get("format", contents.FORMAT) if isinstance(value, dict) else contents.FORMAT
+    stated = (
+        value.get("format", contents.FORMAT)
+        if isinstance(value, dict)
+        else contents.FORMAT
+    )
     if stated != contents.FORMAT:
         raise contents.not_sound(
             f"{where}: is of format {shown(stated)}, and this version reads format "
@@ -159,7 +171,9 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
                 "NAME), update this suite, or install the package that has it."
             )
     if (odd := odd_setting(value)) is not None:
-        raise contents.not_sound(f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}")
+        raise contents.not_sound(
+            f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}"
+        )
     results = forms.check(contents.RESULTS, forms.ResultsForm, value)
     if tuple(results["tasks"]) != names:
         raise contents.not_sound(
@@ -201,7 +215,9 @@ def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
             if task.judge
             else "without a judge"
         )
-        raise contents.not_sound(f"{where}: the task is scored {rule}; that is not so here")
+        raise contents.not_sound(
+            f"{where}: the task is scored {rule}; that is not so here"
+        )
     if named is None or reported is None:
         return
     if any(reported[name] != named[name] for name in ("name", "comparable", "votes")):
@@ -210,4 +226,6 @@ def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
         )
     compares_words = "lexical" in (named["name"], named.get("kind"))
     if compares_words and (named["comparable"] or named["name"] != named.get("kind")):
-        raise contents.not_sound(f"{where}: the judge lexical is never comparable with others")
+        raise contents.not_sound(
+            f"{where}: the judge lexical is never comparable with others"
+        )

@@ -1,8 +1,8 @@
 """Answers scored again by the benchmark's own scorer, with the package's verdicts or its judge.
 
-A verdict is taken for the very question it was given on, and the judge's text is read again: a
-verdict that was turned round contradicts it. That the text is the judge's own only the judge can
-show: `--judge` asks it about a sample.
+A verdict is taken for the very question it was given on, and the judge's text is read
+again: a verdict that was turned round contradicts it. That the text is the judge's own
+only the judge can show: `--judge` asks it about a sample.
 """
 
 from __future__ import annotations
@@ -18,11 +18,21 @@ from typing import Final, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.io.untrusted import shown
-from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Judge,
+    JudgeOptions,
+    Question,
+    Unreadable,
+    Unscored,
+    Verdict,
+)
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
 from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions
-from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
+from medical_tasks.leaderboard.submission_package.privacy import (
+    scrub_recipe,
+    texts_allowed,
+)
 from medical_tasks.leaderboard.submission_package.results import (
     counts_unclear,
     differences,
@@ -35,7 +45,13 @@ from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
-from medical_tasks.runs.results import VERDICTS_FILE, JsonDict, Row, read_items, read_verdicts
+from medical_tasks.runs.results import (
+    VERDICTS_FILE,
+    JsonDict,
+    Row,
+    read_items,
+    read_verdicts,
+)
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
@@ -80,16 +96,24 @@ def scored_again(
         judge = RunJudge(_BY_WORDS, store=store, log_dir=scratch)
     elif recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
         judge = RunJudge(
-            judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch
+            judge_request(recipe["judge"], options, name="lexical"),
+            store=store,
+            log_dir=scratch,
         )
     elif recipe["judge"] is not None:
         file = scratch / VERDICTS_FILE
-        file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
+        file.write_text(
+            "".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii"
+        )
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
         judge = replay = Replay(request, store=store, log_dir=scratch)
-        if recipe["judge"]["votes"] == 1:  # of several it may be another one that is told
+        if (
+            recipe["judge"]["votes"] == 1
+        ):  # of several it may be another one that is told
             unread = (
-                row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text")
+                row
+                for row in verdicts
+                if row.get("unscored") == UNREADABLE and row.get("text")
             )
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
     with judge or contextlib.nullcontext():
@@ -116,7 +140,11 @@ def check_scores(
 ) -> Found:
     """Compares items one by one."""
     here = {row["id"]: row for row in scored.rows}
-    columns = [name for name in item_columns(reported) if not scored.rows or name in scored.rows[0]]
+    columns = [
+        name
+        for name in item_columns(reported)
+        if not scored.rows or name in scored.rows[0]
+    ]
     if not counts_unclear(entry):
         columns = [name for name in columns if name != "unclear"]
     if reported.judge and entry["recipe"]["judge"] is None:
@@ -124,13 +152,16 @@ def check_scores(
     wrong = []
     for row in rows:
         stated, own = (
-            {name: cells.get(name) for name in columns} for cells in (row, here.get(row["id"], {}))
+            {name: cells.get(name) for name in columns}
+            for cells in (row, here.get(row["id"], {}))
         )
         difference = next(differences(stated, own, (shown(row["id"]),)), None)
         if difference is not None:
             hidden = difference[0][-1] in ("parsed", "why")
             wrong.append(
-                f"{', '.join(difference[0])}: reads otherwise" if hidden else in_words(difference)
+                f"{', '.join(difference[0])}: reads otherwise"
+                if hidden
+                else in_words(difference)
             )
     left = (
         f". Not checked, for want of what they need: {', '.join(scored.left)}"
@@ -155,7 +186,11 @@ def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
             if metric.name in scored.left and metric.whole
         ),
     }
-    left |= {metric.name for metric in reported.metrics if metric.kind == "average" and scored.left}
+    left |= {
+        metric.name
+        for metric in reported.metrics
+        if metric.kind == "average" and scored.left
+    }
     unjudged = reported.judge and entry["recipe"]["judge"] is None
     computed = without_judged(reported, scored.entry) if unjudged else scored.entry
     beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
@@ -207,7 +242,9 @@ def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> Judge
         else _whole(recipe["reply_tokens"], 512),
         upstream=options.upstream,
     )
-    mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
+    mode = (
+        recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
+    )
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
     return JudgeRequest(
         name=name,
@@ -257,7 +294,9 @@ class _Checked:
             if self.reads == "prompt":
                 self.texts += bool(outcome.text)
                 if question.read(outcome.text) != outcome.value:
-                    (self.contradicted if outcome.text else self.silent).append(question.id)
+                    (self.contradicted if outcome.text else self.silent).append(
+                        question.id
+                    )
         return outcomes
 
 
@@ -288,9 +327,13 @@ def check_verdicts(
     """
     if replay is None:
         if wrong_here := [
-            in_words(difference) for difference in differences(_by_id(rows), _by_id(verdicts))
+            in_words(difference)
+            for difference in differences(_by_id(rows), _by_id(verdicts))
         ]:
-            return "mismatch", f"{len(wrong_here)} differ from what the judge says: {wrong_here[0]}"
+            return (
+                "mismatch",
+                f"{len(wrong_here)} differ from what the judge says: {wrong_here[0]}",
+            )
         return "match", f"the judge, asked again, gave the same {len(rows):,}"
     checked = replay.checked
     if checked is None:
@@ -310,8 +353,13 @@ def check_verdicts(
             f"all {len(by_words):,} on entailment are what the judge that compares words says; "
             f"--judge asks {judge}",
         )
-    read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
-    return "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}"
+    read = (
+        f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
+    )
+    return (
+        "match",
+        f"{len(rows):,} verdicts were given on these very questions and answers{read}",
+    )
 
 
 def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str]:
@@ -320,7 +368,9 @@ def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str
         yield f"{shown(question)} contradicts the judge's own text"
     kind = judge.partition("/")[0]
     from_file = kind == _FROM_FILE
-    has_texts = all("text" in row for row in rows)  # of credentialed data there are none
+    has_texts = all(
+        "text" in row for row in rows
+    )  # of credentialed data there are none
     for question in () if from_file or not has_texts else checked.silent:
         yield f"{shown(question)} has no text of a judge that says why"
     questions = {question for question, _ in checked.asked}
@@ -354,7 +404,9 @@ def ask_again(
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
         difference = next(
-            differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)),
+            differences(
+                recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)
+            ),
             None,
         )
         if difference is not None:
@@ -379,9 +431,7 @@ def ask_again(
     same = sum(before == now for before, now in pairs)
     detail = f"{about}: {same:,} of {len(pairs):,} verdicts are the same"
     if len(pairs) < len(decided):
-        detail += (
-            f"; {len(decided) - len(pairs)} are on questions that the package has no verdict on"
-        )
+        detail += f"; {len(decided) - len(pairs)} are on questions that the package has no verdict on"
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
     return "match" if same >= least * len(pairs) else "mismatch", detail
 
@@ -389,7 +439,11 @@ def ask_again(
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     """Items by the hash of seed and id: the same ones for the same seed, whoever asks."""
     ids = [item.id for item in answered.items if item.id in answered.responses]
-    ids.sort(key=lambda item_id: hashlib.sha256(f"{options.seed}:{item_id}".encode()).digest())
+    ids.sort(
+        key=lambda item_id: hashlib.sha256(
+            f"{options.seed}:{item_id}".encode()
+        ).digest()
+    )
     chosen = set(ids[: options.sample])
     items = [item for item in answered.items if item.id in chosen]
     return replace(
@@ -407,6 +461,8 @@ def _by_id(rows: Sequence[Row]) -> JsonDict:
 def _whole(value: object, default: int) -> int:
     return (
         value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000
+        if isinstance(value, int)
+        and not isinstance(value, bool)
+        and 0 <= value <= 100_000
         else default
     )

@@ -1,8 +1,8 @@
 """The numbers of a package, computed again from its items, and where two results differ.
 
-What items do not show (estimates of undecided answers, intervals of metrics without a largest
-value) is left to `verifying`. Numbers are the same within a billionth: other processors round sums
-otherwise.
+What items do not show (estimates of undecided answers, intervals of metrics without a
+largest value) is left to `verifying`. Numbers are the same within a billionth: other
+processors round sums otherwise.
 """
 
 from __future__ import annotations
@@ -19,16 +19,32 @@ from medical_tasks.report.entries import Entry, Metric
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import INTERVALS, mapping
-from medical_tasks.runs.results import Json, JsonDict, Row, groups_of, item_of, weight_column
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    Row,
+    groups_of,
+    item_of,
+    weight_column,
+)
 from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.averages import components
-from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec, unclear_limits
+from medical_tasks.spec import (
+    UNANSWERED,
+    Item,
+    ItemScore,
+    MetricSpec,
+    TaskSpec,
+    unclear_limits,
+)
 
 TOLERANCE: Final = 1e-9
 COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
-_ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
+_ESTIMATE: Final = (
+    _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
+)
 _ORDERED: Final = (
     ("ci_low", "value", "ci_high"),
     ("bound_low", "value", "bound_high"),
@@ -67,12 +83,14 @@ def _asked_officially(task: TaskSpec, entry: Entry) -> bool:
 def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
     """The task with the metrics that an entry reports.
 
-    All of them, but for those that need something which may not have been given, those of the
-    authors that the judge was not asked for, all that rest on a judge where there was none, and, of
-    an entry of an earlier version of the task,
-    those that came later: an older package stays readable.
+    All of them, but for those that need something which may not have been given, those
+    of the authors that the judge was not asked for, all that rest on a judge where
+    there was none, and, of an entry of an earlier version of the task, those that came
+    later: an older package stays readable.
     """
-    task = task.reporting(task.scoring_arguments, official=_asked_officially(task, entry))
+    task = task.reporting(
+        task.scoring_arguments, official=_asked_officially(task, entry)
+    )
     if entry["recipe"]["judge"] is None:
         task = task.unjudged()
     earlier = entry["recipe"]["task_version"] != task.version
@@ -117,7 +135,11 @@ def partial_facts(results: Json) -> dict[str, list[str]]:
     """
     facts: dict[str, list[str]] = {}
     for name, entry in results["tasks"].items():
-        task, data, most = tasks()[name], entry["recipe"]["data"], entry["recipe"]["max_samples"]
+        task, data, most = (
+            tasks()[name],
+            entry["recipe"]["data"],
+            entry["recipe"]["max_samples"],
+        )
         official = dataset_spec(task.dataset).default_config
         reasons: list[str] = []
         if data["config"] == "demo":
@@ -145,7 +167,9 @@ def recompute(
     unanswered: dict[str, str] = {}
     for row in rows:
         groups = _groups(task, entry, row, limits)
-        items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
+        items.append(
+            Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"])
+        )
         reason = row["unscored"]
         if reason is not None and reason.startswith(UNANSWERED):
             unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
@@ -164,7 +188,9 @@ def recompute(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."
         ) from error
     if entry["recipe"].get("judge") and not entry["recipe"]["judge"]["comparable"]:
-        judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
+        judged = {
+            metric.whole or metric.name for metric in task.metrics if metric.judged
+        }
         for path, metric in _metrics(computed):
             if path[-1] in judged:
                 metric["comparable"] = False
@@ -176,7 +202,8 @@ def _groups(
 ) -> dict[str, tuple[str, ...]]:
     """The groups of an item: a cell names one, whose name may hold spaces, or several."""
     groups = {
-        by: groups_of(str(row[f"group_{by}"]), entry["breakdown"].get(by, {})) for by in task.groups
+        by: groups_of(str(row[f"group_{by}"]), entry["breakdown"].get(by, {}))
+        for by in task.groups
     }
     if any(len(names) > limits.item_groups for names in groups.values()):
         raise contents.PackageError(
@@ -212,10 +239,14 @@ def result_differences(
 ) -> Iterator[Difference]:
     """Yields the differences of what a package says from what `recompute` made.
 
-    What the items do not decide may differ: it must lie within the bounds that they leave.
+    What the items do not decide may differ: it must lie within the bounds that they
+    leave.
     """
     undecided = _undecided(task, rows)
-    reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
+    reasons = {
+        NO_VERDICT,
+        *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"]),
+    }
     for difference in entry_differences(entry, computed):
         path, stated, _ = difference
         if not (_may_be_estimate(stated, reasons) and undecided.leaves_open(path)):
@@ -238,7 +269,11 @@ def _may_be_estimate(stated: object, reasons: Container[str]) -> bool:
 
 def _outside(path: Path, metric: Metric, limits: Metric) -> Iterator[Difference]:
     """An estimate lies where the undecided items can bring it, over as many items as there are."""
-    value, low, high = metric.get("value"), limits.get("bound_low"), limits.get("bound_high")
+    value, low, high = (
+        metric.get("value"),
+        limits.get("bound_low"),
+        limits.get("bound_high"),
+    )
     if not is_number(value):
         return
     if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
@@ -252,7 +287,8 @@ def _outside(path: Path, metric: Metric, limits: Metric) -> Iterator[Difference]
 def entry_differences(entry: Entry, computed: Entry) -> Iterator[Difference]:
     """Yields the differences of a package's entry from the same made here.
 
-    Intervals are compared if they were computed in the same way; those of older packages stay.
+    Intervals are compared if they were computed in the same way; those of older
+    packages stay.
     """
     same_intervals = entry["recipe"]["statistics"].get("intervals") == INTERVALS
     for name in COMPARED:
@@ -276,7 +312,10 @@ def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonDict]]:
     for by, groups in entry["breakdown"].items():
         for group, metrics in groups.items():
             for name, metric in metrics.items():
-                yield ("breakdown", by, group, name), metric if isinstance(metric, dict) else {}
+                yield (
+                    ("breakdown", by, group, name),
+                    metric if isinstance(metric, dict) else {},
+                )
 
 
 @dataclass(frozen=True)
@@ -301,7 +340,11 @@ class _Undecided:
 
 def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
     own = {metric.name: metric for metric in task.metrics}
-    endless = {name for name, metric in own.items() if not all(map(math.isfinite, metric.limits))}
+    endless = {
+        name
+        for name, metric in own.items()
+        if not all(map(math.isfinite, metric.limits))
+    }
     intervals = {name for name in endless if own[name].kind == "mean"}
     estimates: set[str] = set()
     bounds: set[str] = set()
@@ -317,7 +360,10 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
         if lacks_verdict or (lacking and endless):
             bounds.add(name)
     return _Undecided(
-        *(_with_wholes(own, names) for names in (bounds | estimates, intervals, estimates))
+        *(
+            _with_wholes(own, names)
+            for names in (bounds | estimates, intervals, estimates)
+        )
     )
 
 
@@ -326,7 +372,8 @@ def _with_wholes(own: Mapping[str, MetricSpec], names: set[str]) -> frozenset[st
     averages = {
         name
         for name, metric in own.items()
-        if metric.kind == "average" and names.intersection(components(metric, own).shares)
+        if metric.kind == "average"
+        and names.intersection(components(metric, own).shares)
     }
     wider = names | averages
     return frozenset(wider | {own[name].whole for name in wider if own[name].whole})
@@ -347,14 +394,20 @@ def differences(stated: object, here: object, path: Path = ()) -> Iterator[Diffe
     """Yields the differences between two JSON values."""
     if isinstance(stated, Mapping) and isinstance(here, Mapping):
         for name in dict.fromkeys((*stated, *here)):
-            if name != "too_few":  # follows from the numbers, and older packages have none
+            if (
+                name != "too_few"
+            ):  # follows from the numbers, and older packages have none
                 inside = (*path, name)
-                yield from differences(stated.get(name, _ABSENT), here.get(name, _ABSENT), inside)
+                yield from differences(
+                    stated.get(name, _ABSENT), here.get(name, _ABSENT), inside
+                )
     elif isinstance(stated, list | tuple) and isinstance(here, list | tuple):
         if len(stated) != len(here):
             yield path, stated, here
             return
-        for number, (first, second) in enumerate(zip(stated, here, strict=True), start=1):
+        for number, (first, second) in enumerate(
+            zip(stated, here, strict=True), start=1
+        ):
             yield from differences(first, second, (*path, str(number)))
     elif not same_value(stated, here):
         yield path, stated, here

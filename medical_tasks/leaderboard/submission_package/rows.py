@@ -13,20 +13,35 @@ from medical_tasks.io.forms import Form
 from medical_tasks.io.untrusted import shown
 from medical_tasks.leaderboard import forms
 from medical_tasks.leaderboard.submission_package import contents, privacy
-from medical_tasks.leaderboard.submission_package.contents import NAN, PackageError, not_sound
+from medical_tasks.leaderboard.submission_package.contents import (
+    NAN,
+    PackageError,
+    not_sound,
+)
 from medical_tasks.leaderboard.submission_package.json_reader import JsonReader
 from medical_tasks.leaderboard.submission_package.results import verdicts_of_items
 from medical_tasks.report.entries import Entry
-from medical_tasks.runs.results import Json, JsonDict, Row, unanswered_value, weight_column
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    Row,
+    unanswered_value,
+    weight_column,
+)
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
 Rows = dict[str, list[JsonDict]]
 
 
-def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
+def read_items(
+    reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
+) -> Rows:
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     private = {name for name, task in tasks.items() if not privacy.texts_allowed(task)}
-    form = {name: forms.item_form(task, private=name in private) for name, task in tasks.items()}
+    form = {
+        name: forms.item_form(task, private=name in private)
+        for name, task in tasks.items()
+    }
     words = {name: tasks[name].benchmark.note_words() for name in private}
     rows: Rows = {}
     ids: set[tuple[str, str]] = set()
@@ -36,7 +51,9 @@ def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
         if name in private:
             privacy.check_private_row(where, row, words[name])
         if (name, row["id"]) in ids:
-            raise not_sound(f"{where}: the item {shown(row['id'])} of {name} stands twice")
+            raise not_sound(
+                f"{where}: the item {shown(row['id'])} of {name} stands twice"
+            )
         ids.add((name, row["id"]))
         rows.setdefault(name, []).append(row)
     return rows
@@ -52,8 +69,8 @@ def read_answers(
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: exactly the answers whose hashes the items on open data have.
 
-    A task whose answers are published `elsewhere` may be without them all. Returns task to id to
-    answer, of tasks that have them.
+    A task whose answers are published `elsewhere` may be without them all. Returns task
+    to id to answer, of tasks that have them.
     """
     digests = {
         name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())}
@@ -61,7 +78,9 @@ def read_answers(
         if privacy.texts_allowed(task)
     }
     answers: dict[str, dict[str, str]] = {name: {} for name in digests}
-    for where, value in reader.lines(contents.ANSWERS, content, most=reader.limits.items):
+    for where, value in reader.lines(
+        contents.ANSWERS, content, most=reader.limits.items
+    ):
         name = _task_of(where, value, tasks)
         if name not in digests:
             raise not_sound(
@@ -72,18 +91,25 @@ def read_answers(
         item, text = row["id"], row["response"]
         if item in answers[name]:
             raise not_sound(f"{where}: the item {shown(item)} is answered twice")
-        if not digests[name].get(item) or contents.answer_sha256(text) != digests[name][item]:
+        if (
+            not digests[name].get(item)
+            or contents.answer_sha256(text) != digests[name][item]
+        ):
             raise not_sound(
                 f"{where}: is not the answer to {shown(item)} whose hash stands in {contents.ITEMS}"
             )
         answers[name][item] = text
-    for name in [name for name, given in answers.items() if name in elsewhere and not given]:
+    for name in [
+        name for name, given in answers.items() if name in elsewhere and not given
+    ]:
         del answers[name]
     for name, stated in digests.items():
         if name not in answers:
             continue
         if missing := [
-            item for item, digest in stated.items() if digest and item not in answers[name]
+            item
+            for item, digest in stated.items()
+            if digest and item not in answers[name]
         ]:
             raise not_sound(
                 f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}"
@@ -91,40 +117,58 @@ def read_answers(
     return answers
 
 
-def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
+def read_verdicts(
+    reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
+) -> Rows:
     """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     first: dict[tuple[str, str, str], JsonDict] = {}
-    for where, value in reader.lines(contents.VERDICTS, content, most=reader.limits.verdicts):
+    for where, value in reader.lines(
+        contents.VERDICTS, content, most=reader.limits.verdicts
+    ):
         name = _task_of(where, value, tasks)
         private = not privacy.texts_allowed(tasks[name])
         if isinstance(value, dict) and private:
             privacy.check_private_verdict(where, value)
-        row = forms.check(where, forms.PrivateVerdict if private else forms.VerdictForm, value)
+        row = forms.check(
+            where, forms.PrivateVerdict if private else forms.VerdictForm, value
+        )
         if ("value" in row) == ("unscored" in row):
             raise not_sound(f"{where}: has either value, or unscored with the reason")
         before = first.setdefault((name, row["id"], row["sha256"]), row)
-        if any(before.get(name_of) != row.get(name_of) for name_of in ("value", "unscored")):
-            raise not_sound(f"{where}: the question {shown(row['id'])} of {name} has two verdicts")
+        if any(
+            before.get(name_of) != row.get(name_of) for name_of in ("value", "unscored")
+        ):
+            raise not_sound(
+                f"{where}: the question {shown(row['id'])} of {name} has two verdicts"
+            )
         if "value" in row and not (row["votes"] and _votes_ahead(row) >= 0):
             raise not_sound(f"{where}, value: must be what most votes say")
         rows.setdefault(name, []).append(row)
     return rows
 
 
-def check_verdicts(name: str, entry: Entry, rows: Sequence[Row], verdicts: Sequence[Row]) -> None:
+def check_verdicts(
+    name: str, entry: Entry, rows: Sequence[Row], verdicts: Sequence[Row]
+) -> None:
     """Checks that a task's verdicts are of its items and judge, and as many as its entry says."""
     by_item, lost = verdicts_of_items(verdicts, {row["id"] for row in rows})
     if lost:
-        raise _wrong_verdicts(f"the question {shown(lost[0])} is about no item of {name}")
+        raise _wrong_verdicts(
+            f"the question {shown(lost[0])} is about no item of {name}"
+        )
     for row in rows:
-        if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
+        if row["verdicts_sha256"] != contents.verdicts_sha256(
+            by_item.get(row["id"], ())
+        ):
             raise not_sound(
                 f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those "
                 "whose hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
-            raise _wrong_verdicts(f"{shown(row['id'])} of {name} is judged and has no answer")
+            raise _wrong_verdicts(
+                f"{shown(row['id'])} of {name} is judged and has no answer"
+            )
     judge = entry.get("judge")
     if judge is not None:
         _check_counts(name, judge, verdicts)
@@ -135,14 +179,24 @@ def check_verdicts(name: str, entry: Entry, rows: Sequence[Row], verdicts: Seque
 def _check_counts(name: str, judge: Json, verdicts: Sequence[Row]) -> None:
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
     decided = [row for row in verdicts if "value" in row]
-    counts = {"asked": len(verdicts), "decided": len(decided), "unscored": dict(reasons)}
+    counts = {
+        "asked": len(verdicts),
+        "decided": len(decided),
+        "unscored": dict(reasons),
+    }
     if judge["verdicts"] != counts:
-        raise _wrong_verdicts(f"{name} has other numbers of verdicts than its entry says")
+        raise _wrong_verdicts(
+            f"{name} has other numbers of verdicts than its entry says"
+        )
     if any(_votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in decided):
-        raise _wrong_verdicts(f"{name} has verdicts that fewer votes decided than its judge gives")
+        raise _wrong_verdicts(
+            f"{name} has verdicts that fewer votes decided than its judge gives"
+        )
     foreign = [row for row in verdicts if ("comparable" in row) == judge["comparable"]]
     if foreign or any(len(row["votes"]) > judge["votes"] for row in verdicts):
-        raise _wrong_verdicts(f"{name} has verdicts of another judge than its entry says")
+        raise _wrong_verdicts(
+            f"{name} has verdicts of another judge than its entry says"
+        )
 
 
 def _wrong_verdicts(what: str) -> PackageError:
@@ -173,18 +227,25 @@ def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> Js
     stated = _without_unasked_figures(value, task) if isinstance(value, dict) else value
     row = forms.check(where, form, stated)
     row.setdefault("unclear", "")  # of suites that never said so
-    metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
+    metrics = {
+        metric.name: metric for metric in task.metrics if metric.kind != "average"
+    }
     _check_decided(where, row, metrics)
     if row["unclear"]:
         _check_unclear(where, row, task)
     for metric in metrics.values():
-        weight = row[weight_column(metric.name)] if metric.kind == "ratio" else row[metric.name]
+        weight = (
+            row[weight_column(metric.name)]
+            if metric.kind == "ratio"
+            else row[metric.name]
+        )
         if (row[metric.name] is None) != (weight is None):
             raise not_sound(
                 f"{where}: {metric.name} and its denominator are null together or not at all"
             )
     return {
-        name: math.nan if name in metrics and cell == NAN else cell for name, cell in row.items()
+        name: math.nan if name in metrics and cell == NAN else cell
+        for name, cell in row.items()
     }
 
 
@@ -194,15 +255,21 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
     answered = not str(reason or "").startswith(UNANSWERED)
     undecided = [name for name in metrics if row[name] is None]
     if answered != bool(row["answer_sha256"]):
-        raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")
-    counted = {name for name, metric in metrics.items() if unanswered_value(metric) is not None}
+        raise not_sound(
+            f"{where}: has a hash of an answer if and only if it is answered"
+        )
+    counted = {
+        name for name, metric in metrics.items() if unanswered_value(metric) is not None
+    }
     if not answered:
         if {*undecided} != {*metrics} - counted:
             raise not_sound(f"{where}: is not answered and has values all the same")
         return
     # An answer that ends an official script is scored all the same.
     if reason is None and not all(metrics[name].official for name in undecided):
-        raise not_sound(f"{where}, {undecided[0]}: is null, and unscored does not say why")
+        raise not_sound(
+            f"{where}, {undecided[0]}: is null, and unscored does not say why"
+        )
     if reason is not None and not undecided:
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(reason)}."
@@ -214,9 +281,13 @@ def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
 
     Earlier versions wrote some.
     """
-    declared = next(spec for spec in task.benchmark.tasks if spec.name == task.name).metrics
+    declared = next(
+        spec for spec in task.benchmark.tasks if spec.name == task.name
+    ).metrics
     official = filter(task.needs_official_prompts, declared)
-    names = {metric.name for metric in official} - {metric.name for metric in task.metrics}
+    names = {metric.name for metric in official} - {
+        metric.name for metric in task.metrics
+    }
     unasked = names | set(map(weight_column, names))
     return {name: value for name, value in row.items() if name not in unasked}
 

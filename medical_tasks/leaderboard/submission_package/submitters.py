@@ -1,8 +1,9 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
 Names that a person cannot tell apart are the same, by Unicode Technical Standard 39:
-`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, bounded marks;
-compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts,
+bounded marks; compared by looks (NFKC, case, `confusables.txt`). Data:
+`name_data.json`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _HOST: Final = re.compile(
 )
 _MOST_MARKS: Final = 4
 """In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
-# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0
-# is o and 1 is i.
+# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not
+# `13b`. By then 0 is o and 1 is i.
 _BETWEEN_DIGITS: Final = re.compile(
     r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
 )
@@ -91,7 +92,9 @@ def _marks_problem(text: str) -> str:
     """A letter has few marks, each once, and of its own script."""
     together = {"".join(scripts) for scripts in _EAST_ASIAN}
     single = [
-        form for name, form in _name_data()[0].items() if name not in together and name != "all"
+        form
+        for name, form in _name_data()[0].items()
+        if name not in together and name != "all"
     ]
     letters: list[str] = []  # each with its marks
     for char in text:
@@ -101,7 +104,9 @@ def _marks_problem(text: str) -> str:
             letters.append(char)
     for letter in letters:
         base, marks = letter[0], letter[1:]
-        too_many = len(marks) > _MOST_MARKS or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
+        too_many = (
+            len(marks) > _MOST_MARKS or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
+        )
         if too_many or len(set(marks)) < len(marks):
             return (
                 f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: "
@@ -122,7 +127,9 @@ def name_key(name: str) -> str:
 
     Of any text, also of one that can be no name.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", name).casefold()
+    )
     looks = _name_data()[2]
     seen = "".join(
         looks.get(char, char)
@@ -132,7 +139,8 @@ def name_key(name: str) -> str:
     # `+` is part of names.
     spaced = " ".join(
         "".join(
-            char if char == "+" or unicodedata.category(char)[0] in "LMN" else " " for char in seen
+            char if char == "+" or unicodedata.category(char)[0] in "LMN" else " "
+            for char in seen
         ).split()
     )
     return _BETWEEN_DIGITS.sub(".", f" {spaced}").replace(" ", "")
@@ -167,7 +175,9 @@ def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, 
         ).split()
         ends = (span.partition("-") for span in ranges)
         return re.compile(
-            "[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*"
+            "["
+            + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends)
+            + "]*"
         )
 
     patterns = {script: pattern(script) for script in data["scripts"]}

@@ -23,7 +23,11 @@ from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import judge_kinds
 from medical_tasks.leaderboard.submission_package import contents, rescoring
-from medical_tasks.leaderboard.submission_package.contents import Found, Outcome, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    Found,
+    Outcome,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
 from medical_tasks.leaderboard.submission_package.privacy import (
     FILE_SETTINGS,
@@ -68,7 +72,10 @@ def verify_package(
     checks = [contents.Check("content", "match", stated)]
     for name in package.manifest.tasks:
         parts = _TaskPackage(package, task_spec(name), options).checked()
-        checks += [contents.Check(f"{name}: {what}", *outcome) for what, outcome in parts.items()]
+        checks += [
+            contents.Check(f"{name}: {what}", *outcome)
+            for what, outcome in parts.items()
+        ]
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
@@ -77,7 +84,8 @@ def verify_guarded(
 ) -> contents.Verification:
     """Verifies a package with the data guard up; raises for an option that none of its tasks takes.
 
-    The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
+    The answers to credentialed data, and what is asked of a judge about them, stay on
+    this machine.
     """
     if options.sample < 1 or options.seed < 0:
         raise UsageError(
@@ -85,7 +93,9 @@ def verify_guarded(
             f"{options.seed}."
         )
     tasks = [task_spec(name) for name in package.manifest.tasks]
-    settings = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    settings = {
+        name for task in tasks for name in (*task.arguments, *task.scoring_arguments)
+    }
     if unknown := [name for name in options.task_args if name not in settings]:
         raise UsageError(
             f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out."
@@ -94,7 +104,9 @@ def verify_guarded(
         raise UsageError(
             f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
         )
-    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
+    subjects = [
+        policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks
+    ]
     with policy.protect(subjects, attestation):
         return verify_package(package, options)
 
@@ -154,7 +166,9 @@ class _TaskPackage:
         """The data that the run was on, as they are here."""
         task, options = self.task, self.options
         dataset = dataset_spec(task.dataset)
-        with run_data(task, dataset, self.recipe, data=options.data, source=options.source) as data:
+        with run_data(
+            task, dataset, self.recipe, data=options.data, source=options.source
+        ) as data:
             return data
 
     def not_scored(self, why: str) -> dict[str, Found]:
@@ -194,23 +208,32 @@ class _TaskPackage:
         ]
         wrong += [item for item in answers if item not in stated]
         if wrong:
-            count = f"{len(wrong)} of {len(stated)} {source} do not have the stated hash"
+            count = (
+                f"{len(wrong)} of {len(stated)} {source} do not have the stated hash"
+            )
             return ("mismatch", f"{count}: {_listed(wrong)}"), None
         unanswered = sum(not digest for digest in stated.values())
         rest = f", {unanswered} items have none" if unanswered else ""
-        return ("match", f"{len(answers):,} {source} have the stated hash{rest}"), answers
+        return (
+            "match",
+            f"{len(answers):,} {source} have the stated hash{rest}",
+        ), answers
 
     def given_answers(self, path: Path) -> Answers:
         """The answers from a file, or from the folder of the run."""
         if not path.is_dir():
-            return read_responses(path, [row["id"] for row in self.rows], task=self.task)
+            return read_responses(
+                path, [row["id"] for row in self.rows], task=self.task
+            )
         entries = read_results(path)["tasks"]
         if self.task.name not in entries:
             raise UsageError(
                 f"{path}: has no answers to {self.task.name}, but to {', '.join(entries)}."
             )
         recipe = entries[self.task.name]["recipe"]
-        return answers_of_run(self.task, recipe, path, replace(self.options, responses=None))
+        return answers_of_run(
+            self.task, recipe, path, replace(self.options, responses=None)
+        )
 
     def scores(self, data: TaskData, answers: Answers) -> dict[str, Found]:
         """Scores the answers again, and compares what comes of it."""
@@ -218,7 +241,9 @@ class _TaskPackage:
         values, missing = scoring_arguments(task, recipe, options.task_args)
         needed = {metric.needs for metric in task.metrics if metric.needs}
         if lacking := [name for name in missing if name not in needed]:
-            return self.not_scored(f"--task-args {lacking[0]}=... was used and is not given")
+            return self.not_scored(
+                f"--task-args {lacking[0]}=... was used and is not given"
+            )
         private = not texts_allowed(task)
         if private and self.judge is not None and self.withholds_verdicts(self.judge):
             return self.not_scored(
@@ -231,16 +256,26 @@ class _TaskPackage:
             folder = Path(name)
             try:
                 answered = replace(answered, adjudication=self.adjudication(answers))
-                scored = rescoring.scored_again(answered, reported, self.verdicts, options, folder)
+                scored = rescoring.scored_again(
+                    answered, reported, self.verdicts, options, folder
+                )
             except (MissingError, UsageError) as error:
-                return self.not_scored(_first_line(error).replace(str(folder), "the package"))
-            outcomes = {"scores": rescoring.check_scores(reported, self.entry, self.rows, scored)}
+                return self.not_scored(
+                    _first_line(error).replace(str(folder), "the package")
+                )
+            outcomes = {
+                "scores": rescoring.check_scores(
+                    reported, self.entry, self.rows, scored
+                )
+            }
             if self.judge is not None:
                 outcomes["verdicts"] = rescoring.check_verdicts(
                     self.judge["name"], self.verdicts, scored.verdicts, scored.replay
                 )
             if scored.replay is not None:
-                outcomes["judge"] = rescoring.ask_again(answered, self.verdicts, options, folder)
+                outcomes["judge"] = rescoring.ask_again(
+                    answered, self.verdicts, options, folder
+                )
         outcomes["results"] = rescoring.check_results(reported, self.entry, scored)
         return outcomes
 
@@ -256,7 +291,9 @@ class _TaskPackage:
         return AnsweredTask(
             task=self.task,
             items=data.items,
-            responses={item.id: answers[item.id] for item in data.items if item.id in answers},
+            responses={
+                item.id: answers[item.id] for item in data.items if item.id in answers
+            },
             unanswered={
                 item: reasons.get(item, "").removeprefix(UNANSWERED) or "not answered"
                 for item in missing
@@ -287,10 +324,17 @@ class _TaskPackage:
 
         `data` are for worked examples, None where they are not here.
         """
-        parts = (self.of_the_task(), self.answering(), self.questions(data), self.scoring())
+        parts = (
+            self.of_the_task(),
+            self.answering(),
+            self.questions(data),
+            self.scoring(),
+        )
         found = list(chain(*parts, self.judging()))
         kinds: tuple[Outcome, ...] = ("mismatch", "not checked", "match")
-        wrong, left, same = ([text for at, text in found if at == kind] for kind in kinds)
+        wrong, left, same = (
+            [text for at, text in found if at == kind] for kind in kinds
+        )
         outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
         unchecked = f"not checked: {'; '.join(left)}" if left else ""
         sentences = ("; ".join(wrong), unchecked, f"the same: {', '.join(same)}")
@@ -303,8 +347,11 @@ class _TaskPackage:
         reported = self.task.reporting(self.task.scoring_arguments, official=official)
         reported = reported if self.judge is not None else reported.unjudged()
         size = self.task.generation_size
-        own = make_recipe(reported, data={}, model={}, max_new_tokens=size, max_samples=None)
-        # Packages of older suites do not say how intervals were computed, which was otherwise.
+        own = make_recipe(
+            reported, data={}, model={}, max_new_tokens=size, max_samples=None
+        )
+        # Packages of older suites do not say how intervals were computed, which was
+        # otherwise.
         if "intervals" not in self.recipe["statistics"]:
             own["statistics"].pop("intervals")
         return own
@@ -315,10 +362,18 @@ class _TaskPackage:
         for name in _ALWAYS:
             yield _compared(name, recipe[name], self.own_recipe[name])
         settings = {*task.arguments, *task.scoring_arguments}
-        if unknown := [name for name in recipe.get("task_args", {}) if name not in settings]:
-            yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
+        if unknown := [
+            name for name in recipe.get("task_args", {}) if name not in settings
+        ]:
+            yield (
+                "mismatch",
+                f"task_args: {shown(unknown[0])} is a setting of no such task",
+            )
         model = str(recipe["model"]["name"])
-        parts = {"protocol": bool(task.protocol), "baseline": model.startswith("baseline/")}
+        parts = {
+            "protocol": bool(task.protocol),
+            "baseline": model.startswith("baseline/"),
+        }
         for setting, has in parts.items():
             if setting in recipe and not has:
                 yield (
@@ -345,7 +400,11 @@ class _TaskPackage:
 
     def questions(self, data: TaskData | None) -> Iterator[Found]:
         """The prompts that the model was asked with."""
-        task, stated, upstream = self.task, self.recipe["prompts"], self.options.upstream
+        task, stated, upstream = (
+            self.task,
+            self.recipe["prompts"],
+            self.options.upstream,
+        )
         if stated is None:
             return
         values, missing = question_arguments(task, self.recipe, self.options.task_args)
@@ -374,7 +433,9 @@ class _TaskPackage:
             here |= {"settings": own.settings} if own.settings else {}
             yield _compared("prompts", stated, scrub_recipe(here))
             if task.protocol:
-                protocol = open_protocol(task, values, prompts=stated["set"], upstream=upstream)
+                protocol = open_protocol(
+                    task, values, prompts=stated["set"], upstream=upstream
+                )
                 identity = scrub_recipe(dict(protocol.identity))
                 yield _compared("protocol", self.recipe.get("protocol"), identity)
         except (MissingError, UsageError) as error:
@@ -398,7 +459,10 @@ class _TaskPackage:
                 "not checked",
                 f"scoring's {name} (--task-args {name}=... was used and is not given)",
             )
-        unknown = {*missing, *(own for own, name in _SPELLED.items() if name in missing)}
+        unknown = {
+            *missing,
+            *(own for own, name in _SPELLED.items() if name in missing),
+        }
         stated, own = (
             {name: value for name, value in identity.items() if name not in unknown}
             for identity in (recipe.get("scoring", {}), here)
@@ -412,7 +476,9 @@ class _TaskPackage:
             return
         stated = judge["prompts"]
         try:
-            own = benchmark.load_judge_prompts(self.task, stated.get("set"), self.options.upstream)
+            own = benchmark.load_judge_prompts(
+                self.task, stated.get("set"), self.options.upstream
+            )
             here = {"set": own.name, "sha256": own.sha256}
             yield _compared("judge's prompts", stated, here)
         except (MissingError, UsageError) as error:
@@ -420,7 +486,9 @@ class _TaskPackage:
         kind = judge["name"].partition("/")[0]
         if judge["name"] == "lexical":
             identity = dict(LexicalJudge().identity)
-            yield _compared("lexical judge", {name: judge.get(name) for name in identity}, identity)
+            yield _compared(
+                "lexical judge", {name: judge.get(name) for name in identity}, identity
+            )
             yield _compared("votes", judge["votes"], 1)
         elif kind not in judge_kinds() or kind == "lexical":
             yield "mismatch", f"judge: {shown(judge['name'])} is no judge that there is"
@@ -449,10 +517,14 @@ def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> F
             item.id for item in both if stated[item.id]["cluster"] != item.cluster
         ],
         "in another group": [
-            item.id for item in both if not _groups(task, item).items() <= stated[item.id].items()
+            item.id
+            for item in both
+            if not _groups(task, item).items() <= stated[item.id].items()
         ],
     }
-    problems = [f"{len(ids)} {what}: {_listed(ids)}" for what, ids in wrong.items() if ids]
+    problems = [
+        f"{len(ids)} {what}: {_listed(ids)}" for what, ids in wrong.items() if ids
+    ]
     if not problems and list(stated) != list(here):
         problems = ["they stand in another order"]
     if problems:
@@ -486,12 +558,20 @@ Arguments = tuple[dict[str, str], list[str]]
 """Settings, and which file or folder settings were used and not given here."""
 
 
-def question_arguments(task: TaskSpec, recipe: Recipe, given: Mapping[str, str]) -> Arguments:
+def question_arguments(
+    task: TaskSpec, recipe: Recipe, given: Mapping[str, str]
+) -> Arguments:
     """Settings of the questions, `given` by whoever verifies where they are files."""
     stated = {
-        name: value for name, value in recipe.get("task_args", {}).items() if name in task.arguments
+        name: value
+        for name, value in recipe.get("task_args", {}).items()
+        if name in task.arguments
     }
-    files = {name for name, value in stated.items() if name in FILE_SETTINGS and value == PATH}
+    files = {
+        name
+        for name, value in stated.items()
+        if name in FILE_SETTINGS and value == PATH
+    }
     missing = [name for name in stated if name in files and name not in given]
     values = {
         name: given[name] if name in files else value
@@ -501,12 +581,17 @@ def question_arguments(task: TaskSpec, recipe: Recipe, given: Mapping[str, str])
     return values, missing
 
 
-def scoring_arguments(task: TaskSpec, recipe: Recipe, given: Mapping[str, str]) -> Arguments:
+def scoring_arguments(
+    task: TaskSpec, recipe: Recipe, given: Mapping[str, str]
+) -> Arguments:
     """Settings of the scoring, from what the recipe says of them; likewise."""
-    values = {name: value for name, value in given.items() if name in task.scoring_arguments}
+    values = {
+        name: value for name, value in given.items() if name in task.scoring_arguments
+    }
     missing: list[str] = []
     identity = {
-        _SPELLED.get(name, name): value for name, value in recipe.get("scoring", {}).items()
+        _SPELLED.get(name, name): value
+        for name, value in recipe.get("scoring", {}).items()
     }
     for name, value in {**recipe.get("task_args", {}), **identity}.items():
         if name not in task.scoring_arguments or name in values:

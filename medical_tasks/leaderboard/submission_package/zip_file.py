@@ -1,9 +1,9 @@
 """The zip file of a package: written the same way each time, and read without trust.
 
-Only the plainest zip file is read: members one behind the other from the first byte on, then the
-list of them, then the end record, and nothing else anywhere; so overlapping members, hidden data,
-zip64, links and streams of unknown length cannot occur. Sizes are checked before anything is
-unpacked, and nothing is written to disk.
+Only the plainest zip file is read: members one behind the other from the first byte on,
+then the list of them, then the end record, and nothing else anywhere; so overlapping
+members, hidden data, zip64, links and streams of unknown length cannot occur. Sizes are
+checked before anything is unpacked, and nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _MADE_ON_UNIX: Final = 3
 _PLAIN_FILE: Final = 0o100644 << 16
 
 
-def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> bytes:
+def package_bytes(
+    path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS
+) -> bytes:
     """Reads a file no further than a package may be long; of one that is longer a byte more."""
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
     with readable(path, missing=wanted, again=wanted), open_file(path) as file:
@@ -62,7 +64,9 @@ class Member:
 def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Member]:
     """Reads which files a package holds, and checks all that can be before they are unpacked."""
     if len(content) > limits.package_bytes:
-        raise _too_large(f"the package has {len(content):,} bytes", limits.package_bytes)
+        raise _too_large(
+            f"the package has {len(content):,} bytes", limits.package_bytes
+        )
     end, entries, list_start = _end_record(content)
     listed = list_start
     members: dict[str, Member] = {}
@@ -77,7 +81,9 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
         raise _bad_zip("has something beside its files and their list")
     total = sum(member.size for member in members.values())
     if total > limits.total_bytes:
-        raise _too_large(f"the package has {total:,} bytes unpacked", limits.total_bytes)
+        raise _too_large(
+            f"the package has {total:,} bytes unpacked", limits.total_bytes
+        )
     return members
 
 
@@ -85,7 +91,9 @@ def _end_record(content: bytes) -> tuple[int, int, int]:
     """Where the list of files ends, how many it has, and where it begins."""
     end = len(content) - _END.size
     if end < 0 or content[end : end + 4] != _END_MARK:
-        raise _bad_zip("is not a zip file, or something stands behind its end, or it is cut off")
+        raise _bad_zip(
+            "is not a zip file, or something stands behind its end, or it is cut off"
+        )
     record = _END.unpack_from(content, end)
     entries, listed = record[4], record[6]
     if not 0 < entries <= len(contents.MEMBERS):
@@ -114,7 +122,11 @@ def _member(
     raw = content[behind - name_bytes : behind]
     name = _member_name(raw)
     _check_kind(name, made_by, attributes)
-    if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
+    if (
+        flags & ~_UTF8_NAME
+        or method not in (_STORED, _DEFLATED)
+        or (needs & 0xFF) > _NEWEST
+    ):
         raise _bad_zip(
             f"has {name} encrypted, streamed, or packed otherwise than stored or deflated"
         )
@@ -123,7 +135,8 @@ def _member(
     if size > _SMALL and size > packed * limits.ratio:
         times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
         raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
-    # All else in the file follows from these few values, and anything that does not is refused.
+    # All else in the file follows from these few values, and anything that does not is
+    # refused.
     if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
         raise _bad_zip(
             f"has {name} with extra fields or a comment, overlapping with another file, or behind "
@@ -131,8 +144,12 @@ def _member(
         )
     data = start + _LOCAL.size + name_bytes
     if content[start:data] != _LOCAL.pack(_LOCAL_MARK, *same, 0) + raw:
-        raise _bad_zip(f"says one thing of {name} in its list and another where it stands")
-    member = Member(name=name, method=method, crc=crc, packed=packed, size=size, start=data)
+        raise _bad_zip(
+            f"says one thing of {name} in its list and another where it stands"
+        )
+    member = Member(
+        name=name, method=method, crc=crc, packed=packed, size=size, start=data
+    )
     return member, behind
 
 
@@ -166,9 +183,13 @@ def unpack(content: bytes, member: Member) -> bytes:
         except zlib.error as error:
             raise _bad_zip(f"is damaged: {member.name} cannot be unpacked") from error
         if not stream.eof or stream.unused_data or stream.unconsumed_tail:
-            raise _bad_zip(f"is damaged: {member.name} has another length than is stated")
+            raise _bad_zip(
+                f"is damaged: {member.name} has another length than is stated"
+            )
     if len(unpacked) != member.size or zlib.crc32(unpacked) != member.crc:
-        raise _bad_zip(f"is damaged: {member.name} has another length or checksum than is stated")
+        raise _bad_zip(
+            f"is damaged: {member.name} has another length or checksum than is stated"
+        )
     return unpacked
 
 

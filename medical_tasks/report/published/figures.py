@@ -32,18 +32,21 @@ class PublishedResult:
     Attributes:
         model: as the paper writes it.
         task: the task of ours that asks the same.
-        metrics: our metric's name to the value, 0-1, or a count or cosine in its own unit.
-        source: where it stands: the paper in short and the table, such as `K-QA, table 4`.
+        metrics: our metric's name to the value, 0-1, or a count or cosine in its own
+            unit.
+        source: where it stands: the paper in short and the table, such as `K-QA, table
+            4`.
         link: to the paper; "" for none.
-        setting: what else tells it from the table's other rows, such as `1-shot, full note`.
+        setting: what else tells it from the table's other rows, such as `1-shot, full
+            note`.
         breakdown: values by our breakdown and group.
         n_items: over how many items; None where the paper does not say.
         configs: configurations of the dataset that have the paper's items; () for any.
         judge: as the paper names it; "" for none.
         differences: between the paper's setting and this suite's, a sentence each.
-        beside: for a metric by the authors' script (`accuracy_official`), ours that asks the same
-            and counts otherwise (`accuracy`): where a reader looks for the figure in a table of
-            headline metrics.
+        beside: for a metric by the authors' script (`accuracy_official`), ours that
+            asks the same and counts otherwise (`accuracy`): where a reader looks for
+            the figure in a table of headline metrics.
     """
 
     model: str
@@ -52,7 +55,9 @@ class PublishedResult:
     source: str
     link: str
     setting: str = ""
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
+        default_factory=dict
+    )
     n_items: int | None = None
     configs: tuple[str, ...] = ()
     judge: str = ""
@@ -65,19 +70,23 @@ class PublishedResult:
         groups = [group for by in self.breakdown.values() for group in by.items()]
         return {
             **self.metrics,
-            **{f"{name}, {group}": values[name] for group, values in groups for name in values},
+            **{
+                f"{name}, {group}": values[name]
+                for group, values in groups
+                for name in values
+            },
         }
 
 
-_DIGITS: Final = (
-    10  # more than any paper prints; takes back what dividing by 100 adds to the last one
-)
+_DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
 
 
 def read_figures(content: Json) -> tuple[PublishedResult, ...]:
     """Reads the content of the data file; a result a row."""
     return tuple(
-        _result(table, row, content) for table in content["tables"] for row in table["rows"]
+        _result(table, row, content)
+        for table in content["tables"]
+        for row in table["rows"]
     )
 
 
@@ -89,8 +98,12 @@ def _result(table: Json, row: Row, content: Json) -> PublishedResult:
         if printed is not None:
             target = metrics
             if "by" in column:
-                target = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
-            target[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
+                target = breakdown.setdefault(column["by"], {}).setdefault(
+                    column["group"], {}
+                )
+            target[column["metric"]] = round(
+                printed / column.get("scale", 100), _DIGITS
+            )
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],

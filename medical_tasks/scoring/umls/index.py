@@ -7,8 +7,8 @@ Built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
     where each term's record begins in records.bin; one more for the end records.bin    a term, a
     zero byte, its concepts' ids
 
-Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as in QuickUMLS;
-texts are decomposed (NFKD).
+Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as
+in QuickUMLS; texts are decomposed (NFKD).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-# What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base
-# letter.
+# What decomposing does not bring to ASCII: punctuation of typesetters, and letters
+# without a base letter.
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("‘’‚′´ʼ", "'"),
@@ -56,7 +56,16 @@ _PLAIN = str.maketrans(
             "ł": "l",
             "Ł": "L",
         },
-        **{"đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i", "µ": "u"},
+        **{
+            "đ": "d",
+            "Đ": "D",
+            "ð": "d",
+            "Ð": "D",
+            "þ": "th",
+            "Þ": "Th",
+            "ı": "i",
+            "µ": "u",
+        },
         **dict(zip("αβγδεζηικλμνξοπρςστυφω", "abgdeziiklmnxoprsstufo", strict=False)),
     }
 )
@@ -67,14 +76,16 @@ class Folding:
     """What an index makes of terms."""
 
     lowercase: bool = False  # case is folded (QuickUMLS's option -L)
-    # letters are brought to ASCII (its option -U, by decomposing and a short table: other scripts
-    # than Latin and Greek stay)
+    # letters are brought to ASCII (its option -U, by decomposing and a short table:
+    # other scripts than Latin and Greek stay)
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
         """Writes a term as it stands in the index."""
         text = term.lower() if self.lowercase else term
-        return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
+        return unicodedata.normalize(
+            "NFKD", _to_ascii(text) if self.ascii_only else text
+        )
 
     def asked(self, stretch: str) -> str:
         """Writes a stretch of a text to be looked up.
@@ -89,9 +100,9 @@ def _to_ascii(text: str) -> str:
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(
-        _PLAIN
-    )
+    return "".join(
+        letter for letter in decomposed if not unicodedata.combining(letter)
+    ).translate(_PLAIN)
 
 
 GROUPS = {
@@ -113,7 +124,12 @@ MEDCON_TYPES = frozenset(" ".join(GROUPS.values()).split())
 WINDOW = 5  # tokens of the longest stretch that is looked up
 
 _FORMAT = 1
-_INFO, _HASHES, _PLACES, _RECORDS = "umls.json", "hashes.u64", "places.u64", "records.bin"
+_INFO, _HASHES, _PLACES, _RECORDS = (
+    "umls.json",
+    "hashes.u64",
+    "places.u64",
+    "records.bin",
+)
 _PART_BITS = 6  # terms are sorted in 64 parts, each in memory by itself
 _HASH_BITS = 64
 _MEGABYTE = 1_000_000
@@ -137,7 +153,11 @@ class IndexInfo:
 
 
 def build_index(
-    umls: Path, out: Path, *, folding: Folding = _AS_WRITTEN, types: frozenset[str] = MEDCON_TYPES
+    umls: Path,
+    out: Path,
+    *,
+    folding: Folding = _AS_WRITTEN,
+    types: frozenset[str] = MEDCON_TYPES,
 ) -> IndexInfo:
     """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF.
 
@@ -157,14 +177,19 @@ def build_index(
                     f"{strings}: holds no English string of an accepted type with up to {WINDOW} "
                     "words."
                 )
-            info = IndexInfo(**asdict(folding), terms=terms, **counted, types=tuple(sorted(types)))
+            info = IndexInfo(
+                **asdict(folding), terms=terms, **counted, types=tuple(sorted(types))
+            )
             written = Path(stage) / _INFO
             written.write_text(
-                json.dumps({"format": _FORMAT, **asdict(info)}, indent=1), encoding="utf-8"
+                json.dumps({"format": _FORMAT, **asdict(info)}, indent=1),
+                encoding="utf-8",
             )
             written.replace(out / _INFO)
     except OSError as error:
-        raise UsageError(f"{out}: the index cannot be written ({system_reason(error)}).") from error
+        raise UsageError(
+            f"{out}: the index cannot be written ({system_reason(error)})."
+        ) from error
     return info
 
 
@@ -176,14 +201,17 @@ class _Strings(TypedDict):
     source: str
 
 
-def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> _Strings:
+def _write_parts(
+    path: Path, flags: bytearray, stage: Path, folding: Folding
+) -> _Strings:
     """Writes terms and concepts in parts by hash; returns what `IndexInfo` says of the strings."""
     strings = without_type = 0
     digest = hashlib.sha256()
     megabytes = path.stat().st_size // _MEGABYTE + 1
     with ExitStack() as stack:
         parts = [
-            stack.enter_context((stage / str(part)).open("wb")) for part in range(1 << _PART_BITS)
+            stack.enter_context((stage / str(part)).open("wb"))
+            for part in range(1 << _PART_BITS)
         ]
         progress = stack.enter_context(Progress(f"{path.name}, MB read", megabytes))
         for _, concept, text in read_strings(
@@ -191,9 +219,12 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
         ):
             strings += 1
             without_type += not flags[concept]
-            # Decomposing may add spaces to letters beyond ASCII: their words are not counted.
+            # Decomposing may add spaces to letters beyond ASCII: their words are not
+            # counted.
             if flags[concept] != _CONCEPT_OF_WANTED_TYPE or (
-                text.count(" ") >= WINDOW and text.isascii() and len(text.split()) > WINDOW
+                text.count(" ") >= WINDOW
+                and text.isascii()
+                and len(text.split()) > WINDOW
             ):
                 continue
             term = folding.stored(text).encode()
@@ -201,14 +232,19 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
                 b"%s\0%08d" % (term, concept) + b"\n"
             )
         progress.advance_to(megabytes)
-    return {"strings": strings, "without_type": without_type, "source": digest.hexdigest()}
+    return {
+        "strings": strings,
+        "without_type": without_type,
+        "source": digest.hexdigest(),
+    }
 
 
 def _join_parts(stage: Path, out: Path) -> int:
     count = place = 0
     with ExitStack() as stack:
         hashes, places, records = (
-            stack.enter_context((stage / name).open("wb")) for name in (_HASHES, _PLACES, _RECORDS)
+            stack.enter_context((stage / name).open("wb"))
+            for name in (_HASHES, _PLACES, _RECORDS)
         )
         for part in range(1 << _PART_BITS):
             concepts: dict[bytes, set[bytes]] = {}
@@ -254,16 +290,25 @@ class UmlsIndex:
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder / _INFO}: cannot be read. {build}") from error
         if told.pop("format", None) != _FORMAT:
-            raise UsageError(f"{folder}: is an index of another version of this package. {build}")
+            raise UsageError(
+                f"{folder}: is an index of another version of this package. {build}"
+            )
         self.info = IndexInfo(**{**told, "types": tuple(told["types"])})
-        self.folding = Folding(lowercase=self.info.lowercase, ascii_only=self.info.ascii_only)
+        self.folding = Folding(
+            lowercase=self.info.lowercase, ascii_only=self.info.ascii_only
+        )
         try:
-            sizes = [(folder / name).stat().st_size for name in (_HASHES, _PLACES, _RECORDS)]
+            sizes = [
+                (folder / name).stat().st_size for name in (_HASHES, _PLACES, _RECORDS)
+            ]
         except OSError as error:
             raise UsageError(
                 f"{folder}: the index is not whole ({system_reason(error)}). {build}"
             ) from error
-        if sizes[:2] != [8 * self.info.terms, 8 * self.info.terms + 8] or not self.info.terms:
+        if (
+            sizes[:2] != [8 * self.info.terms, 8 * self.info.terms + 8]
+            or not self.info.terms
+        ):
             raise UsageError(f"{folder}: the index is not whole. {build}")
         self._hashes: np.ndarray = np.memmap(folder / _HASHES, "<u8", "r")
         self._places: np.ndarray = np.memmap(folder / _PLACES, "<u8", "r")
@@ -298,7 +343,9 @@ class UmlsIndex:
             return []
         digests = b"".join([_digest(term) for term in terms])
         hashes = np.frombuffer(digests, "<u8")
-        places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        places = np.minimum(
+            np.searchsorted(self._hashes, hashes), len(self._hashes) - 1
+        )
         found = []
         for position in np.flatnonzero(self._hashes[places] == hashes).tolist():
             concepts = self._concepts(int(places[position]), terms[position])
@@ -313,7 +360,8 @@ class UmlsIndex:
             stored, _, numbers = record.rpartition(b"\0")
             if stored == term:
                 return tuple(
-                    f"C{int(numbers[at : at + 8]):07d}" for at in range(0, len(numbers), 8)
+                    f"C{int(numbers[at : at + 8]):07d}"
+                    for at in range(0, len(numbers), 8)
                 )
             place += 1
         return ()
@@ -333,7 +381,9 @@ _CONCEPT_WITH_TYPE, _CONCEPT_OF_WANTED_TYPE = 1, 2
 
 def find_file(folder: Path, name: str) -> Path:
     """Finds a file of the Metathesaurus."""
-    places = [folder / middle / (name + end) for middle in ("", "META") for end in ("", ".gz")]
+    places = [
+        folder / middle / (name + end) for middle in ("", "META") for end in ("", ".gz")
+    ]
     for place in places:
         if place.is_file():
             return place
@@ -356,7 +406,8 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
                 f"{path}: line {line} has {len(fields)} fields, expected CUI|TUI|... {_AGAIN}"
             )
         flags[number] = max(
-            flags[number], _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE
+            flags[number],
+            _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE,
         )
     if not line:
         raise UsageError(f"{path}: is empty. {_AGAIN}")

@@ -2,9 +2,9 @@
 
 What QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
 
-QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the
-same in another order. In its overlap rule a stretch with accents, whose pieces differ from the
-decomposed term's, comes behind those without; that is kept.
+QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose
+pieces are the same in another order. In its overlap rule a stretch with accents, whose
+pieces differ from the decomposed term's, comes behind those without; that is kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 SHORTEST = 3  # characters
 
 
-Span = tuple[int, int, str]  # its characters in the text, from and to; what is looked up
+Span = tuple[
+    int, int, str
+]  # its characters in the text, from and to; what is looked up
 
 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
@@ -74,7 +76,9 @@ def _without(tokens: Sequence[Token]) -> str:
 _SPACE_OR_WORD = re.compile(r"\s+|\S+")
 _MOST_KNOWN_WORDS = 100_000
 
-_WORDS = json.loads(Path(__file__).with_name("word_classes.json").read_text(encoding="utf-8"))
+_WORDS = json.loads(
+    Path(__file__).with_name("word_classes.json").read_text(encoding="utf-8")
+)
 CLOSED_CLASSES: Mapping[str, str] = {
     **dict.fromkeys(_WORDS["prepositions"].split(), "ADP"),
     **dict.fromkeys(_WORDS["determiners"].split(), "DET"),
@@ -90,10 +94,11 @@ class Word(NamedTuple):
 
     Attributes:
         text: verbatim.
-        begins: whether a phrase may begin with it: no white space, punctuation, determiner or
-            preposition.
+        begins: whether a phrase may begin with it: no white space, punctuation,
+            determiner or preposition.
         ends: whether a phrase may end with it: begins, and is no stop word.
-        alone: whether it may be a phrase by itself: is no stop word and not like a number.
+        alone: whether it may be a phrase by itself: is no stop word and not like a
+            number.
         left_out: whether it is left out inside a phrase: a determiner.
     """
 
@@ -117,8 +122,8 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             f"{install_command('medcon')}; no model is needed."
         ) from error
     rules = spacy.blank("en").tokenizer
-    # spaCy cuts at white space first, and what stands between without a look to its sides: each
-    # such piece is cut once.
+    # spaCy cuts at white space first, and what stands between without a look to its
+    # sides: each such piece is cut once.
     known: dict[str, list[Token]] = {}
 
     def cut(piece: str) -> list[Token]:
@@ -130,7 +135,11 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             begins = not (token.is_punct or token.is_space or part in _PARTS)
             stop = token.text in STOP_WORDS
             word = Word(
-                token.text, begins, begins and not stop, not (stop or token.like_num), part == "DET"
+                token.text,
+                begins,
+                begins and not stop,
+                not (stop or token.like_num),
+                part == "DET",
             )
             tokens.append((token.idx, token.idx + len(token.text), word))
         known[piece] = tokens
@@ -187,14 +196,21 @@ class Match(NamedTuple):
 class Matcher:
     """Finds concepts.
 
-    `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`).
+    `parts` are words in small letters that are determiners (`DET`) or prepositions
+    (`ADP`).
     """
 
     def __init__(
-        self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES
+        self,
+        index: UmlsIndex,
+        *,
+        variant: str,
+        parts: Mapping[str, str] = CLOSED_CLASSES,
     ) -> None:
         if variant not in VARIANTS:
-            raise UsageError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+            raise UsageError(
+                f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}"
+            )
         self._index = index
         self._spans = VARIANTS[variant]
         self._tokens = tokenizer(parts)
@@ -216,7 +232,9 @@ class Matcher:
                 if (hit := known[stretch]) is not None
             ]
         except KeyError:
-            self._look_up(list({stretch for _, _, stretch in spans if stretch not in known}))
+            self._look_up(
+                list({stretch for _, _, stretch in spans if stretch not in known})
+            )
             hits = [
                 (start, end, hit)
                 for start, end, stretch in spans
@@ -230,7 +248,9 @@ class Matcher:
             found.sort(key=_rank, reverse=True)
         chosen: list[Match] = []
         for _, _, match in found:
-            if all(match.end <= other.start or match.start >= other.end for other in chosen):
+            if all(
+                match.end <= other.start or match.start >= other.end for other in chosen
+            ):
                 chosen.append(match)
         return chosen
 
@@ -238,7 +258,9 @@ class Matcher:
         asked = [self._index.folding.asked(stretch) for stretch in stretches]
         self._known.update(dict.fromkeys(stretches))
         for position, term, concepts in self._index.find(asked):
-            likeness = 1.0 if asked[position] == term else _likeness(asked[position], term)
+            likeness = (
+                1.0 if asked[position] == term else _likeness(asked[position], term)
+            )
             if likeness:
                 self._known[stretches[position]] = (likeness, term, concepts)
 

@@ -10,10 +10,18 @@ from typing import NamedTuple
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_chunks
 from medical_tasks.options import UmlsBuild, UmlsFind
-from medical_tasks.scoring.umls.index import Folding, IndexInfo, UmlsIndex, build_index, find_file
+from medical_tasks.scoring.umls.index import (
+    Folding,
+    IndexInfo,
+    UmlsIndex,
+    build_index,
+    find_file,
+)
 from medical_tasks.scoring.umls.matcher import Match, Matcher
 
-_FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
+_FILES = frozenset(
+    {"umls.json", "hashes.u64", "places.u64", "records.bin"}
+)  # of an index
 _STAGE = ".building-"
 
 

@@ -7,7 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows, read_rows
+from medical_tasks.benchmarks.archehr_qa.data import (
+    demo_cases,
+    read_case_rows,
+    read_rows,
+)
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
@@ -15,7 +19,9 @@ from medical_tasks.spec import Item, Row
 from tests.support import SHARED
 
 TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}
-ITEMS = Path(__file__).with_name("cases").joinpath("items.json").read_text(encoding="utf-8")
+ITEMS = (
+    Path(__file__).with_name("cases").joinpath("items.json").read_text(encoding="utf-8")
+)
 SENTENCES: list[str] = json.loads(ITEMS)["asked"]["sentences"]
 
 
@@ -47,14 +53,18 @@ def checked_items() -> tuple[list[Item], list[str]]:
 
 def demo_items() -> list[Item]:
     """The cases of the demo, all splits."""
-    items = [item_of(row) for split in demo_cases() for row in read_rows("demo", split, {})]
+    items = [
+        item_of(row) for split in demo_cases() for row in read_rows("demo", split, {})
+    ]
     assert len({item.id for item in items}) == len(items) >= 8
     return items
 
 
 def item_of(row: Row) -> Item:
     """A row as an item."""
-    return Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
+    return Item(
+        id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"]
+    )
 
 
 def small_item(**changes: Any) -> Item:
@@ -70,9 +80,16 @@ def digest() -> str:
     """Hashes all numbers of partly right answers to the demo's cases, to the last bit."""
     items = demo_items()
     gold = [gold_response(ANSWER_TASKS[0], item) for item in items]
-    scores = score_items(ANSWER_TASKS[0], items, [f"{text[:200]} |5,1-3,99|" for text in gold])
+    scores = score_items(
+        ANSWER_TASKS[0], items, [f"{text[:200]} |5,1-3,99|" for text in gold]
+    )
     rows = [
-        [score.id, score.parsed, sorted(score.values.items()), sorted(score.weights.items())]
+        [
+            score.id,
+            score.parsed,
+            sorted(score.values.items()),
+            sorted(score.weights.items()),
+        ]
         for score in scores
     ]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

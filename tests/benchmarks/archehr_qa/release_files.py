@@ -11,7 +11,9 @@ from typing import Any
 
 SECRET = "swallowed a marble"
 NARRATIVE = f"My son {SECRET}. Is that bad?"
-PHRASE = f'<phrase id="0" start_char_index="{NARRATIVE.index("Is")}">Is that bad?</phrase>'
+PHRASE = (
+    f'<phrase id="0" start_char_index="{NARRATIVE.index("Is")}">Is that bad?</phrase>'
+)
 # Two paragraphs, the second with a wrapped line.
 SENTENCES = (
     ("1", "0", 0, "Course:"),
@@ -27,9 +29,17 @@ def sentence(name: str, paragraph: str, offset: int | str | None, text: str) -> 
 
 
 def case(
-    name: str = "1", *, sentences: str | None = None, excerpt: str = EXCERPT, **changes: str
+    name: str = "1",
+    *,
+    sentences: str | None = None,
+    excerpt: str = EXCERPT,
+    **changes: str,
 ) -> str:
-    numbered = "\n".join(sentence(*each) for each in SENTENCES) if sentences is None else sentences
+    numbered = (
+        "\n".join(sentence(*each) for each in SENTENCES)
+        if sentences is None
+        else sentences
+    )
     parts = {
         "narrative": f"<patient_narrative>\n{NARRATIVE}\n    </patient_narrative>",
         "question": f"<patient_question>{PHRASE}</patient_question>",
@@ -61,7 +71,9 @@ def key(name: str = "1", **changes: Any) -> dict[str, Any]:
         "answers": labels("not-relevant", "essential", "supplementary"),
         "later": {"field": 1},
     }
-    return {field: value for field, value in (record | changes).items() if value is not None}
+    return {
+        field: value for field, value in (record | changes).items() if value is not None
+    }
 
 
 def write_json(folder: Path, name: str, records: Any) -> Path:

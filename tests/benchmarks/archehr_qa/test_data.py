@@ -47,7 +47,9 @@ def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
     (row,) = read_rows("official", "dev", {"dev": path})
     assert list(row) == NAMES
     empty = "source relevance clinician_answer answer_sentences answer_citations answer_sentence_ids document_id"
-    assert {name for name, value in row.items() if value in ("", [])} == set(empty.split())
+    assert {name for name, value in row.items() if value in ("", [])} == set(
+        empty.split()
+    )
     answers = {
         "clinician_answer_without_citations": "It was removed. Well.",
         "clinician_answer_sentences": [
@@ -75,7 +77,9 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
         == whole
     )
     assert source_at("questions", tmp_path) == whole
-    both = source_at("official", write_twin(tmp_path / "1.2", seed=1, dev=2, test=3, keys=("dev",)))
+    both = source_at(
+        "official", write_twin(tmp_path / "1.2", seed=1, dev=2, test=3, keys=("dev",))
+    )
     assert both.splits == {**whole.splits, "official": ("dev", "test")}
     assert list(both.files["official"]) == [
         "dev",
@@ -90,9 +94,15 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     )
     alone = source_at("official", tmp_path / "1.2" / "test")
     assert alone.splits["official"] == ("test",)
-    assert alone.published_rows["official"] == {}  # a folder alone may be of any release
+    assert (
+        alone.published_rows["official"] == {}
+    )  # a folder alone may be of any release
     found = find_files(alone, "official", tmp_path / "1.2" / "test")
-    assert [row["id"] for row in read_rows("official", "test", found)] == ["3", "4", "5"]
+    assert [row["id"] for row in read_rows("official", "test", found)] == [
+        "3",
+        "4",
+        "5",
+    ]
     # The later test split is built with the others or alone.
     tmp_path = write_twin(tmp_path / "later", seed=1, dev=1, test=1, test_2026=2)
     whole = source_at("official", tmp_path)
@@ -102,21 +112,34 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     assert alone.splits["official"] == ("test_2026",)
     for source, place in ((whole, tmp_path), (alone, tmp_path / "test-2026")):
         files = find_files(source, "official", place)
-        assert [row["id"] for row in read_rows("official", "test_2026", files)] == ["3", "4"]
+        assert [row["id"] for row in read_rows("official", "test_2026", files)] == [
+            "3",
+            "4",
+        ]
 
 
 def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
     """A file as the organizers' checkouts have it."""
-    return write_cases(folder, *(case(each, note="", numbered="", **parts) for each in ids))
+    return write_cases(
+        folder, *(case(each, note="", numbered="", **parts) for each in ids)
+    )
 
 
 @pytest.mark.parametrize(
-    "names", [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")]
+    "names",
+    [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")],
 )
-def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[str, str]) -> None:
-    inner = {"dev": (names[0], "data", "dev"), "test_2026": (names[1], "data", "subtask_1", "test")}
+def test_open_questions_are_found_from_every_place(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    inner = {
+        "dev": (names[0], "data", "dev"),
+        "test_2026": (names[1], "data", "subtask_1", "test"),
+    }
     write_questions(tmp_path.joinpath(*inner["dev"]), "1", "2")
-    write_questions(tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician="")
+    write_questions(
+        tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician=""
+    )
     mapping = [
         {"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"}
         for each in ("1", "2")
@@ -125,12 +148,17 @@ def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[
     places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
     for split, parts in inner.items():
         places += [
-            (tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)
+            (tmp_path.joinpath(*parts[:depth]), (split,))
+            for depth in range(1, len(parts) + 1)
         ]
     assert len(places) == 8
     for place, splits in places:
         source = source_at("questions", place)
-        assert source.splits["questions"] == tuple(source.published_rows["questions"]) == splits
+        assert (
+            source.splits["questions"]
+            == tuple(source.published_rows["questions"])
+            == splits
+        )
         files = find_files(source, "questions", place)
         rows = {split: list(read_rows("questions", split, files)) for split in splits}
         assert all(list(row) == NAMES for found in rows.values() for row in found)
@@ -139,17 +167,29 @@ def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[
                 ("1", "mimic-iv"),
                 ("2", "mimic-iv"),
             ]
-            assert all(row["clinician_question"] and row["patient_question"] for row in rows["dev"])
+            assert all(
+                row["clinician_question"] and row["patient_question"]
+                for row in rows["dev"]
+            )
         if "test_2026" in rows:
             (row,) = rows["test_2026"]
-            assert {name for name, value in row.items() if value} == {"id", "patient_narrative"}
+            assert {name for name, value in row.items() if value} == {
+                "id",
+                "patient_narrative",
+            }
         with pytest.raises(UsageError, match=r" as --config questions, or "):
-            build_dataset("archehr_qa", source=place, config="official", out=tmp_path / "out")
+            build_dataset(
+                "archehr_qa", source=place, config="official", out=tmp_path / "out"
+            )
 
 
 def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
     write_twin(tmp_path / "a" / "1.3", seed=1, dev=1, test=1)
-    for place in (tmp_path / "a", tmp_path / "a" / "1.3", tmp_path / "a" / "1.3" / "test"):
+    for place in (
+        tmp_path / "a",
+        tmp_path / "a" / "1.3",
+        tmp_path / "a" / "1.3" / "test",
+    ):
         with pytest.raises(
             UsageError, match=r"PhysioNet's release, .* Build it as --config official"
         ):
@@ -157,7 +197,8 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
     for name in ("archehr-qa", "archehr-qa-main"):
         write_questions(tmp_path / "b" / name / "data" / "dev", "1")
     with pytest.raises(
-        UsageError, match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/"
+        UsageError,
+        match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/",
     ):
         source_at("questions", tmp_path / "b")
 
@@ -177,7 +218,9 @@ def test_open_questions_are_for_the_TASK_questions_alone(
                 in capsys.readouterr().err
             )
             assert [gold_response(task, item) for item in items] == ["", ""]
-            assert math.isnan(score_items(task, items, ["Why?", ""])[0].values["rougeLsum"])
+            assert math.isnan(
+                score_items(task, items, ["Why?", ""])[0].values["rougeLsum"]
+            )
             continue
         with pytest.raises(
             UsageError,
@@ -197,10 +240,14 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     }
     whole = load_task_data(task, DATASET, data=tmp_path, config="demo")
     assert whole.items == [item for part in parts.values() for item in part.items]
-    assert [item.id for item in whole.items] == [str(number) for number in range(21, 29)]
+    assert [item.id for item in whole.items] == [
+        str(number) for number in range(21, 29)
+    ]
     assert whole.revision["split"] == task.split == "test+test_2026"
     assert (
-        load_task_data(task, DATASET, data=tmp_path, config="demo", split="test_2026 + test")
+        load_task_data(
+            task, DATASET, data=tmp_path, config="demo", split="test_2026 + test"
+        )
         == whole
     )
     assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
@@ -214,7 +261,8 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
         partial=True,
     )
     with pytest.raises(
-        UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"
+        UsageError,
+        match=r"split test_2026 is not built; it has dev, test. Take --split test, or",
     ):
         load_task_data(task, DATASET, data=tmp_path)
     shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
@@ -244,7 +292,8 @@ def test_a_split_without_a_key_is_told_of(
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     with pytest.raises(
-        MissingError, match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA"
+        MissingError,
+        match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA",
     ):
         find_files(source_at("official", nothing), "official", nothing)
 
@@ -261,7 +310,9 @@ WITHOUT: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_case() -> None:
+def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_case() -> (
+    None
+):
     rows = demo()
     assert (len(TASKS), len(ANSWER_TASKS)) == (8, 4)
     for task in TASKS:
@@ -275,13 +326,23 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
         assert [(item.cluster, item.groups) for item in items] == [
             (row["id"], {"source": row["source"]}) for row in rows
         ]
-        assert load_items(task, [{**rows[0], "source": ""}])[0].groups == {"source": "unknown"}
+        assert load_items(task, [{**rows[0], "source": ""}])[0].groups == {
+            "source": "unknown"
+        }
     for task in ANSWER_TASKS:
-        assert len(load_items(task, [{**rows[0], **lacking} for lacking in WITHOUT.values()])) == 3
+        assert (
+            len(
+                load_items(
+                    task, [{**rows[0], **lacking} for lacking in WITHOUT.values()]
+                )
+            )
+            == 3
+        )
 
 
 @pytest.mark.parametrize(
-    ("form", "lacking", "told"), CASES["test_cases_without_their_gold_are_asked_if_they_can_be"]
+    ("form", "lacking", "told"),
+    CASES["test_cases_without_their_gold_are_asked_if_they_can_be"],
 )
 def test_cases_without_their_gold_are_asked_if_they_can_be(
     form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
@@ -298,6 +359,7 @@ def test_cases_without_their_gold_are_asked_if_they_can_be(
     )
     if not asked:
         with pytest.raises(
-            UsageError, match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. "
+            UsageError,
+            match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. ",
         ):
             load_items(task, [lacks, lacks])

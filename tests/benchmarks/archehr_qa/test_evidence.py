@@ -38,29 +38,36 @@ from tests.models.tiny_embedder import TEXTS, make_bert
 
 
 def test_bm25_by_hand() -> None:
-    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two of them,
-    # "stone" in one.
+    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two
+    # of them, "stone" in one.
     found = lexical_similarities(
-        ["Fever, cough.", "No stone passed.", "Fever fell; walked home."], ["fever stone?"]
+        ["Fever, cough.", "No stone passed.", "Fever fell; walked home."],
+        ["fever stone?"],
     )
     rare, frequent = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
     short, long = (
         1 / (1 + 1.5 * (0.25 + 0.75 * 2 / (8 / 3))),
         1 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3))),
     )
-    assert found == pytest.approx([frequent * short, rare * short, frequent * long], abs=1e-6)
+    assert found == pytest.approx(
+        [frequent * short, rare * short, frequent * long], abs=1e-6
+    )
     assert ranked(found) == [1, 0, 2]
 
 
 def test_words_are_stems_without_capitals_and_function_words() -> None:
     assert lexical_similarities(["Infections."], ["INFECTION?"])[0] > 0
-    assert lexical_similarities(["The patient was in it."], ["Why was she in it?"]) == [0.0]
+    assert lexical_similarities(["The patient was in it."], ["Why was she in it?"]) == [
+        0.0
+    ]
     assert lexical_similarities(["Given 1.5 mg."], ["What about 1 or 5?"]) == [0.0]
     # Both questions count the same.
     one = lexical_similarities(["fever", "cough"], ["fever"])
     other = lexical_similarities(["fever", "cough"], ["cough"])
     both = lexical_similarities(["fever", "cough"], ["fever", "cough"])
-    assert both == pytest.approx([(a + b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6)
+    assert both == pytest.approx(
+        [(a + b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6
+    )
 
 
 def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
@@ -74,15 +81,25 @@ def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
         (["fever"], [""], [0.0]),
     ):
         assert lexical_similarities(sentences, asked) == expected
-    assert questions(case()) == ("Why did she have it?", "What was the cause of her fever?")
+    assert questions(case()) == (
+        "Why did she have it?",
+        "What was the cause of her fever?",
+    )
     asked_instead = questions(case(patient_question=" ", patient_narrative="a\n b"))
     assert asked_instead == ("a b", "What was the cause of her fever?")
-    assert questions(case(patient_question="", patient_narrative="", clinician_question="")) == ()
+    assert (
+        questions(
+            case(patient_question="", patient_narrative="", clinician_question="")
+        )
+        == ()
+    )
 
 
 @given(similarities=st.lists(st.floats(-1, 1), max_size=20))
 @settings(max_examples=50, deadline=None)
-def test_a_ranking_falls_and_keeps_the_order_of_equals(similarities: list[float]) -> None:
+def test_a_ranking_falls_and_keeps_the_order_of_equals(
+    similarities: list[float],
+) -> None:
     order = ranked(similarities)
     assert sorted(order) == list(range(len(similarities)))
     for first, then in itertools.pairwise(order):
@@ -92,7 +109,10 @@ def test_a_ranking_falls_and_keeps_the_order_of_equals(similarities: list[float]
 @given(count=st.integers(1, 8))
 @settings(max_examples=8, deadline=None)
 def test_what_is_chosen_grows_with_the_number(count: int) -> None:
-    fewer, more = Chooser(Words(), count).choose(case()), Chooser(Words(), count + 1).choose(case())
+    fewer, more = (
+        Chooser(Words(), count).choose(case()),
+        Chooser(Words(), count + 1).choose(case()),
+    )
     assert len(fewer) == min(count, 5)
     assert set(fewer) <= set(more)
     assert list(more) == sorted(more, key=int)
@@ -112,7 +132,11 @@ class Counted(Words):
 def test_an_item_is_compared_once() -> None:
     measure = Counted()
     chooser = Chooser(measure, 2)
-    first = [chooser.choose(case("1")), chooser.choose(case("2")), chooser.choose(case("1"))]
+    first = [
+        chooser.choose(case("1")),
+        chooser.choose(case("2")),
+        chooser.choose(case("1")),
+    ]
     assert first == [("2", "5")] * 3
     assert measure.asked == ["1", "2"]
     # The same id with another note is another item.
@@ -126,15 +150,23 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_embeddings_are_cosines_with_the_questions(checkpoint: str) -> None:
-    item = case(sentences=list(TEXTS), patient_question=TEXTS[0], clinician_question=TEXTS[1])
+    item = case(
+        sentences=list(TEXTS), patient_question=TEXTS[0], clinician_question=TEXTS[1]
+    )
     (found,) = Embeddings(checkpoint).of([item])
     vectors = open_embedder(checkpoint).embed(TEXTS)
-    expected = [float(vector @ vectors[0] + vector @ vectors[1]) / 2 for vector in vectors]
+    expected = [
+        float(vector @ vectors[0] + vector @ vectors[1]) / 2 for vector in vectors
+    ]
     assert found == pytest.approx(expected, abs=2e-6)
 
 
 def test_other_items_change_nothing(checkpoint: str) -> None:
-    items = [case("1"), case("2", sentences=[*TEXTS]), case("3", sentences=[], sentence_ids=[])]
+    items = [
+        case("1"),
+        case("2", sentences=[*TEXTS]),
+        case("3", sentences=[], sentence_ids=[]),
+    ]
     measure = Embeddings(checkpoint)
     together = measure.of(items)
     alone = [measure.of([item])[0] for item in items]
@@ -142,14 +174,19 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     for some, others in zip(together, alone, strict=True):
         assert some == pytest.approx(others, abs=1e-5)
     assert measure.of([]) == []
-    assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [
-        [0.0] * 5
-    ]
+    assert measure.of(
+        [case(patient_question="", patient_narrative="", clinician_question="")]
+    ) == [[0.0] * 5]
     # Answers of the baseline by the same measure.
-    made = heuristic_responses(HEURISTIC, [case("1"), case("2")], {"embedder": checkpoint})
+    made = heuristic_responses(
+        HEURISTIC, [case("1"), case("2")], {"embedder": checkpoint}
+    )
     assert made[0] == made[1]
     assert made[0].count("\n") == 4
-    assert heuristic_identity(HEURISTIC, {"embedder": checkpoint})["similarity"]["model"] == "tiny"
+    assert (
+        heuristic_identity(HEURISTIC, {"embedder": checkpoint})["similarity"]["model"]
+        == "tiny"
+    )
     assert heuristic_identity(HEURISTIC, {})["similarity"]["method"] == "bm25"
 
 
@@ -186,21 +223,25 @@ def long(word: str, words: int) -> str:
 
 def test_answers_of_the_baseline_by_hand() -> None:
     whole = "\n".join(
-        f"{' '.join(text.split())} |{number}|" for number, text in enumerate(SENTENCES, start=1)
+        f"{' '.join(text.split())} |{number}|"
+        for number, text in enumerate(SENTENCES, start=1)
     )
     assert whole.startswith(
         "Brief course: |1|\nA stone blocked the duct, and the fever came from it. |2|\n"
     )
     for task in ANSWER_TASKS:
         assert heuristic_responses(task, [case()], {}) == [whole]
-    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause (12), and the
-    # one that shares nothing (11): 39 + 30 + 6 words, or 7. A sentence longer than an answer is
-    # passed over.
+    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause
+    # (12), and the one that shares nothing (11): 39 + 30 + 6 words, or 7. A sentence
+    # longer than an answer is passed over.
     for last, ids, words in ((6, ("10", "11", "12"), 75), (7, ("10", "12"), 69)):
         item = noted(long("fever, cause", 39), long("nothing", last), long("cause", 30))
         read = read_answer(answer(item), item.fields["sentence_ids"])
         assert (read.citations, read.words, read.problems) == (ids, words, ())
-    assert answer(noted(long("fever cause", 76), "The fever fell.", " ")) == "The fever fell. |11|"
+    assert (
+        answer(noted(long("fever cause", 76), "The fever fell.", " "))
+        == "The fever fell. |11|"
+    )
     assert answer(noted(long("fever cause", 75))).endswith("|10|")
     assert answer(noted(long("fever", 76))) == ""
     assert answer(noted()) == ""
@@ -213,7 +254,9 @@ def test_an_answer_is_official_and_takes_the_most_similar(
 ) -> None:
     vocabulary = ("fever", "cause", "kidney", "walk", "home")
     words = st.sampled_from(vocabulary)
-    sentences = [" ".join(data.draw(st.lists(words, min_size=n, max_size=n))) for n in lengths]
+    sentences = [
+        " ".join(data.draw(st.lists(words, min_size=n, max_size=n))) for n in lengths
+    ]
     item = noted(*sentences)
     read = read_answer(answer(item), item.fields["sentence_ids"])
     usable = [place for place, length in enumerate(lengths) if 0 < length <= 75]
@@ -235,12 +278,18 @@ def test_what_the_baseline_refuses(tmp_path: Path) -> None:
             match=f"archehr_{name}: baseline/heuristic answers a question with sentences",
         ):
             heuristic_responses(TASK[name], [case()], {})
-    with pytest.raises(UsageError, match="'embedder' is no setting of this task. It takes: tries"):
+    with pytest.raises(
+        UsageError, match="'embedder' is no setting of this task. It takes: tries"
+    ):
         heuristic_responses(TASK["together"], [case()], {"embedder": "x"})
     # What the model's questions take has no part in it.
-    assert heuristic_responses(TASK["together"], [case()], {"tries": "2"}) == [answer(case())]
+    assert heuristic_responses(TASK["together"], [case()], {"tries": "2"}) == [
+        answer(case())
+    ]
     # It is the benchmark's own baseline.
-    data = TaskData(items=[case("1"), case("2")], config="demo", folder=tmp_path, revision={})
+    data = TaskData(
+        items=[case("1"), case("2")], config="demo", folder=tmp_path, revision={}
+    )
     made = run_baseline("heuristic", HEURISTIC, data, max_samples=None)
     assert made.responses == {"1": answer(case("1")), "2": answer(case("2"))}
     assert HEURISTIC.baseline == "heuristic"

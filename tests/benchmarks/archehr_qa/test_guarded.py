@@ -58,12 +58,17 @@ def test_the_task_without_a_model_sends_nothing(proxy: RecordingProxy) -> None:
     assert proxy.seen == []
     assert (len(TASKS), len(ASKED), DATASET.access) == (8, 7, "credentialed")
     # Beside a task that does ask the model, the run is refused as a whole.
-    assert main(words("archehr_heuristic,archehr_evidence", REMOTE, "--out", "other")) == 4
+    assert (
+        main(words("archehr_heuristic,archehr_evidence", REMOTE, "--out", "other")) == 4
+    )
     assert proxy.seen == []
 
 
 def test_no_text_stands_in_results_logs_reports_or_items(
-    home: Path, work: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    home: Path,
+    work: Path,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def quoting(call: Call) -> str:
         return f"{call.prompt[-900:]} |1,2|"  # the note, or the answer, as a model would repeat it
@@ -77,7 +82,9 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     said = capfd.readouterr()
     shown = [said.out, said.err, caplog.text]
     files = [path for path in work.rglob("*") if path.is_file()]
-    assert {"results.json", "items.parquet", "report.md"} <= {path.name for path in files}
+    assert {"results.json", "items.parquet", "report.md"} <= {
+        path.name for path in files
+    }
     shown += [path.read_text(encoding="utf-8", errors="replace") for path in files]
     items = read_items(Path("run"))
     cases = {"test": 6, "test_2026": 2, "test+test_2026": 8}
@@ -88,7 +95,9 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert len(runs) > 1000
     assert not {run for text in shown for run in _runs_of(text)} & runs
     # It was asked and answered all the same: the private store holds it.
-    assert any(path.stat().st_size > 10_000 for path in private_home().rglob("*.sqlite"))
+    assert any(
+        path.stat().st_size > 10_000 for path in private_home().rglob("*.sqlite")
+    )
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
     assert "clean: " in capfd.readouterr().out
     # A sum of splits is packed and verified like a split.
@@ -112,7 +121,9 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
     # That was no blindness: what a log would quote is found.
     canary = " ".join(rows[-1]["patient_narrative"].split()[:20])
-    (Path("run") / "notes.log").write_text(f"the model said: {canary}", encoding="utf-8")
+    (Path("run") / "notes.log").write_text(
+        f"the model said: {canary}", encoding="utf-8"
+    )
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 4
     assert "notes.log" in capfd.readouterr().err
 
@@ -121,10 +132,20 @@ def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
     with FaultServer(answer=lambda call: "He slept.") as model:
         names = "archehr_together,archehr_answer_first,archehr_evidence"
         assert (
-            main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
+            main(
+                words(
+                    names,
+                    model.base_url,
+                    "--task-args",
+                    "tries=3",
+                    "--max-samples",
+                    "2",
+                )
+            )
+            == 0
         )
-    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which
-    # has no tries.
+    # Three tries that cite nothing; an answer, and three tries to cite it; and one
+    # question, which has no tries.
     times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}
     assert [row["asked"] for row in read_items(Path("run"))] == [
         times[task] for task in times for _ in range(2)
@@ -132,7 +153,12 @@ def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
 
 
 def _texts(row: dict[str, object]) -> Iterator[str]:
-    for name in ("patient_narrative", "patient_question", "clinician_question", "clinician_answer"):
+    for name in (
+        "patient_narrative",
+        "patient_question",
+        "clinician_question",
+        "clinician_answer",
+    ):
         yield str(row[name])
     sentences = row["sentences"]
     assert isinstance(sentences, list)

@@ -28,7 +28,10 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("parsing.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("parsing.json")
+    .read_text(encoding="utf-8")
 )
 
 KNOWN = ("1", "2", "3", "4", "5")
@@ -50,7 +53,8 @@ def test_prose_sentences_and_problems() -> None:
         assert read.sentences[1].text.startswith(prose.rstrip("|."))
     for text, sentences in CASES["test_sentences"]:
         wanted = tuple(
-            Sentence(text=said, citations=tuple(cited.split())) for said, cited in sentences
+            Sentence(text=said, citations=tuple(cited.split()))
+            for said, cited in sentences
         )
         assert read_answer(text, KNOWN).sentences == wanted, text
     for text, problems in CASES["test_problems"]:
@@ -61,7 +65,11 @@ def test_beyond_the_limit_nothing_counts() -> None:
     lines = [f"{'a ' * 40}|1|", f"{'b ' * 35}|2|", "c |3|", "|9|"]
     read = read_answer("\n".join(lines), KNOWN)
     assert (read.citations, read.words) == (("1", "2"), 76)
-    assert read.problems == (UNKNOWN_IDS, TOO_LONG, WRONG_FORM)  # what is written is judged whole
+    assert read.problems == (
+        UNKNOWN_IDS,
+        TOO_LONG,
+        WRONG_FORM,
+    )  # what is written is judged whole
     assert len(read.text.split()) == WORD_LIMIT
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
     assert [(each.text[-3:], each.citations) for each in cut.sentences] == [
@@ -74,7 +82,9 @@ def test_beyond_the_limit_nothing_counts() -> None:
     assert read_ids("1-3, x", ("1-3",)) == ("1-3", "x")
     assert read_ids("", ()) == ()
     assert [group.ids for group in pipe_groups("A. |007|", ())] == [("7",)]
-    assert [(group.start, group.end) for group in bracket_groups("A [1] [2] b [3]")] == [
+    assert [
+        (group.start, group.end) for group in bracket_groups("A [1] [2] b [3]")
+    ] == [
         (2, 9),
         (12, 15),
     ]
@@ -90,19 +100,40 @@ _WORDS = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(_WORDS, _IDS), min_size=1, max_size=4))
-def test_the_official_form_is_read_as_officially(lines: list[tuple[list[str], list[str]]]) -> None:
-    text = "\n".join(f"Then {' '.join(words)} |{','.join(ids)}|" for words, ids in lines)
+def test_the_official_form_is_read_as_officially(
+    lines: list[tuple[list[str], list[str]]],
+) -> None:
+    text = "\n".join(
+        f"Then {' '.join(words)} |{','.join(ids)}|" for words, ids in lines
+    )
     read, official = read_answer(text, KNOWN), official_answer(text)
     assert (read.citations, read.text) == (official.citations, official.text)
     assert read.problems == ()
-    assert [each.citations for each in read.sentences] == [tuple(ids) for _, ids in lines]
+    assert [each.citations for each in read.sentences] == [
+        tuple(ids) for _, ids in lines
+    ]
 
 
 @settings(deadline=None, max_examples=200)
 @given(
     st.lists(
         st.sampled_from(
-            ["|", "1", "2-3", " ", ",", ";", "[", "]", "A.", "b", "\n", "```", "</think>", "\ud800"]
+            [
+                "|",
+                "1",
+                "2-3",
+                " ",
+                ",",
+                ";",
+                "[",
+                "]",
+                "A.",
+                "b",
+                "\n",
+                "```",
+                "</think>",
+                "\ud800",
+            ]
         )
     )
 )
@@ -110,12 +141,19 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
     read = read_answer("".join(pieces), KNOWN)
     assert len(read.text.split()) <= WORD_LIMIT
     assert read.text == " ".join(each.text for each in read.sentences if each.text)
-    assert set(read.citations) == {cited for each in read.sentences for cited in each.citations}
-    assert [problem for problem in PROBLEMS if problem in read.problems] == list(read.problems)
+    assert set(read.citations) == {
+        cited for each in read.sentences for cited in each.citations
+    }
+    assert [problem for problem in PROBLEMS if problem in read.problems] == list(
+        read.problems
+    )
     assert (NO_CITATIONS in read.problems) == (not read.citations)
     if not read.problems:  # of the official form: the script reads the same
         official = official_answer("".join(pieces).rpartition("</think>")[2])
-        assert (read.text, set(read.citations)) == (official.text, set(official.citations))
+        assert (read.text, set(read.citations)) == (
+            official.text,
+            set(official.citations),
+        )
     again = read_answer(read.text, KNOWN)
     assert again.words <= WORD_LIMIT
 
@@ -126,7 +164,9 @@ def test_evidence_and_alignment() -> None:
         assert (read.found, read.problems) == (tuple(ids.split()), ()), reply
     for reply, pairs in CASES["test_alignment"]:
         found = read_alignment(reply, KNOWN)
-        assert [f"{number}-{cited}" for number, cited in found.found] == pairs.split(), reply
+        assert [
+            f"{number}-{cited}" for number, cited in found.found
+        ] == pairs.split(), reply
         assert found.problems == ()
     # Nothing is made up.
     for reply in CASES["no_evidence"]:
@@ -137,8 +177,16 @@ def test_evidence_and_alignment() -> None:
         assert (none.found, none.problems) == ((), (NO_IDS,))
     # The answer's sentences are named by id or by place.
     lines, record = "1: 2\n02: 3\n3: 4", '[{"answer_id": "b", "evidence_id": ["2"]}]'
-    assert read_alignment(lines, KNOWN, ("a", "b")).found == (("a", "2"), ("b", "3"), ("3", "4"))
-    assert read_alignment(lines, KNOWN, ("0", "1")).found == (("1", "2"), ("1", "3"), ("3", "4"))
+    assert read_alignment(lines, KNOWN, ("a", "b")).found == (
+        ("a", "2"),
+        ("b", "3"),
+        ("3", "4"),
+    )
+    assert read_alignment(lines, KNOWN, ("0", "1")).found == (
+        ("1", "2"),
+        ("1", "3"),
+        ("3", "4"),
+    )
     assert read_alignment(record, KNOWN, ("a", "b")).found == (("b", "2"),)
 
 
@@ -151,7 +199,10 @@ def test_any_reply_has_a_reading(reply: str) -> None:
     assert all(name.isdecimal() for name, _ in pairs.found)
 
 
-@given(st.lists(st.sampled_from(KNOWN), unique=True), st.sampled_from([",", ", ", " ", "\n", "; "]))
+@given(
+    st.lists(st.sampled_from(KNOWN), unique=True),
+    st.sampled_from([",", ", ", " ", "\n", "; "]),
+)
 @settings(deadline=None, max_examples=50)
 def test_lists_come_back(ids: list[str], between: str) -> None:
     assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)

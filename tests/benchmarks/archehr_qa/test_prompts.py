@@ -29,10 +29,17 @@ from medical_tasks.spec import Item, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import SENTENCES, TASK, case
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("prompts.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("prompts.json")
+    .read_text(encoding="utf-8")
 )
 
-ASKED = [task for task in (*ANSWER_TASKS, *SUBTASKS) if task.options.get("steps") != "heuristic"]
+ASKED = [
+    task
+    for task in (*ANSWER_TASKS, *SUBTASKS)
+    if task.options.get("steps") != "heuristic"
+]
 
 
 def asked(name: str, item: Item | None = None, **arguments: str) -> str:
@@ -53,7 +60,9 @@ def test_a_question_is_one_message_that_ends_with_what_is_given(task: TaskSpec) 
     assert message["role"] == "user"
     assert "My mother (7) had a fever for days.\nWhy did she have it?" in text
     asks_question = task.name == "archehr_question"
-    assert ("Clinician's question: What was the cause of her fever?" in text) is not asks_question
+    assert (
+        "Clinician's question: What was the cause of her fever?" in text
+    ) is not asks_question
     # A line a sentence, behind its number; line ends within a sentence are none.
     assert (
         "\n2: A stone blocked the duct, and the fever came from it.\n" in text
@@ -68,10 +77,16 @@ def test_what_the_forms_ask_for() -> None:
         "Then the fever went away."
     )
     for name in ("together", "answer_first", "answer", "evidence"):
-        assert "stone in the duct" not in asked(name)  # the clinician's answer stays out
-    assert question_text("cite", case(), answer=("One.", "Two.")).endswith("Answer:\nOne.\nTwo.")
+        assert "stone in the duct" not in asked(
+            name
+        )  # the clinician's answer stays out
+    assert question_text("cite", case(), answer=("One.", "Two.")).endswith(
+        "Answer:\nOne.\nTwo."
+    )
     # The example of the form is of the form.
-    (line,) = re.findall(r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE)
+    (line,) = re.findall(
+        r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE
+    )
     assert read_answer(line, ("3", "4")).problems == ()
 
 
@@ -88,7 +103,9 @@ def test_evidence_first_shows_what_is_most_like_the_questions() -> None:
     assert prompts.settings["evidence"] == 2
     assert prompts.settings["similarity"]["method"] == "bm25"
     # More than there are: all, in their order.
-    assert len(asked("evidence_first").partition("Note:\n")[2].splitlines()) == len(SENTENCES)
+    assert len(asked("evidence_first").partition("Note:\n")[2].splitlines()) == len(
+        SENTENCES
+    )
 
 
 def test_what_a_case_lacks_is_left_out_with_its_label_and_braces_are_text() -> None:
@@ -96,7 +113,9 @@ def test_what_a_case_lacks_is_left_out_with_its_label_and_braces_are_text() -> N
     text = asked("together", bare)
     assert "Clinician's question:" not in text
     assert "Message:\nWhy did she have it?\n" in text
-    odd = case(patient_narrative="{text} {0} %s", sentences=["{number}", *SENTENCES[1:]])
+    odd = case(
+        patient_narrative="{text} {0} %s", sentences=["{number}", *SENTENCES[1:]]
+    )
     text = asked("together", odd)
     assert "Message:\n{text} {0} %s\n" in text
     assert "\n1: {number}\n" in text
@@ -120,7 +139,9 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(("task", "name", "arguments", "message"), CASES["refused"])
-def test_what_is_refused(task: str, name: str, arguments: dict[str, str], message: str) -> None:
+def test_what_is_refused(
+    task: str, name: str, arguments: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         load_prompts(TASK[task], name, arguments=arguments)
 
@@ -147,7 +168,9 @@ def test_the_gold_of_each_form() -> None:
         "endoscopy. |3|"
     )
     # No key: what the clinician cites. Neither: nothing.
-    assert gold_response(together, case(relevance=[])).endswith("Then the fever went away. |5|")
+    assert gold_response(together, case(relevance=[])).endswith(
+        "Then the fever went away. |5|"
+    )
     assert gold_response(together, case(relevance=[], **unanswered)) == ""
     # Sentences without their citations: the last one has what must be cited.
     assert gold_response(together, case(answer_citations=[])).endswith(
@@ -164,7 +187,9 @@ def test_the_gold_of_each_form() -> None:
 
 @given(data=st.data())
 @settings(max_examples=80, deadline=None)
-def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(data: st.DataObject) -> None:
+def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(
+    data: st.DataObject,
+) -> None:
     labels = st.sampled_from(("essential", "supplementary", "not-relevant"))
     words = st.integers(1, 60).map(lambda count: " ".join(["word"] * count) + ".")
     note = data.draw(st.lists(words, min_size=1, max_size=12))
@@ -197,7 +222,9 @@ LONG = " ".join(["word"] * 75)
 def test_faults_by_their_first_words(reply: str, faults: list[str]) -> None:
     found = cited_faults(reply, IDS)
     assert len(found) == len(faults)
-    assert all(fault.startswith(wanted) for fault, wanted in zip(found, faults, strict=True))
+    assert all(
+        fault.startswith(wanted) for fault, wanted in zip(found, faults, strict=True)
+    )
     assert (uncited_faults(reply, IDS) == faults) or "It is empty." not in faults
 
 
@@ -213,7 +240,9 @@ def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> Non
         # What is cited behind the words that count is cited.
         assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
     said = "It cites numbers that no sentence given here has: 9, 12."
-    assert cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS) == [said]
+    assert cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS) == [
+        said
+    ]
     many = ",".join(map(str, range(10, 40)))
     (fault,) = cited_faults(f"She had a stone. |{many}|", IDS)
     assert fault.endswith("18, 19 [...].")
@@ -233,34 +262,46 @@ def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> Non
         f"{GOOD}\nShe is well. |5|",
         "It was taken out. |3|\nShe had a stone. |2|",
     ):
-        assert [fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)] == [
-            changed
-        ]
-    # A long answer that was to be cited is not too long, and may not be changed beyond the limit
-    # either.
+        assert [
+            fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)
+        ] == [changed]
+    # A long answer that was to be cited is not too long, and may not be changed beyond
+    # the limit either.
     answer = (f"{LONG}.", "More of it.")
     assert cited_faults(f"{LONG}. |1|\nMore of it. |2|", IDS, answer=answer) == []
     (fault,) = cited_faults(f"{LONG}. |1|\nLess of it. |2|", IDS, answer=answer)
     assert fault.startswith(changed)
     faults = cited_faults(f"{LONG} end. [2] And [9]", IDS, answer=ANSWER)
-    assert [fault[:12] for fault in faults] == ["It changes t", "Its form is ", "It cites num"]
+    assert [fault[:12] for fault in faults] == [
+        "It changes t",
+        "Its form is ",
+        "It cites num",
+    ]
 
 
 def test_what_stands_below_the_question() -> None:
-    said = feedback_text("She had a stone.", ["It is short.", "It is bare."], number=3, tries=5)
+    said = feedback_text(
+        "She had a stone.", ["It is short.", "It is bare."], number=3, tries=5
+    )
     assert said == (
         "This is try 3 of 5. The reply before was:\nShe had a stone.\n\n"
         "What is wrong with it:\n- It is short.\n- It is bare.\nWrite the whole reply again with "
         "this put right."
     )
-    assert "was:\n(nothing)\n" in feedback_text(" ", ["It is empty."], number=2, tries=5)
+    assert "was:\n(nothing)\n" in feedback_text(
+        " ", ["It is empty."], number=2, tries=5
+    )
     shown = feedback_text("x" * 5_000, ["It is too long."], number=2, tries=5)
     assert len(shown) < 1_500
     assert "x [...]\n" in shown
     # Sentences as they were written.
     reply = "```\nShe had a stone [2]. It hurt. |3|\n\nIt was taken\tout |4|\n```"
     # With bars in a line, brackets are prose; without, they are citations.
-    assert written_sentences(reply, IDS) == ("She had a stone [2].", "It hurt.", "It was taken out")
+    assert written_sentences(reply, IDS) == (
+        "She had a stone [2].",
+        "It hurt.",
+        "It was taken out",
+    )
     assert written_sentences("She had a stone [2]. It hurt [3].", IDS) == (
         "She had a stone.",
         "It hurt.",

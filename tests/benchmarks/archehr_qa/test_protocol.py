@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts, open_protocol, question_text
+from medical_tasks.benchmarks.archehr_qa.prompts import (
+    load_prompts,
+    open_protocol,
+    question_text,
+)
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, OnResult, Request
@@ -58,9 +62,9 @@ def test_a_good_answer_is_final_and_tries_end_with_the_last_reply_as_it_is() -> 
     assert turn("together", PLAIN, tries="1") == Done(PLAIN)
     assert turn("together", *[PLAIN] * 4, "") == Done("")
     # Evidence first knows what it has shown.
-    assert turn("evidence_first", "She had it. |2|\nIt fell. |5|", evidence="2") == Done(
-        "She had it. |2|\nIt fell. |5|"
-    )
+    assert turn(
+        "evidence_first", "She had it. |2|\nIt fell. |5|", evidence="2"
+    ) == Done("She had it. |2|\nIt fell. |5|")
     text = asked("evidence_first", GOOD, evidence="2")
     assert "that no sentence given here has: 3." in text
     assert "\n3: " not in text
@@ -68,7 +72,9 @@ def test_a_good_answer_is_final_and_tries_end_with_the_last_reply_as_it_is() -> 
 
 def test_answer_first_then_cites() -> None:
     cite = asked("answer_first", PLAIN)
-    assert cite == question_text("cite", case(), answer=("She had a stone.", "It was taken out."))
+    assert cite == question_text(
+        "cite", case(), answer=("She had a stone.", "It was taken out.")
+    )
     assert turn("answer_first", PLAIN, GOOD) == Done(GOOD)
     # Citations that come too early are not shown to the second step.
     assert asked("answer_first", GOOD) == cite
@@ -97,16 +103,22 @@ def test_answer_first_then_cites() -> None:
 
 @given(
     name=st.sampled_from(NAMES),
-    replies=st.lists(st.sampled_from(("", PLAIN, GOOD, LONG, "[2]")), min_size=6, max_size=6),
+    replies=st.lists(
+        st.sampled_from(("", PLAIN, GOOD, LONG, "[2]")), min_size=6, max_size=6
+    ),
 )
 @settings(max_examples=60, deadline=None)
-def test_a_dialogue_ends_and_asks_no_question_twice(name: str, replies: list[str]) -> None:
+def test_a_dialogue_ends_and_asks_no_question_twice(
+    name: str, replies: list[str]
+) -> None:
     opening = load_prompts(TASK[name]).render(case())
     protocol = open_protocol(TASK[name], arguments={"tries": "3"})
     assert protocol.identity == {"name": name, "version": 1, "tries": 3}
     seen = {opening[0]["content"]}
     for number in itertools.count(1):
-        dialogue = Dialogue(item=case(), opening=opening, answers=tuple(replies[:number]))
+        dialogue = Dialogue(
+            item=case(), opening=opening, answers=tuple(replies[:number])
+        )
         (made,) = protocol.next_turns([dialogue], NOTHING)
         assert protocol.next_turns([dialogue, dialogue], NOTHING) == [made, made]
         if isinstance(made, Done):
@@ -140,7 +152,10 @@ TOLD = (
 
 def data_of(items: list[Item]) -> TaskData:
     return TaskData(
-        items=items, config="demo", folder=Path(), revision={"name": "archehr_qa", "config": "demo"}
+        items=items,
+        config="demo",
+        folder=Path(),
+        revision={"name": "archehr_qa", "config": "demo"},
     )
 
 
@@ -191,7 +206,9 @@ def run(task: TaskSpec, model: Any, data: TaskData, folder: RunFolder) -> Answer
     return answered[0]
 
 
-def test_each_error_is_named_and_the_question_put_again(data: TaskData, folder: RunFolder) -> None:
+def test_each_error_is_named_and_the_question_put_again(
+    data: TaskData, folder: RunFolder
+) -> None:
     model = Erring()
     made = run(TASK["together"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
@@ -212,8 +229,8 @@ def test_two_steps_have_their_own_tries(data: TaskData, folder: RunFolder) -> No
     model = Erring()
     made = run(TASK["answer_first"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
-    # First the empty and the long answer are asked for again; then each is cited, at first in the
-    # wrong way or with words of another answer.
+    # First the empty and the long answer are asked for again; then each is cited, at
+    # first in the wrong way or with words of another answer.
     assert model.rounds[:2] == [[*"012345"], [*"012345"]]
     assert "This is try 2" in model.texts["1"][1]
     assert "This is try 2" in model.texts["4"][1]
@@ -234,7 +251,11 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(
     ).responses
     assert len(set(whole.asked)) == len(whole.asked)
     folder = open_run_folder(tmp_path / "run", {"test": 1})
-    first, second, third = Erring(bad=2, dies_after=dies_after), Erring(bad=2), Erring(bad=2)
+    first, second, third = (
+        Erring(bad=2, dies_after=dies_after),
+        Erring(bad=2),
+        Erring(bad=2),
+    )
     with pytest.raises(KeyboardInterrupt):
         run(TASK[name], first, data, folder)
     assert run(TASK[name], second, data, folder).responses == expected
@@ -246,7 +267,9 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(
     assert third.asked == []
 
 
-def test_evidence_first_says_which_sentences_were_given(data: TaskData, folder: RunFolder) -> None:
+def test_evidence_first_says_which_sentences_were_given(
+    data: TaskData, folder: RunFolder
+) -> None:
     made = run(TASK["evidence_first"], Erring(bad=0), data, folder)
     assert made.sources == {item.id: ("1", "2", "3", "4", "5") for item in data.items}
     settings = made.recipe["prompts"]["settings"]

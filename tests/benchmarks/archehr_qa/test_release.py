@@ -38,7 +38,10 @@ from tests.benchmarks.archehr_qa.release_files import (
 from tests.support import SHARED, needs_shared
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("release.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("release.json")
+    .read_text(encoding="utf-8")
 )
 
 NAME = "archehr-qa.xml"
@@ -53,15 +56,25 @@ def put(root: Path, *folders: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "above", ["", "1.3", "archehr-qa-bionlp-task-2025/1.3", "archehr-qa-a-long-title-1.3"]
+    "above",
+    ["", "1.3", "archehr-qa-bionlp-task-2025/1.3", "archehr-qa-a-long-title-1.3"],
 )
 @pytest.mark.parametrize(
-    "splits", [("dev",), ("test",), ("dev", "test"), ("test_2026",), ("dev", "test", "test_2026")]
+    "splits",
+    [
+        ("dev",),
+        ("test",),
+        ("dev", "test"),
+        ("test_2026",),
+        ("dev", "test", "test_2026"),
+    ],
 )
 def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) -> None:
     put(tmp_path / above, *(FOLDERS[split] for split in splits))
     found = find_splits(tmp_path)
-    assert found == {split: tmp_path / above / FOLDERS[split] / NAME for split in splits}
+    assert found == {
+        split: tmp_path / above / FOLDERS[split] / NAME for split in splits
+    }
     assert tuple(found) == splits
 
 
@@ -78,7 +91,8 @@ def test_one_folder_with_the_files(
 
 def test_what_is_not_clear(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"has several releases: 1.2, 1.3. Give --source the folder of one"
+        UsageError,
+        match=r"has several releases: 1.2, 1.3. Give --source the folder of one",
     ):
         find_splits(put(tmp_path / "a", "1.2/dev", "1.3/dev", "1.3/test"))
     with pytest.raises(UsageError, match=r"has archehr-qa.xml in itself and in dev"):
@@ -115,13 +129,18 @@ def test_a_case(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     )
     assert capfd.readouterr().err == ""
     # What later releases may leave out or add.
-    numbered = f'<sentence id="0">Course:</sentence><sentence id="1">He {SECRET}.</sentence>'
+    numbered = (
+        f'<sentence id="0">Course:</sentence><sentence id="1">He {SECRET}.</sentence>'
+    )
     whole = f"<note_excerpt_sentences>{numbered}</note_excerpt_sentences>"
     (read,) = read_cases(
         write_cases(tmp_path, case(question="<more>1</more>", numbered=whole, note=""))
     )
     assert read.phrases == ()
-    assert [(each.id, each.paragraph_id) for each in read.sentences] == [("0", ""), ("1", "")]
+    assert [(each.id, each.paragraph_id) for each in read.sentences] == [
+        ("0", ""),
+        ("1", ""),
+    ]
 
 
 def numbered(*given: tuple[str, str, int | str | None, str]) -> dict[str, str]:
@@ -137,7 +156,9 @@ def test_a_wrong_case(tmp_path: Path, changes: dict[str, str], message: str) -> 
 
 
 def test_other_files(tmp_path: Path) -> None:
-    assert "case '1': stands twice" in refusal(write_cases(tmp_path, case("1"), case("1")))
+    assert "case '1': stands twice" in refusal(
+        write_cases(tmp_path, case("1"), case("1"))
+    )
     assert "case number 1: id must be" in refusal(write_cases(tmp_path, case("")))
     assert "has no <case> in <annotations>" in refusal(write_cases(tmp_path))
     assert "none of its 1 cases has a note excerpt" in refusal(
@@ -147,7 +168,8 @@ def test_other_files(tmp_path: Path) -> None:
     path.write_text("<cases/>", encoding="utf-8")
     assert "outermost element is not <annotations>" in refusal(path)
     path.write_text(
-        f'<!DOCTYPE a [<!ENTITY b "{SECRET}">]><annotations>&b;</annotations>', encoding="utf-8"
+        f'<!DOCTYPE a [<!ENTITY b "{SECRET}">]><annotations>&b;</annotations>',
+        encoding="utf-8",
     )
     assert "declares entities" in refusal(path)
     path.write_bytes(b" " * (SIZE_LIMIT_BYTES + 1))
@@ -159,13 +181,21 @@ def test_offsets_that_are_all_zero_are_none(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     flat = numbered(
-        ("1", "0", 0, "Course:"), ("2", "0", 0, f"He {SECRET}."), ("3", "0", 0, "It was removed.")
+        ("1", "0", 0, "Course:"),
+        ("2", "0", 0, f"He {SECRET}."),
+        ("3", "0", 0, "It was removed."),
     )
     (read,) = read_cases(write_cases(tmp_path, case(**flat)))
-    assert [each.text for each in read.sentences] == ["Course:", f"He {SECRET}.", "It was removed."]
+    assert [each.text for each in read.sentences] == [
+        "Course:",
+        f"He {SECRET}.",
+        "It was removed.",
+    ]
     # Offsets in order that differ are reported and no more.
     apart = numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 40, "It was removed."))
-    cases = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
+    cases = read_cases(
+        write_cases(tmp_path, *(case(str(number), **apart) for number in range(12)))
+    )
     assert len(cases) == 12
     told = capfd.readouterr().err
     assert (
@@ -174,12 +204,16 @@ def test_offsets_that_are_all_zero_are_none(
     )
     assert "marble" not in told
     # Lines may be wrapped otherwise in the excerpt.
-    (read,) = read_cases(write_cases(tmp_path, case(excerpt=EXCERPT.replace(" ", "\n "))))
+    (read,) = read_cases(
+        write_cases(tmp_path, case(excerpt=EXCERPT.replace(" ", "\n ")))
+    )
     assert len(read.sentences) == 3
 
 
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
 def test_a_damaged_file_is_cases_or_an_error(
@@ -204,7 +238,9 @@ def cases(tmp_path: Path) -> list[Case]:
 
 def test_keys(tmp_path: Path, cases: list[Case]) -> None:
     path = write_json(
-        tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))]
+        tmp_path,
+        "key",
+        [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))],
     )
     read = read_key(path, cases)
     assert list(read) == ["1", "2"]
@@ -214,15 +250,23 @@ def test_keys(tmp_path: Path, cases: list[Case]) -> None:
     assert list(read["1"].relevance) == ["1", "2", "3"]
     given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
     path = write_json(
-        tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}]
+        tmp_path,
+        "key",
+        [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}],
     )
     read = read_key(path, cases)  # gold is kept back
     assert read["2"] == CaseKey()
-    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
+    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == (
+        {},
+        "",
+        False,
+    )
     assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
     # A later key.
     answers, others = CASES["later_key"]
-    read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
+    read = read_key(
+        write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases
+    )
     assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."
     assert read["1"].answer_sentences == (
         AnswerSentence(id="1", text=f"He {SECRET}.", citations=("2",)),
@@ -243,7 +287,9 @@ def test_a_wrong_record(
     tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str
 ) -> None:
     told = refusal(
-        write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases, read=read_key
+        write_json(tmp_path, "key", [key("1"), key("2", **changes)]),
+        cases,
+        read=read_key,
     )
     assert "case '2'" in told
     with pytest.raises(UsageError, match=message):
@@ -251,7 +297,9 @@ def test_a_wrong_record(
 
 
 @pytest.mark.parametrize(("records", "message"), CASES["test_other_cases"])
-def test_other_cases(tmp_path: Path, cases: list[Case], records: Any, message: str) -> None:
+def test_other_cases(
+    tmp_path: Path, cases: list[Case], records: Any, message: str
+) -> None:
     path = write_json(tmp_path, "key", records)
     assert message in refusal(path, cases, read=read_key)
     assert message in refusal(path, cases, read=read_mapping)

@@ -42,7 +42,18 @@ def test_another_similarity_is_not_taken_for_the_runs(
         "openai-api/asked/m",
     ]
     with FaultServer(answer=lambda call: "He slept. |1|") as server:
-        assert main([*words, "--model-args", f"base_url={server.base_url}", "--task-args", ""]) == 0
+        assert (
+            main(
+                [
+                    *words,
+                    "--model-args",
+                    f"base_url={server.base_url}",
+                    "--task-args",
+                    "",
+                ]
+            )
+            == 0
+        )
     commands = [[word.format(task=task) for word in command] for command in COMMANDS]
     for command in commands:
         assert main(command) == 0
@@ -67,14 +78,17 @@ def test_another_similarity_is_not_taken_for_the_runs(
 
 
 @pytest.mark.parametrize(
-    ("task", "reply"), [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")]
+    ("task", "reply"),
+    [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")],
 )
 def test_answers_that_end_the_official_script_can_be_submitted(
     task: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies = {each.case.id: "He slept. |1|" for each in demo_cases()["test"]}
     replies[next(iter(replies))] = reply
-    lines = [json.dumps({"id": name, "response": text}) for name, text in replies.items()]
+    lines = [
+        json.dumps({"id": name, "response": text}) for name, text in replies.items()
+    ]
     Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     scored = [
         "score",
@@ -89,14 +103,35 @@ def test_answers_that_end_the_official_script_can_be_submitted(
         "run",
     ]
     assert main(scored) == 0
-    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][task][
-        "metrics"
-    ]
+    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][
+        task
+    ]["metrics"]
     official = [entry for name, entry in metrics.items() if name.endswith("_official")]
-    assert {entry["reason"].split(" (")[1] for entry in official} == {f"1 of {len(replies)} items)"}
-    named = ["--model-name", "Toy", "--organisation", "Org", "--responses", "answers.jsonl"]
+    assert {entry["reason"].split(" (")[1] for entry in official} == {
+        f"1 of {len(replies)} items)"
+    }
+    named = [
+        "--model-name",
+        "Toy",
+        "--organisation",
+        "Org",
+        "--responses",
+        "answers.jsonl",
+    ]
     assert (
-        main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
+        main(
+            [
+                "submit",
+                "run",
+                "--to",
+                "space",
+                "--out",
+                "run.zip",
+                "--allow-partial",
+                *named,
+            ]
+        )
+        == 0
     )
     capsys.readouterr()
     assert main(["verify", "run.zip", "--responses", "answers.jsonl"]) == 0
@@ -128,4 +163,6 @@ def test_a_reader_that_leaves_early_has_the_report_all_the_same(
             )
             == 0
         )
-    assert "archehr_heuristic" in (Path("run") / "report.md").read_text(encoding="utf-8")
+    assert "archehr_heuristic" in (Path("run") / "report.md").read_text(
+        encoding="utf-8"
+    )

@@ -30,7 +30,10 @@ from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("submission.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("submission.json")
+    .read_text(encoding="utf-8")
 )
 
 KNOWN = ("1", "2", "3", "4", "5")
@@ -53,10 +56,15 @@ def written(answer: str) -> str:
 
 
 def told(answer: str, ids: Sequence[str] = KNOWN) -> list[str]:
-    return [str(problem) for problem in answer_problems(case("7", sentence_ids=list(ids)), answer)]
+    return [
+        str(problem)
+        for problem in answer_problems(case("7", sentence_ids=list(ids)), answer)
+    ]
 
 
-@pytest.mark.parametrize(("answer", "form"), CASES["test_answers_are_written_in_the_official_form"])
+@pytest.mark.parametrize(
+    ("answer", "form"), CASES["test_answers_are_written_in_the_official_form"]
+)
 def test_answers_are_written_in_the_official_form(answer: str, form: str) -> None:
     assert written(answer) == form
     meant, official = read_answer(answer, KNOWN), official_answer(form)
@@ -77,12 +85,17 @@ def test_what_is_changed_or_missing_is_told() -> None:
     assert found.answered == 3
     # Cases keep their order, and missing ones are left out and told.
     found = make_submission(
-        TOGETHER, [case("9"), case("10"), case("1")], {"1": "A. |1|", "9": "B. |2|", "77": "C. |1|"}
+        TOGETHER,
+        [case("9"), case("10"), case("1")],
+        {"1": "A. |1|", "9": "B. |2|", "77": "C. |1|"},
     )
     assert [record["case_id"] for record in json.loads(found.text)] == ["9", "1"]
     assert found.answered == 2
     (problem,) = found.problems
-    assert str(problem) == "case 10: has no answer; the official scorer refuses the submission"
+    assert (
+        str(problem)
+        == "case 10: has no answer; the official scorer refuses the submission"
+    )
     assert problem.fatal
     # A long answer is cut where the score ends.
     answer = f"{'word ' * 40}|1|\n{'more ' * 40}|2|\nTail. |3|"
@@ -97,13 +110,16 @@ def test_what_is_changed_or_missing_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "problems"), CASES["test_problems_of_an_answer_are_told_without_a_word_of_it"]
+    ("answer", "problems"),
+    CASES["test_problems_of_an_answer_are_told_without_a_word_of_it"],
 )
 def test_problems_of_an_answer_are_told_without_a_word_of_it(
     answer: str, problems: list[str]
 ) -> None:
     assert told(answer) == [f"case 7: {problem}" for problem in problems]
-    assert all("SECRET" not in problem and "slept" not in problem for problem in told(answer))
+    assert all(
+        "SECRET" not in problem and "slept" not in problem for problem in told(answer)
+    )
 
 
 def record(name: Any, answer: Any = "A. |1|") -> dict[str, Any]:
@@ -122,7 +138,9 @@ def test_each_case_once_and_no_other() -> None:
         "refuses the submission",
     ]
     assert [problem.fatal for problem in found] == [True, True, False, True, True]
-    assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
+    assert (
+        problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
+    )
     many = "cites 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 3 more, which its note does not have (it has no sentences)"
     assert told(f"A. |{','.join(map(str, range(1, 14)))}|", ()) == [f"case 7: {many}"]
     cases = (
@@ -131,20 +149,28 @@ def test_each_case_once_and_no_other() -> None:
         ("9" * 7, "'9999999'"),
         ("of three words", "a text of 14 characters"),
     )
-    assert [of_case(name) for name, _ in cases] == [f"case {shown}" for _, shown in cases]
+    assert [of_case(name) for name, _ in cases] == [
+        f"case {shown}" for _, shown in cases
+    ]
 
 
 PIECES = CASES["pieces"]
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map(" ".join))
-def test_the_official_scorer_reads_what_was_scored_whatever_the_answer(answer: str) -> None:
+@given(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map(" ".join)
+)
+def test_the_official_scorer_reads_what_was_scored_whatever_the_answer(
+    answer: str,
+) -> None:
     meant, official = read_answer(answer, KNOWN), official_answer(written(answer))
     cut = meant.words > 75 and not meant.text.endswith((".", "!", "?"))
     assert official.citations == meant.citations
     assert official.text == (f"{meant.text}." if cut else meant.text)
-    assert not any("cannot be written" in problem.text for problem in made(answer).problems)
+    assert not any(
+        "cannot be written" in problem.text for problem in made(answer).problems
+    )
 
 
 @settings(deadline=None, max_examples=100)
@@ -174,7 +200,9 @@ def test_predictions_are_what_was_scored() -> None:
         found = made(reply, task)
         assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
         assert found.problems == ()
-        assert [str(note) for note in found.notes] == [f"case 1: {note}" for note in notes]
+        assert [str(note) for note in found.notes] == [
+            f"case 1: {note}" for note in notes
+        ]
     # Answer ids are those of the row.
     asked = case("1", answer_sentence_ids=["a", "b", "c"])
     found = make_submission(TASK["alignment"], [asked], {"1": "1: 2\n3: 5"})
@@ -186,7 +214,19 @@ def test_predictions_are_what_was_scored() -> None:
     assert submission_problems(TASK["alignment"], [asked], json.loads(found.text)) == []
 
 
-REPLY_PIECES = ["1", "2: 3", "3-5", ",", "\n", "[1, 2]", "|4|", "9", "1: 2,3\n2:", "x", "Sentences"]
+REPLY_PIECES = [
+    "1",
+    "2: 3",
+    "3-5",
+    ",",
+    "\n",
+    "[1, 2]",
+    "|4|",
+    "9",
+    "1: 2,3\n2:",
+    "x",
+    "Sentences",
+]
 
 
 @settings(deadline=None, max_examples=100)
@@ -198,7 +238,9 @@ def test_a_prediction_has_the_score_of_its_reply(task: str, reply: str) -> None:
     found = make_submission(TASK[task], [case("1")], {"1": reply})
     assert submission_problems(TASK[task], [case("1")], json.loads(found.text)) == []
     if not found.notes:  # what was left out counted as wrong
-        (prediction,) = read_responses(Path("s.json"), ["1"], content=found.text.encode()).values()
+        (prediction,) = read_responses(
+            Path("s.json"), ["1"], content=found.text.encode()
+        ).values()
         (first,), (second,) = (
             score_items(TASK[task], [case("1")], [text]) for text in (reply, prediction)
         )
@@ -239,7 +281,10 @@ def test_all_problems_of_a_submission_are_told_at_once(task: str) -> None:
     ]
     items = [case(name) for name in ("1", "2", "3", "4")]
     assert submission_problems(TASK[task], items, records) == CASES["all_problems"]
-    assert submission_problems(TASK[task], items[:1], [good, good | {"case_id": "1"}])[1:] == []
+    assert (
+        submission_problems(TASK[task], items[:1], [good, good | {"case_id": "1"}])[1:]
+        == []
+    )
 
 
 def test_long_and_empty_texts_and_those_of_the_other_year() -> None:
@@ -283,7 +328,9 @@ def file(folder: Path, content: bytes) -> Path:
 
 
 def packed(
-    content: bytes = b'[{"case_id": "1"}]', *names: str, method: int = zipfile.ZIP_DEFLATED
+    content: bytes = b'[{"case_id": "1"}]',
+    *names: str,
+    method: int = zipfile.ZIP_DEFLATED,
 ) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
@@ -298,7 +345,9 @@ def test_reads_a_list_or_the_one_in_a_zip_file(tmp_path: Path) -> None:
     zips = packed(), packed(text, *extras), packed(method=zipfile.ZIP_STORED)
     for content in (text, b"\xef\xbb\xbf \n" + text, *zips):
         assert read_records(file(tmp_path, content)) == ([{"case_id": "1"}], [])
-    records, problems = read_records(file(tmp_path, packed(text, "mine/", "mine/submission.json")))
+    records, problems = read_records(
+        file(tmp_path, packed(text, "mine/", "mine/submission.json"))
+    )
     assert records == [{"case_id": "1"}]
     assert [(str(each), each.fatal) for each in problems] == [
         (
@@ -324,7 +373,9 @@ def test_reads_a_list_or_the_one_in_a_zip_file(tmp_path: Path) -> None:
         (packed(b"[1234567890]", method=zipfile.ZIP_STORED).replace(b"[1234567890]", b"[1234567891]"), "a damaged zip file"),
     ],
 )  # fmt: skip
-def test_files_that_are_no_submission(tmp_path: Path, content: bytes, message: str) -> None:
+def test_files_that_are_no_submission(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_records(file(tmp_path, content))
     assert "SECRET" not in str(caught.value)

@@ -33,17 +33,29 @@ def test_written_and_read_back(
     assert capfd.readouterr().err == ""  # the offsets are the places
     write_split(tmp_path, made, answers=False)
     early = read_key(tmp_path / "archehr-qa_key.json", cases)
-    assert early == {each.case.id: CaseKey(relevance=each.key.relevance) for each in made}
+    assert early == {
+        each.case.id: CaseKey(relevance=each.key.relevance) for each in made
+    }
     # Each case is as the paper says.
     for each in made:
         key = each.key
         words = len(key.clinician_answer.split())
         assert 60 <= words <= 75, each.case.id
-        assert key.clinician_answer == " ".join(sentence.text for sentence in key.answer_sentences)
+        assert key.clinician_answer == " ".join(
+            sentence.text for sentence in key.answer_sentences
+        )
         assert set(key.relevance.values()) == set(LABELS)
-        cited = {name for sentence in key.answer_sentences for name in sentence.citations}
-        essential = {name for name, label in key.relevance.items() if label == "essential"}
+        cited = {
+            name for sentence in key.answer_sentences for name in sentence.citations
+        }
+        essential = {
+            name for name, label in key.relevance.items() if label == "essential"
+        }
         assert essential <= cited, each.case.id
-        assert all(key.relevance[name] != "not-relevant" for name in cited), each.case.id
+        assert all(key.relevance[name] != "not-relevant" for name in cited), (
+            each.case.id
+        )
         assert all(phrase in each.case.narrative for phrase in each.case.phrases)
-        assert len({sentence.text for sentence in each.case.sentences}) == len(each.case.sentences)
+        assert len({sentence.text for sentence in each.case.sentences}) == len(
+            each.case.sentences
+        )

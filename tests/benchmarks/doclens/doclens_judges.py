@@ -48,7 +48,11 @@ MAKE: list[dict[str, Any]] = [
 ]
 JUDGE: list[dict[str, Any]] = [
     {"role": "system", "content": "Judge {all}."},
-    {"role": "system", "name": "example_user", "content": {"note": "A.", "claims": ["B."]}},
+    {
+        "role": "system",
+        "name": "example_user",
+        "content": {"note": "A.", "claims": ["B."]},
+    },
     {
         "role": "system",
         "name": "example_assistant",
@@ -56,7 +60,9 @@ JUDGE: list[dict[str, Any]] = [
     },
     {"role": "user", "content": ""},
 ]
-LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
+LINES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}
+]
 TAGGER = """
 history = OrderedDict()
 history[ 'cc' ] = [ 'cc :', 'chief complaint :' ]
@@ -85,12 +91,17 @@ def synthetic_checkout(
     files: dict[str, list[dict[str, Any]]] = {}
     for family in ("acibench", "general", "meqsum", "mimic"):
         sections = (
-            [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
+            [f"{family}_{section}" for section in SECTIONS]
+            if family == "acibench"
+            else [family]
         )
         for name in sections:
             files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
             files[f"{citations}/{name}_citation_entail.json"] = JUDGE
-        for kind in ("claim_entail", *(["claim_entail_same"] if family == "meqsum" else [])):
+        for kind in (
+            "claim_entail",
+            *(["claim_entail_same"] if family == "meqsum" else []),
+        ):
             files[f"{claims}/{family}_{kind}.json"] = JUDGE
             files[f"{claims}/{family}_{kind}_Mistral.json"] = LINES
         files[f"{citations}/{family}_citation_entail_Mistral.json"] = LINES
@@ -139,11 +150,14 @@ class Asked:
 def asked(call: Call | Question) -> Asked:
     content = str(call.messages[0]["content"])
     parts = {
-        head: body for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))
+        head: body
+        for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))
     }
     if "Question A" in parts:
         kind = "same" if "in essence the same" in content else "question"
-        return Asked(kind, json.loads(parts["Question A"]), about=json.loads(parts["Question B"]))
+        return Asked(
+            kind, json.loads(parts["Question A"]), about=json.loads(parts["Question B"])
+        )
     if "Sentence" in parts:
         return Asked(
             "citation",
@@ -161,7 +175,8 @@ def asked(call: Call | Question) -> Asked:
 
 def _lines(body: str) -> dict[str, str]:
     return {
-        name: json.loads(text) for name, text in (line.split(": ", 1) for line in body.split("\n"))
+        name: json.loads(text)
+        for name, text in (line.split(": ", 1) for line in body.split("\n"))
     }
 
 
@@ -174,15 +189,22 @@ def verdict(entailed: bool, explanation: str = WHY) -> str:
 
 
 def verdicts(entailed: Mapping[str, bool]) -> str:
-    entries = [{"id": name, "explanation": WHY, "entailed": one} for name, one in entailed.items()]
+    entries = [
+        {"id": name, "explanation": WHY, "entailed": one}
+        for name, one in entailed.items()
+    ]
     return json.dumps({"verdicts": entries})
 
 
 def cited(entailed: bool, *provenance: int) -> str:
-    return json.dumps({"explanation": WHY, "provenance": list(provenance), "entailed": entailed})
+    return json.dumps(
+        {"explanation": WHY, "provenance": list(provenance), "entailed": entailed}
+    )
 
 
-def official_entries(*entries: tuple[str, Any], key: str = "entailment_prediction") -> str:
+def official_entries(
+    *entries: tuple[str, Any], key: str = "entailment_prediction"
+) -> str:
     """A reply to the authors' prompt about several claims."""
     return json.dumps(
         [{"claim": claim, "explanation": WHY, key: value} for claim, value in entries]
@@ -201,16 +223,25 @@ def perfect(call: Call) -> str:
     """
     about = asked(call)
     if about.kind == "make":
-        return made(*(part.strip() + "." for part in about.text.split(".") if part.strip()))
+        return made(
+            *(part.strip() + "." for part in about.text.split(".") if part.strip())
+        )
     if about.kind == "claims":
-        return verdicts({name: says(about.text, claim) for name, claim in about.things.items()})
+        return verdicts(
+            {name: says(about.text, claim) for name, claim in about.things.items()}
+        )
     if about.kind == "citation":
         words = set(about.about.casefold().rstrip(".?").split())
-        of = {int(number): set(text.casefold().split()) for number, text in about.things.items()}
+        of = {
+            int(number): set(text.casefold().split())
+            for number, text in about.things.items()
+        }
         provenance = [number for number, known in of.items() if words & known]
         return cited(words <= set().union(*of.values()), *provenance)
     return verdict(
-        says(about.text, about.about) if about.kind != "same" else about.text == about.about
+        says(about.text, about.about)
+        if about.kind != "same"
+        else about.text == about.about
     )
 
 
@@ -299,18 +330,28 @@ class PerfectJudge(TableJudge):
 
     def _reply(self, about: Asked) -> str | None:
         if about.kind == "make":
-            return made(*list(dict.fromkeys(one.text for one in read_sentences(about.text)))[:30])
+            return made(
+                *list(dict.fromkeys(one.text for one in read_sentences(about.text)))[
+                    :30
+                ]
+            )
         if about.kind == "claims":
-            known = {name: self.entails(about.text, claim) for name, claim in about.things.items()}
+            known = {
+                name: self.entails(about.text, claim)
+                for name, claim in about.things.items()
+            }
             answered = {name: said for name, said in known.items() if said is not None}
             return verdicts(answered) if answered else None
         said = self.entails(
-            " ".join(about.things.values()) if about.kind == "citation" else about.text, about.about
+            " ".join(about.things.values()) if about.kind == "citation" else about.text,
+            about.about,
         )
         if said is None or about.kind != "citation":
             return None if said is None else verdict(said)
         alone = [
-            int(number) for number, text in about.things.items() if self.entails(text, about.about)
+            int(number)
+            for number, text in about.things.items()
+            if self.entails(text, about.about)
         ]
         return cited(said, *((alone or map(int, about.things)) if said else ()))
 
@@ -326,22 +367,41 @@ def cited_by_itself(text: str, first: int = 0) -> tuple[str, list[str]]:
 
 
 def text_item(
-    name: str, *, reference: str, sentences: Sequence[str], form: str = "text", **fields: Any
+    name: str,
+    *,
+    reference: str,
+    sentences: Sequence[str],
+    form: str = "text",
+    **fields: Any,
 ) -> Item:
     """Makes an item of a task."""
     section = fields.pop("section", "")
-    known = {"form": form, "reference": reference, "sentences": list(sentences), **fields}
-    return Item(id=name, fields=known, groups={"section": section} if section else {}, cluster=name)
+    known = {
+        "form": form,
+        "reference": reference,
+        "sentences": list(sentences),
+        **fields,
+    }
+    return Item(
+        id=name,
+        fields=known,
+        groups={"section": section} if section else {},
+        cluster=name,
+    )
 
 
-def official_reply(content: str, entails: Callable[[str, str], bool | None]) -> str | None:
+def official_reply(
+    content: str, entails: Callable[[str, str], bool | None]
+) -> str | None:
     """Answers a question by the authors' prompts for GPT, by its last message.
 
     None where `entails` is.
     """
     if not content.startswith("{"):
         sentences = [one.text for one in read_sentences(content)]
-        return "\n".join(f"Claim {place}: {text}" for place, text in enumerate(sentences, start=1))
+        return "\n".join(
+            f"Claim {place}: {text}" for place, text in enumerate(sentences, start=1)
+        )
     asked = json.loads(content)
     first, second = asked.values()
     if "claims" in asked:
@@ -349,7 +409,9 @@ def official_reply(content: str, entails: Callable[[str, str], bool | None]) -> 
         if any(said is None for _, said in known):
             return None
         return official_entries(*((claim, int(bool(said))) for claim, said in known))
-    whole = first if isinstance(second, str) else " ".join(one["content"] for one in second)
+    whole = (
+        first if isinstance(second, str) else " ".join(one["content"] for one in second)
+    )
     said = entails(whole, second if isinstance(second, str) else first)
     if said is None:
         return None
@@ -358,7 +420,11 @@ def official_reply(content: str, entails: Callable[[str, str], bool | None]) -> 
     alone = [int(one["idx"]) for one in second if entails(one["content"], first)]
     provenance = (alone or [int(one["idx"]) for one in second]) if said else []
     return json.dumps(
-        {"explanation": WHY, "provenance": provenance, "entailment_prediction": int(said)}
+        {
+            "explanation": WHY,
+            "provenance": provenance,
+            "entailment_prediction": int(said),
+        }
     )
 
 

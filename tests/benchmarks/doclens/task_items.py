@@ -10,7 +10,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import (
+    load_items,
+    read_aci_rows,
+    read_meqsum_rows,
+)
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, Row, TaskSpec
@@ -35,7 +39,10 @@ def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
 def official_notes(path: Path) -> dict[str, str]:
     """The notes of a CSV file of ACI-BENCH, by visit."""
     with path.open(encoding="utf-8", newline="") as stream:
-        return {row["encounter_id"]: row["note"] for row in csv.DictReader(stream, strict=True)}
+        return {
+            row["encounter_id"]: row["note"]
+            for row in csv.DictReader(stream, strict=True)
+        }
 
 
 def as_tuples(value: Any) -> Any:
@@ -95,7 +102,12 @@ def own_rows() -> list[dict[str, Any]]:
             "sentences": sentences,
             "reference": "Gout. Allopurinol started.",
         },
-        {"id": "b", "source": "x", "sentences": ["x"], "reference": "Cited already [0]. Gout."},
+        {
+            "id": "b",
+            "source": "x",
+            "sentences": ["x"],
+            "reference": "Cited already [0]. Gout.",
+        },
         {"id": "c", "source": "x", "sentences": ["x"], "reference": " "},
     ]
 
@@ -125,7 +137,9 @@ OUTCOMES = st.sampled_from([True, False, None])
 def sentences(draw: st.DrawFn) -> SentenceVerdict:
     """Verdicts on sentences, as they can be."""
     entailed = draw(OUTCOMES)
-    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
+    supports = draw(
+        st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3)
+    )
     return SentenceVerdict(entailed=entailed, supports=tuple(supports))
 
 

@@ -30,19 +30,33 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
-from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
+from medical_tasks.benchmarks.doclens.declarations import (
+    ACI_BENCH,
+    MEQSUM,
+    demo_entries,
+)
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, Row
-from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
+from tests.benchmarks.doclens.task_items import (
+    BY_NAME,
+    cases,
+    demo_rows,
+    items_of,
+    report,
+)
 from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
 
 FOLDER = SHARED / "data" / "aci_bench"
-FILES = {"train": "train.csv", "validation": "valid.csv", "test1": "clinicalnlp_taskB_test1.csv"}
+FILES = {
+    "train": "train.csv",
+    "validation": "valid.csv",
+    "test1": "clinicalnlp_taskB_test1.csv",
+}
 MORE_FILES = {"test2": "clinicalnlp_taskC_test2.csv", "test3": "clef_taskC_test3.csv"}
 NAMES = [column.name for column in ACI_COLUMNS]
 
@@ -88,11 +102,15 @@ def test_a_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("changes", "message"), cases("data", "test_a_wrong_row"))
 def test_a_wrong_row(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
-    with pytest.raises(UsageError, match=rf"x.csv: row 3, {message}.* Download the file again"):
+    with pytest.raises(
+        UsageError, match=rf"x.csv: row 3, {message}.* Download the file again"
+    ):
         rows_of(path)
 
 
-def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_odd_dialogues_are_kept_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the release has them: no speaker at first or amid, empty turns, a mark of the transcriber; and a checkout of Windows."""
     dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
     files = {
@@ -104,7 +122,11 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     }
     path = write_csv(tmp_path / "x.csv", files["test1"])
     rows = rows_of(path)
-    assert rows[1]["turns"] == ["hi , susan .", "[patient]\n\n[ inaudible ] yes", "[DOCTOR] ok ."]
+    assert rows[1]["turns"] == [
+        "hi , susan .",
+        "[patient]\n\n[ inaudible ] yes",
+        "[DOCTOR] ok .",
+    ]
     assert "\n".join(rows[1]["turns"]) == dialogue
     said = capsys.readouterr().err
     assert said.startswith(
@@ -112,10 +134,13 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
         "is turn 0"
     )
     path.write_bytes(
-        b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        b"\xef\xbb\xbf"
+        + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     )
     assert rows_of(path) == rows
-    path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
+    path.write_text(
+        path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8"
+    )
     with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
         rows_of(path)
 
@@ -123,8 +148,13 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
 @needs_shared
 @pytest.mark.upstream
 def test_the_release(tmp_path: Path) -> None:
-    built = build_dataset("aci_bench", source=FOLDER, config="doclens", out=tmp_path / "aci_bench")
-    assert (built.splits, built.notes) == ({"train": 67, "validation": 20, "test1": 40}, ())
+    built = build_dataset(
+        "aci_bench", source=FOLDER, config="doclens", out=tmp_path / "aci_bench"
+    )
+    assert (built.splits, built.notes) == (
+        {"train": 67, "validation": 20, "test1": 40},
+        (),
+    )
     for split, name in FILES.items():
         path = FOLDER / "challenge_data" / name
         with path.open(encoding="utf-8", newline="") as stream:
@@ -133,8 +163,12 @@ def test_the_release(tmp_path: Path) -> None:
         assert [(row["id"], row["dataset"], row["note"]) for row in rows] == [
             (each["encounter_id"], each["dataset"], each["note"]) for each in official
         ]
-        assert ["\n".join(row["turns"]) for row in rows] == [each["dialogue"] for each in official]
-        speakers = Counter(turn.split("]")[0] + "]" for row in rows for turn in row["turns"])
+        assert ["\n".join(row["turns"]) for row in rows] == [
+            each["dialogue"] for each in official
+        ]
+        speakers = Counter(
+            turn.split("]")[0] + "]" for row in rows for turn in row["turns"]
+        )
         assert set(speakers) <= {"[doctor]", "[patient]", "[patient_guest]"}
         # In all these notes the sections come in order.
         assert ["".join(row[section] for section in SECTIONS) for row in rows] == [
@@ -166,8 +200,12 @@ def questions_of(path: Path, split: str) -> list[Row]:
     return list(read_meqsum_rows("full", split, {split: path}))
 
 
-@pytest.mark.parametrize(("split", "cells", "row"), cases("data", "test_rows_of_questions"))
-def test_rows_of_questions(tmp_path: Path, split: str, cells: list[str], row: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("split", "cells", "row"), cases("data", "test_rows_of_questions")
+)
+def test_rows_of_questions(
+    tmp_path: Path, split: str, cells: list[str], row: list[Any]
+) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet(split, [tuple(cells)]))
     assert [list(found.items()) for found in questions_of(path, split)] == [
         list(zip(MEQSUM_NAMES, row, strict=True))
@@ -177,12 +215,17 @@ def test_rows_of_questions(tmp_path: Path, split: str, cells: list[str], row: li
 @pytest.mark.parametrize(
     ("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True)
 )
-def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
+def test_a_wrong_row_of_questions(
+    tmp_path: Path, row: tuple[str, ...], message: str
+) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
-    with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
+    with pytest.raises(
+        UsageError, match=f"x.xlsx: {message}.* Download the file again"
+    ):
         questions_of(path, "test")
     with pytest.raises(
-        UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"
+        UsageError,
+        match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'",
     ):
         questions_of(path, "train")
 
@@ -195,7 +238,9 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
             (str(number), f"Is {number} safe?", f"Is {number} safe?", *more)
             for number in range(SIZES[split])
         ]
-        write_xlsx(folder / ("" if split == "train" else "Task1") / name, sheet(split, rows))
+        write_xlsx(
+            folder / ("" if split == "train" else "Task1") / name, sheet(split, rows)
+        )
     built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
     assert (built.splits, built.notes) == (SIZES, ())
     (folder / MEQSUM_FILES["train"]).unlink()
@@ -209,9 +254,13 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
 @needs_shared
 @pytest.mark.upstream
 def test_the_release_of_questions(tmp_path: Path) -> None:
-    built = build_dataset("meqsum", source=MEQSUM_FOLDER, config="full", out=tmp_path / "meqsum")
+    built = build_dataset(
+        "meqsum", source=MEQSUM_FOLDER, config="full", out=tmp_path / "meqsum"
+    )
     assert (built.splits, built.notes) == (SIZES, ())
-    rows = {split: built_rows(built.folder, "full", split, spec=MEQSUM) for split in SIZES}
+    rows = {
+        split: built_rows(built.folder, "full", split, spec=MEQSUM) for split in SIZES
+    }
     for split, each in rows.items():
         texts = [[row["id"], row["question"], row["summary"]] for row in each]
         assert hashlib.sha256(json.dumps(texts).encode()).hexdigest() == SUMS[split]
@@ -220,8 +269,13 @@ def test_the_release_of_questions(tmp_path: Path) -> None:
         for split, each in rows.items()
     }
     # One question of the test set is among the training questions as well.
-    assert sum(question in set(questions["train"]) for question in questions["test"]) == 1
-    assert sum(question in set(questions["train"]) for question in questions["validation"]) == 0
+    assert (
+        sum(question in set(questions["train"]) for question in questions["test"]) == 1
+    )
+    assert (
+        sum(question in set(questions["train"]) for question in questions["validation"])
+        == 0
+    )
     types = Counter(name for row in rows["validation"] for name in row["types"])
     assert types.most_common(2) == [
         ("Treatment", types["Treatment"]),
@@ -239,7 +293,9 @@ def test_items_of_each_form() -> None:
     (note,) = load_items(BY_NAME["aci_bench"], [visit])
     fields = {"form": "note", "sentences": visit["turns"], "reference": visit["note"]}
     sections = {section: visit[section] for section in SECTIONS}
-    assert note == Item(id=name, fields=fields | {"sections": sections}, groups=of, cluster=name)
+    assert note == Item(
+        id=name, fields=fields | {"sections": sections}, groups=of, cluster=name
+    )
     assert load_items(BY_NAME["aci_bench_section"], [visit]) == [
         Item(
             id=f"{name}/{section}",
@@ -273,7 +329,9 @@ def test_items_of_each_form() -> None:
 
 
 def write(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    path.write_text(
+        content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+    )
     return path
 
 
@@ -300,7 +358,8 @@ def test_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them")
+    ("content", "message"),
+    cases("own_data", "test_bad_files_by_message_without_a_word_of_them"),
 )
 def test_bad_files_by_message_without_a_word_of_them(
     tmp_path: Path, content: Any, message: str
@@ -358,12 +417,16 @@ def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
 @settings(deadline=None, max_examples=100)
 @given(
     st.lists(
-        st.text(alphabet="ab .\n[]", min_size=1).map(lambda text: " ".join(text.split())),
+        st.text(alphabet="ab .\n[]", min_size=1).map(
+            lambda text: " ".join(text.split())
+        ),
         min_size=1,
     )
 )
 def test_numbering_and_reading_give_the_sentences_back(sentences: list[str]) -> None:
-    source = "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
+    source = "\n".join(
+        f"[{number}] {sentence}" for number, sentence in enumerate(sentences)
+    )
     assert source_sentences(source) == sentences
 
 

@@ -29,7 +29,12 @@ pytestmark = pytest.mark.slow  # lighteval's import
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data home with the demo of ACI-BENCH."""
     home = tmp_path_factory.mktemp("data")
-    assert main(["build", "aci_bench", "--config", "demo", "--out", str(home / "aci_bench")]) == 0
+    assert (
+        main(
+            ["build", "aci_bench", "--config", "demo", "--out", str(home / "aci_bench")]
+        )
+        == 0
+    )
     return home
 
 
@@ -57,7 +62,9 @@ def docs(config: Any) -> list[Any]:
         """Gives new rows each time, as datasets does."""
 
         def __iter__(self) -> Any:
-            yield from map(dict, read_rows(Path(config.hf_repo), config.hf_subset, "test1"))
+            yield from map(
+                dict, read_rows(Path(config.hf_repo), config.hf_subset, "test1")
+            )
 
     task = LightevalTask(copy.deepcopy(config))
     task.dataset = {"test1": Split()}
@@ -88,6 +95,9 @@ def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
     (row, *_) = exemplar_rows(BY_NAME["aci_bench_one_shot"])
     with pytest.raises(UsageError, match="worked examples are part of a task here"):
         config.prompt_function({**row, "__few_shots": True}, config.name)
-    seen = [config.prompt_function(dict(row), config.name).specific["__id"] for _ in range(6)]
+    seen = [
+        config.prompt_function(dict(row), config.name).specific["__id"]
+        for _ in range(6)
+    ]
     named = [f"{row['id']}/{section}" for section in SECTIONS]
     assert seen == [*named, *named[:2]]

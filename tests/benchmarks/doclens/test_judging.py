@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, unsupported
+from medical_tasks.benchmarks.doclens.measures import (
+    Section,
+    SentenceVerdict,
+    unsupported,
+)
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_value
@@ -43,7 +47,10 @@ ONE = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
 
 def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     done = judge(tmp_path, [ONE], perfect)
-    made = {call.question.id: list(asked(call).things.values()) for call in done.backend.calls}
+    made = {
+        call.question.id: list(asked(call).things.values())
+        for call in done.backend.calls
+    }
     assert made["v1/plan/recall/batch"] == [
         "The knee hurts.",
         "Take ibuprofen.",
@@ -67,7 +74,8 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
         REFERENCE,
         "",
     }
-    # Claims of both sides; then both directions and the two sentences that cite, together.
+    # Claims of both sides; then both directions and the two sentences that cite,
+    # together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
         "v1/plan/reference/claims", "v1/plan/output/claims", "v1/plan/recall/batch", "v1/plan/precision/batch",
@@ -76,7 +84,9 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
 
 
 def _note(name: str) -> list[Unit]:
-    text = {section: f"The {section} of {name}. More of {section}." for section in SECTIONS}
+    text = {
+        section: f"The {section} of {name}. More of {section}." for section in SECTIONS
+    }
     return [
         unit(
             f"{name}/{section}",
@@ -113,11 +123,21 @@ def test_the_calls_a_note_takes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blank", ["", f"\n{EMPTY} "])
 def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -> None:
-    output = judge(tmp_path, [unit(output=blank, reference=REFERENCE, sources=SOURCES)], perfect)
+    output = judge(
+        tmp_path, [unit(output=blank, reference=REFERENCE, sources=SOURCES)], perfect
+    )
     assert output.ids == ["v1/plan/reference/claims"]
-    assert output.one.section == Section(reference_claims=(False,) * 4, output_claims=())
-    reference = judge(tmp_path, [unit(output=OUTPUT, reference=blank, sources=SOURCES)], perfect)
-    assert reference.ids == ["v1/plan/output/claims", "v1/plan/sentence/0", "v1/plan/sentence/1"]
+    assert output.one.section == Section(
+        reference_claims=(False,) * 4, output_claims=()
+    )
+    reference = judge(
+        tmp_path, [unit(output=OUTPUT, reference=blank, sources=SOURCES)], perfect
+    )
+    assert reference.ids == [
+        "v1/plan/output/claims",
+        "v1/plan/sentence/0",
+        "v1/plan/sentence/1",
+    ]
     section = reference.one.section
     assert (section.reference_claims, section.output_claims) == ((), (False,) * 3)
 
@@ -132,13 +152,19 @@ def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupport
             Section(reference_claims=(), output_claims=()),
         )
     assert judge(tmp_path, [], perfect).verdicts == []
-    done = judge(tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect)
+    done = judge(
+        tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect
+    )
     assert done.ids == ["v1/plan/reference/claims"]
     assert done.one.section.sentences == (unsupported(2),)
 
 
 def test_what_the_source_does_not_have(tmp_path: Path) -> None:
-    one = unit(output="No fever [2][9]. The knee hurts [9].", reference="Rest.", sources=SOURCES)
+    one = unit(
+        output="No fever [2][9]. The knee hurts [9].",
+        reference="Rest.",
+        sources=SOURCES,
+    )
     done = judge(tmp_path, [one], perfect)
     assert done.one.section.sentences == (
         SentenceVerdict(entailed=True, supports=(True, False)),
@@ -162,7 +188,9 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert done.backend.rounds == [3]
     assert done.one.section.reference_claims == (True, True, False)
     assert done.one.section.output_claims == ()
-    (batch,) = [asked(call) for call in done.backend.calls if asked(call).kind == "claims"]
+    (batch,) = [
+        asked(call) for call in done.backend.calls if asked(call).kind == "claims"
+    ]
     assert batch.things == {
         "c1": "No fever.",
         "c2": "Nausea.",
@@ -178,12 +206,17 @@ def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None
     assert done.backend.rounds == [4 + 3 + 2]
     assert {call.question.pair is None for call in done.backend.calls} == {False}
     for label in ("neutral", "contradiction", "not_entailment"):
-        section = judge(tmp_path, [ONE], lambda call, label=label: label, reads="pair").one.section  # type: ignore[misc]
+        section = judge(
+            tmp_path, [ONE], lambda call, label=label: label, reads="pair"
+        ).one.section  # type: ignore[misc]
         assert section.reference_claims == (False,) * 4
         assert section.sentences == (unsupported(1), unsupported(1), unsupported(0))
 
 
-@given(entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)), k=st.integers(0, 4))
+@given(
+    entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)),
+    k=st.integers(0, 4),
+)
 @settings(deadline=None, max_examples=60)
 def test_citation_precision_asks_no_more_than_its_definition(
     entails: set[frozenset[int]], k: int
@@ -202,16 +235,21 @@ def test_citation_precision_asks_no_more_than_its_definition(
     assert sentence.entailed is (full in entails)
     if sentence.entailed:
         wanted = tuple(
-            k == 1 or frozenset({i}) in entails or (full - {i}) not in entails for i in range(k)
+            k == 1 or frozenset({i}) in entails or (full - {i}) not in entails
+            for i in range(k)
         )
         assert sentence.supports == wanted
 
 
-def by_pairs(say: Callable[[Any], bool | None], one: Unit) -> tuple[TableJudge, UnitVerdict]:
+def by_pairs(
+    say: Callable[[Any], bool | None], one: Unit
+) -> tuple[TableJudge, UnitVerdict]:
     """A judge of entailment, and what it made of an output's sentences."""
     table = TableJudge(say)
     table.reads = "pair"
-    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    (done,) = judge_units(
+        [one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()}
+    )
     return table, done
 
 
@@ -224,23 +262,33 @@ def test_the_premise_is_in_the_order_of_the_source() -> None:
         "A.",
         "C.",
     ]
-    assert done.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True)),)
+    assert done.section.sentences == (
+        SentenceVerdict(entailed=True, supports=(True, True)),
+    )
 
 
 def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     units = [
         unit(
-            f"u{i}", output="The knee hurts since Monday [0][1][2]. No fever [2].", sources=SOURCES
+            f"u{i}",
+            output="The knee hurts since Monday [0][1][2]. No fever [2].",
+            sources=SOURCES,
         )
         for i in range(5)
     ]
     done = judge(
-        tmp_path, units, by_pair, reads="pair", output_claims={one.id: () for one in units}
+        tmp_path,
+        units,
+        by_pair,
+        reads="pair",
+        output_claims={one.id: () for one in units},
     )
-    # All five ask the same, so a round has one unit's questions: together and single; each alone;
-    # pairs without one.
+    # All five ask the same, so a round has one unit's questions: together and single;
+    # each alone; pairs without one.
     assert done.backend.rounds == [2, 3, 3]
-    assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
+    assert {one.section.sentences[0].supports for one in done.verdicts} == {
+        (True, True, False)
+    }
 
 
 BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
@@ -258,7 +306,9 @@ def test_missing_answers_stay_open_where_they_decide(
         return None if missing and numbers == set(missing) else {0, 1} <= numbers
 
     table, done = by_pairs(say, unit(output="Rest [0][1][2].", sources=("0", "1", "2")))
-    assert done.section.sentences == (SentenceVerdict(entailed=entailed, supports=supports),)
+    assert done.section.sentences == (
+        SentenceVerdict(entailed=entailed, supports=supports),
+    )
     assert bool(done.reasons) is (None in supports)
     if missing is None:
         said = [question.pair.premise for question in table.asked if question.pair]
@@ -293,26 +343,47 @@ def test_questions_are_judged_both_ways_and_for_sameness(
 
     def script(call: Call) -> str:
         about = asked(call)
-        return cited(True, 1) if about.kind == "citation" else verdict(values[call.question.id])
+        return (
+            cited(True, 1)
+            if about.kind == "citation"
+            else verdict(values[call.question.id])
+        )
 
     for mode in ("batched", "single"):
         done = judge(
-            tmp_path, [_question("What helps\nthe knee [1]?", "What helps?")], script, mode=mode
+            tmp_path,
+            [_question("What helps\nthe knee [1]?", "What helps?")],
+            script,
+            mode=mode,
         )
-        assert done.backend.rounds == [4]  # no claims are made, and all is asked at once
+        assert done.backend.rounds == [
+            4
+        ]  # no claims are made, and all is asked at once
         assert (done.one.section.reference_claims, done.one.section.output_claims) == (
             (found[0],),
             (found[1],),
         )
-        assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True,)),)
-    ways = {call.question.id: (asked(call).text, asked(call).about) for call in done.backend.calls}
-    assert ways["q1/recall"] == ways["q1/same"] == ("What helps the knee?", "What helps?")
+        assert done.one.section.sentences == (
+            SentenceVerdict(entailed=True, supports=(True,)),
+        )
+    ways = {
+        call.question.id: (asked(call).text, asked(call).about)
+        for call in done.backend.calls
+    }
+    assert (
+        ways["q1/recall"] == ways["q1/same"] == ("What helps the knee?", "What helps?")
+    )
     assert ways["q1/precision"] == ("What helps?", "What helps the knee?")
 
 
-def test_questions_for_judges_of_entailment_and_without_an_answer(tmp_path: Path) -> None:
+def test_questions_for_judges_of_entailment_and_without_an_answer(
+    tmp_path: Path,
+) -> None:
     done = judge(
-        tmp_path, [_question("What helps the knee?", "What helps?")], by_pair, reads="pair"
+        tmp_path,
+        [_question("What helps the knee?", "What helps?")],
+        by_pair,
+        reads="pair",
     )
     assert done.ids == ["q1/recall", "q1/precision"]  # sameness is not asked for
     assert (done.one.section.reference_claims, done.one.section.output_claims) == (
@@ -324,9 +395,9 @@ def test_questions_for_judges_of_entailment_and_without_an_answer(tmp_path: Path
         [],
         Section(reference_claims=(False,), output_claims=()),
     )
-    assert judge(tmp_path, [_question("What helps?", "")], perfect).one.section.output_claims == (
-        False,
-    )
+    assert judge(
+        tmp_path, [_question("What helps?", "")], perfect
+    ).one.section.output_claims == (False,)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +450,9 @@ def test_every_style_says_the_same(tmp_path: Path, style: str) -> None:
             return json.dumps(said)
         lines = [f"explanation: {said['explanation']}"] if style == "cot" else []
         if about.kind == "citation":
-            lines.append("provenance: " + (", ".join(map(str, said["provenance"])) or "none"))
+            lines.append(
+                "provenance: " + (", ".join(map(str, said["provenance"])) or "none")
+            )
         return "\n".join((*lines, f"entailed: {'yes' if said['entailed'] else 'no'}"))
 
     done = judge(tmp_path, [ONE], script, mode="single", style=style)
@@ -391,7 +464,9 @@ CLAIMS = ("Pain.", "Fever.", "Cough.")
 GIVEN = unit(output="Pain and cough.", reference="Pain.", sources=())
 
 
-def _recall(folder: Path, script: Callable[[Call], str | NoReply], **options: Any) -> Any:
+def _recall(
+    folder: Path, script: Callable[[Call], str | NoReply], **options: Any
+) -> Any:
     """Judges three given claims of the reference, and none of the output."""
     return judge(
         folder,
@@ -413,7 +488,8 @@ def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
         return json.dumps(
             {
                 "verdicts": [
-                    {"id": "c1", "explanation": WHY, "entailed": each} for each in (True, False)
+                    {"id": "c1", "explanation": WHY, "entailed": each}
+                    for each in (True, False)
                 ]
             }
         )
@@ -437,7 +513,9 @@ def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_
         None,
     )
     assert done.one.reasons == ("judge: timeout",)
-    one = unit(output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever"))
+    one = unit(
+        output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever")
+    )
     done = judge(tmp_path, [one], script, output_claims={one.id: ()})
     assert done.one.section.sentences == (
         SentenceVerdict(entailed=None, supports=(None, False)),
@@ -447,17 +525,28 @@ def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_
 
 
 @pytest.mark.parametrize("reply", ["1. Pain\n2. Fever", made(*map(str, range(31)))])
-def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: str) -> None:
+def test_claims_that_cannot_be_read_are_asked_for_again(
+    tmp_path: Path, reply: str
+) -> None:
     def script(call: Call) -> str:
         return reply if len(call.messages) == 1 else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], script)
-    assert done.one.section.reference_claims == done.one.section.output_claims == (True,)
-    never = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply)
-    assert (never.one.section.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
+    assert (
+        done.one.section.reference_claims == done.one.section.output_claims == (True,)
+    )
+    never = judge(
+        tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply
+    )
+    assert (never.one.section.reference_claims, never.one.reasons) == (
+        None,
+        (UNREADABLE,),
+    )
 
 
-@pytest.mark.parametrize(("values", "message"), cases("judging_faults", "recorded", tuples=True))
+@pytest.mark.parametrize(
+    ("values", "message"), cases("judging_faults", "recorded", tuples=True)
+)
 def test_recorded_verdicts_of_another_kind_are_refused(
     values: dict[str, Any], message: str
 ) -> None:
@@ -471,16 +560,28 @@ def test_recorded_verdicts_of_another_kind_are_refused(
     one = unit("u", output="Pain [0].", reference="Pain. Rest.", sources=("pain",))
     judging = Judging(judge=TableJudge(known), prompts=OWN, mode="batched")
     (found,) = judge_units([one], judging)
-    assert (found.section.reference_claims, found.section.output_claims) == ((True, False), (True,))
+    assert (found.section.reference_claims, found.section.output_claims) == (
+        (True, False),
+        (True,),
+    )
     with pytest.raises(UsageError, match=message):
-        judge_units([one], Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"))
+        judge_units(
+            [one],
+            Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"),
+        )
     single = Judging(judge=TableJudge(known | {"u/recall/0": "yes"}), prompts=OWN)
     with pytest.raises(UsageError, match="u/recall/0 is neither true nor false"):
         judge_units([one], single)
 
 
-def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Path) -> None:
-    one = unit(output="Pain [0]. Fever [0][1].", reference="Pain. Rest.", sources=("pain", "fever"))
+def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(
+    tmp_path: Path,
+) -> None:
+    one = unit(
+        output="Pain [0]. Fever [0][1].",
+        reference="Pain. Rest.",
+        sources=("pain", "fever"),
+    )
     claims: dict[str, Any] = {
         "reference_claims": {one.id: ("Pain", "Rest")},
         "output_claims": {one.id: ("Pain", "Fever")},
@@ -492,7 +593,10 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     )
     assert [redact_value(row["value"]) for row in made_too.session.rows[:2]] == ["", ""]
     done = judge(tmp_path, [one], perfect, **claims)
-    rows = [{**row, "text": "", "value": redact_value(row["value"])} for row in done.session.rows]
+    rows = [
+        {**row, "text": "", "value": redact_value(row["value"])}
+        for row in done.session.rows
+    ]
     kept = tmp_path / "verdicts.jsonl"
     kept.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judging = Judging(judge=RecordedJudge(kept), prompts=OWN, mode="batched")
@@ -500,7 +604,11 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
 
 
 def test_of_a_verdict_in_two_parts_the_known_one_counts(tmp_path: Path) -> None:
-    two = unit(output="The knee hurts since Monday [0][1].", reference=REFERENCE, sources=SOURCES)
+    two = unit(
+        output="The knee hurts since Monday [0][1].",
+        reference=REFERENCE,
+        sources=SOURCES,
+    )
 
     def without_provenance(call: Call) -> str:
         return cited(True) if "/sentence/" in call.question.id else perfect(call)

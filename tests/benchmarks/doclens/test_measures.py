@@ -49,28 +49,38 @@ def _section(reference: str | None, output: str | None, *sentences: str) -> Sect
     A sentence is its own letter and those of its citations (`t:tf`).
     """
     verdicts = tuple(
-        SentenceVerdict(entailed=KNOWN[sentence[0]], supports=_claims(sentence[2:]) or ())
+        SentenceVerdict(
+            entailed=KNOWN[sentence[0]], supports=_claims(sentence[2:]) or ()
+        )
         for sentence in sentences
     )
     return Section(
-        reference_claims=_claims(reference), output_claims=_claims(output), sentences=verdicts
+        reference_claims=_claims(reference),
+        output_claims=_claims(output),
+        sentences=verdicts,
     )
 
 
 def _limits(*sections: Section) -> list[Limits]:
-    tallies = total(section_tallies(section, str(place)) for place, section in enumerate(sections))
+    tallies = total(
+        section_tallies(section, str(place)) for place, section in enumerate(sections)
+    )
     assert tuple(tallies) == METRICS
     return [tally.limits for tally in tallies.values()]
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
-    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True))
+    return all(
+        a == b or (math.isnan(a) and math.isnan(b))
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
     ("section", "wanted"),
     [
-        # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing); citations 3 of 5.
+        # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing);
+        # citations 3 of 5.
         (
             ("ttf", "tf", "t:ttf", "t:t", "f:", "f:f"),
             [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)],
@@ -98,7 +108,8 @@ def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_suppo
     None
 ):
     with pytest.raises(
-        ValueError, match="no citation supports a sentence that its citations do not entail"
+        ValueError,
+        match="no citation supports a sentence that its citations do not entail",
     ):
         SentenceVerdict(entailed=False, supports=(None,))
     missing = _section("t", None, "t:t")
@@ -109,31 +120,45 @@ def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_suppo
 
 
 def test_sections_and_the_pool_count_claims_not_examples() -> None:
-    # The checked case "gpt_two_sections": pooled in a section, and over all; but an uncited
-    # sentence is nan, not 0, of nothing.
+    # The checked case "gpt_two_sections": pooled in a section, and over all; but an
+    # uncited sentence is nan, not 0, of nothing.
     subjective = _section("tft", "tttf", "t:tft", "f:f"), _section("ff", "t", "f:")
     plan = _section("t", "", "t:tt"), _section("", "")
     assert [limits[0] for limits in _limits(*subjective)] == [0.4, 0.8, 1 / 3, 0.5]
     recall, precision, *cited = _limits(*plan)
     assert (recall, cited) == ((1.0, 1.0), [(1.0, 1.0)] * 2)
     assert math.isnan(precision[0])  # 0 in the authors' script
-    assert [limits[0] for limits in _limits(*subjective, *plan)] == [0.5, 0.8, 0.5, 2 / 3]
+    assert [limits[0] for limits in _limits(*subjective, *plan)] == [
+        0.5,
+        0.8,
+        0.5,
+        2 / 3,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("recall", "precision", "same", "values"), cases("measures", "test_meqsum", tuples=True)
+    ("recall", "precision", "same", "values"),
+    cases("measures", "test_meqsum", tuples=True),
 )
 def test_meqsum(
-    recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]
+    recall: bool | None,
+    precision: bool | None,
+    same: bool | None,
+    values: tuple[Limits, Limits],
 ) -> None:
     assert (
-        tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
+        tuple(
+            _limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]
+        )
+        == values
     )
 
 
 @given(st.lists(SECTION_VERDICTS, max_size=4))
 @settings(deadline=None, max_examples=150)
-def test_limits_lie_in_order_between_0_and_1_whatever_the_order(sections: list[Section]) -> None:
+def test_limits_lie_in_order_between_0_and_1_whatever_the_order(
+    sections: list[Section],
+) -> None:
     turned = [
         Section(
             reference_claims=_turned(section.reference_claims),
@@ -147,7 +172,8 @@ def test_limits_lie_in_order_between_0_and_1_whatever_the_order(sections: list[S
     ]
     limits = _limits(*sections)
     assert all(
-        0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high)) for low, high in limits
+        0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high))
+        for low, high in limits
     )
     assert all(map(_same, limits, _limits(*turned)))
 
@@ -159,7 +185,8 @@ def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] |
 @given(SECTION_VERDICTS)
 @settings(deadline=None, max_examples=150)
 def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) -> None:
-    # Every way of filling in gives a value between the limits, and some reach both of them.
+    # Every way of filling in gives a value between the limits, and some reach both of
+    # them.
     if section.reference_claims is None or section.output_claims is None:
         return
     for place, claims in ((0, section.reference_claims), (1, section.output_claims)):
@@ -174,12 +201,16 @@ def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) 
 
 
 def _filled(claims: tuple[bool | None, ...]) -> list[tuple[bool, ...]]:
-    return list(itertools.product(*[(False, True) if one is None else (one,) for one in claims]))
+    return list(
+        itertools.product(*[(False, True) if one is None else (one,) for one in claims])
+    )
 
 
 @given(SECTION_VERDICTS, st.data())
 @settings(deadline=None, max_examples=150)
-def test_a_better_verdict_is_never_a_worse_score(section: Section, data: st.DataObject) -> None:
+def test_a_better_verdict_is_never_a_worse_score(
+    section: Section, data: st.DataObject
+) -> None:
     better = Section(
         reference_claims=_improved(section.reference_claims, data),
         output_claims=_improved(section.output_claims, data),
@@ -190,7 +221,9 @@ def test_a_better_verdict_is_never_a_worse_score(section: Section, data: st.Data
             for one in section.sentences
         ),
     )
-    for (low, high), (other_low, other_high) in zip(_limits(section), _limits(better), strict=True):
+    for (low, high), (other_low, other_high) in zip(
+        _limits(section), _limits(better), strict=True
+    ):
         assert math.isnan(low) is math.isnan(other_low)
         assert math.isnan(low) or (low <= other_low and high <= other_high)
 
@@ -215,7 +248,9 @@ def _write(folder: Path, content: Any) -> Path:
 
 
 @pytest.mark.parametrize(("side", "row", "record"), cases("measures", "test_records"))
-def test_records(tmp_path: Path, side: Side, row: dict[str, Any], record: dict[str, Any]) -> None:
+def test_records(
+    tmp_path: Path, side: Side, row: dict[str, Any], record: dict[str, Any]
+) -> None:
     wanted = ClaimRecord(**record | {"claims": as_tuples(record["claims"])})
     assert read_claim_file(_write(tmp_path, [row]), side=side) == (wanted,)
 
@@ -227,7 +262,10 @@ def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
         SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
     )
     assert len(records) == 40
-    assert all(tuple(record.claims) == tuple(record.texts) == NOTE_SECTIONS for record in records)
+    assert all(
+        tuple(record.claims) == tuple(record.texts) == NOTE_SECTIONS
+        for record in records
+    )
     # A section has claims if it has a text, and not more than asked for.
     pairs = [
         (record.texts[section], record.claims[section])
@@ -239,7 +277,9 @@ def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
     assert read_claim_file(_write(tmp_path, claim_rows(records))) == records
 
 
-@pytest.mark.parametrize(("content", "message"), cases("measures", "test_files_of_another_form"))
+@pytest.mark.parametrize(
+    ("content", "message"), cases("measures", "test_files_of_another_form")
+)
 def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
@@ -251,7 +291,9 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
         read_claim_file(tmp_path / "claims.json")
 
 
-@pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
+@pytest.mark.parametrize(
+    ("reply", "claims"), cases("measures", "test_replies", tuples=True)
+)
 def test_replies(reply: str, claims: tuple[str, ...]) -> None:
     assert _made(reply) == list(claims)
 

@@ -73,14 +73,23 @@ def reports(path: Path) -> list[Candidate | LeftOut]:
 
 
 def test_a_twin(tmp_path: Path) -> None:
-    path = write_twin(tmp_path, seed=4, notes=500, ct_mr=0.6, compresslevel=1) / NOTES_FILE
-    notes = {note.cells["ROW_ID"]: note for note in twin_notes(seed=4, notes=500, ct_mr=0.6)}
+    path = (
+        write_twin(tmp_path, seed=4, notes=500, ct_mr=0.6, compresslevel=1) / NOTES_FILE
+    )
+    notes = {
+        note.cells["ROW_ID"]: note for note in twin_notes(seed=4, notes=500, ct_mr=0.6)
+    }
     assert len(notes) == 500
     found = [each for each in reports(path) if isinstance(each, Candidate)]
-    assert [each.id for each in found] == [key for key, note in notes.items() if note.sentences]
+    assert [each.id for each in found] == [
+        key for key, note in notes.items() if note.sentences
+    ]
     assert len(found) > 150
     rows = read_note_rows(path, sample=50, train_each=4)
-    assert {split: len(each) for split, each in rows.items()} == {"train": 24, "test": 50}
+    assert {split: len(each) for split, each in rows.items()} == {
+        "train": 24,
+        "test": 50,
+    }
     for each in (*rows["train"], *rows["test"]):
         assert list(each) == [column.name for column in MIMIC_COLUMNS]
         note = notes[each["id"]]
@@ -91,7 +100,9 @@ def test_a_twin(tmp_path: Path) -> None:
         )
         assert tuple(each["sentences"]) == note.sentences
         assert " ".join(each["impression"].split()) == note.impression
-    counts = Counter((note.modality, note.anatomy) for note in notes.values() if note.sentences)
+    counts = Counter(
+        (note.modality, note.anatomy) for note in notes.values() if note.sentences
+    )
     for kind, number in Counter(
         (each["modality"], each["anatomy"]) for each in rows["test"]
     ).items():
@@ -107,9 +118,13 @@ def test_the_order_of_the_file_does_not_count(tmp_path: Path) -> None:
         for note in twin_notes(seed=5, notes=300, ct_mr=0.7)
     ]
     before = read_note_rows(write(tmp_path, *cells), sample=30, train_each=3)
-    after = read_note_rows(write(tmp_path, *reversed(cells), packed=False), sample=30, train_each=3)
+    after = read_note_rows(
+        write(tmp_path, *reversed(cells), packed=False), sample=30, train_each=3
+    )
     assert before == after
-    assert before != read_note_rows(write(tmp_path, *cells), sample=30, train_each=3, seed=1)
+    assert before != read_note_rows(
+        write(tmp_path, *cells), sample=30, train_each=3, seed=1
+    )
 
 
 def test_which_rows_count(tmp_path: Path) -> None:
@@ -151,7 +166,8 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     assert SECRET not in told
     write(tmp_path, *(row(number) for number in range(10, 20)))
     assert {
-        int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]
+        int(each["id"]) >= 10
+        for each in read_note_rows(path, sample=3, train_each=2)["test"]
     } == {True}
 
 
@@ -182,10 +198,13 @@ def test_too_few(tmp_path: Path) -> None:
         match=r"1 reports can be used \(CT abdomen 1\), 1 are left out \(no impression section 1\)",
     ) as few:
         read_note_rows(path)
-    assert "The sample has 200. Give the whole MIMIC-III file of notes" in str(few.value)
+    assert "The sample has 200. Give the whole MIMIC-III file of notes" in str(
+        few.value
+    )
     assert SECRET not in str(few.value)
     with pytest.raises(
-        UsageError, match=r"Behind the sample of 1 no report of another patient remains for train"
+        UsageError,
+        match=r"Behind the sample of 1 no report of another patient remains for train",
     ):
         read_note_rows(path, sample=1)
 
@@ -194,7 +213,9 @@ def test_damaged_files(tmp_path: Path) -> None:
     path = write(tmp_path, *(row(number) for number in range(50)))
     whole = path.read_bytes()
     path.write_bytes(whole[:-12])
-    with pytest.raises(UsageError, match="NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
+    with pytest.raises(
+        UsageError, match="NOTEEVENTS.csv.gz: cut off, the gzip data end amid"
+    ):
         read_note_rows(path, sample=3)
     path.write_bytes(gzip.compress(gzip.decompress(whole)[:-40]))
     with pytest.raises(
@@ -212,7 +233,11 @@ Cells = dict[str, Any]
 
 
 def cells(number: int, **changes: Any) -> Cells:
-    return {"id": f"r{number}", "findings": SEEN, "impression": "Marble in the stomach."} | changes
+    return {
+        "id": f"r{number}",
+        "findings": SEEN,
+        "impression": "Marble in the stomach.",
+    } | changes
 
 
 def whole(number: int, **changes: Any) -> Cells:
@@ -228,7 +253,9 @@ def whole(number: int, **changes: Any) -> Cells:
 def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
     path = folder / f"reports.{form}"
     if form == "jsonl":
-        path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8"
+        )
         return path
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -240,7 +267,12 @@ def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) -> None:
     short = whole(
-        3, findings="A\n marble.", impression="Marble.", modality="mr", anatomy="Head", split="TEST"
+        3,
+        findings="A\n marble.",
+        impression="Marble.",
+        modality="mr",
+        anatomy="Head",
+        split="TEST",
     )
     path = write_table(tmp_path, [whole(1), whole(2), short], form)
     assert list(read_table_rows(path, "train")) == [
@@ -250,13 +282,21 @@ def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) ->
             "modality": "CT",
             "anatomy": "abdomen",
             "findings": SEEN,
-            "sentences": [f"The patient {SECRET}.", "It lies in the stomach, as it did before."],
+            "sentences": [
+                f"The patient {SECRET}.",
+                "It lies in the stomach, as it did before.",
+            ],
             "impression": "Marble in the stomach.",
         }
     ]
     first, third = read_table_rows(path, "test")
     assert (first["id"], third["id"]) == ("r1", "r3")
-    assert (third["modality"], third["anatomy"], third["findings"], third["impression"]) == (
+    assert (
+        third["modality"],
+        third["anatomy"],
+        third["findings"],
+        third["impression"],
+    ) == (
         "MR",
         "head",
         "A marble.",
@@ -268,17 +308,27 @@ def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) ->
 def test_a_table_without_splits_is_sampled(
     tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [cells(number, **({"note": SECRET} if form == "csv" else {})) for number in range(30)]
+    rows = [
+        cells(number, **({"note": SECRET} if form == "csv" else {}))
+        for number in range(30)
+    ]
     rows += [dict(rows[0], id="short", impression="As above.")]
     path = write_table(tmp_path, rows, form)
     drawn = {
         split: list(read_table_rows(path, split, sample=10, train_each=5))
         for split in ("train", "test")
     }
-    assert {split: len(each) for split, each in drawn.items()} == {"train": 5, "test": 10}
-    assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {"unknownunknown"}
+    assert {split: len(each) for split, each in drawn.items()} == {
+        "train": 5,
+        "test": 10,
+    }
+    assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {
+        "unknownunknown"
+    }
     assert all(each["patient_id"] == f"report {each['id']}" for each in drawn["test"])
-    assert {each["id"] for each in drawn["test"]}.isdisjoint(each["id"] for each in drawn["train"])
+    assert {each["id"] for each in drawn["test"]}.isdisjoint(
+        each["id"] for each in drawn["train"]
+    )
     told = capsys.readouterr().err
     assert (
         told.count(
@@ -287,13 +337,16 @@ def test_a_table_without_splits_is_sampled(
         == 1
     )
     with pytest.raises(
-        UsageError, match=r"The sample has 200. Give a larger table, or one with a column 'split'"
+        UsageError,
+        match=r"The sample has 200. Give a larger table, or one with a column 'split'",
     ):
         list(read_table_rows(path, "test"))
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
-def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | None) -> None:
+def test_a_row_without_a_patient_is_nobody_elses(
+    tmp_path: Path, unknown: str | None
+) -> None:
     rows = [
         whole(1, id="7", patient_id=unknown),
         whole(3, id="8", patient_id="7"),
@@ -304,7 +357,9 @@ def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | 
         path = write_table(tmp_path, each, form)
         told = {row["id"]: row["patient_id"] for row in read_table_rows(path, "test")}
         assert told == {"7": "report 7", "8": "7"}
-        assert [row["modality"] for row in read_table_rows(path, "train")] == ["unknown"]
+        assert [row["modality"] for row in read_table_rows(path, "train")] == [
+            "unknown"
+        ]
     (row,) = read_table_rows(
         write_table(tmp_path, [whole(1, id=7, patient_id=8), whole(2)], "jsonl"), "test"
     )
@@ -314,8 +369,15 @@ def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | 
 def test_patients_in_both_splits_are_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_table(tmp_path, [whole(1, patient_id="p"), whole(2, patient_id="p"), whole(4)])
-    assert len([row for split in ("train", "test") for row in read_table_rows(path, split)]) == 3
+    path = write_table(
+        tmp_path, [whole(1, patient_id="p"), whole(2, patient_id="p"), whole(4)]
+    )
+    assert (
+        len(
+            [row for split in ("train", "test") for row in read_table_rows(path, split)]
+        )
+        == 3
+    )
     assert (
         capsys.readouterr().err
         == "note: reports.csv: 1 patients have reports in more than one split\n"
@@ -330,7 +392,9 @@ def test_bad_tables(tmp_path: Path, rows: list[Cells], message: str, form: str) 
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.parametrize(("cells", "form", "message"), cases("mimic_data", "test_wrong_forms"))
+@pytest.mark.parametrize(
+    ("cells", "form", "message"), cases("mimic_data", "test_wrong_forms")
+)
 def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_table_rows(write_table(tmp_path, [cells], form), "test"))
@@ -373,7 +437,9 @@ def candidates(seed: int, *, patients: int, reports: int) -> list[Candidate]:
 def drawn(
     reports: list[Candidate], *, sample: int = 20, train_each: int = 5, seed: int = 0
 ) -> dict[str, list[Candidate]]:
-    sampler = Sampler(sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed)
+    sampler = Sampler(
+        sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed
+    )
     for each in reports:
         sampler.add(each)
     return sampler.split()
@@ -393,7 +459,8 @@ def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
 
 def by_rank(split: str, reports: list[Candidate]) -> list[Candidate]:
     return sorted(
-        reports, key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest()
+        reports,
+        key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest(),
     )
 
 
@@ -407,7 +474,9 @@ def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:
         of_kind[each.kind].append(each)
     shares = largest_remainder({kind: len(each) for kind, each in of_kind.items()}, 20)
     test = [
-        each for kind, share in shares.items() for each in by_rank("test", of_kind[kind])[:share]
+        each
+        for kind, share in shares.items()
+        for each in by_rank("test", of_kind[kind])[:share]
     ]
     patients_of_test = {each.patient_id for each in test}
     train = []
@@ -415,7 +484,9 @@ def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:
         first: dict[str, Candidate] = {}
         for each in by_rank("train", of_kind[kind]):
             first.setdefault(each.patient_id, each)
-        train += [each for each in first.values() if each.patient_id not in patients_of_test][:5]
+        train += [
+            each for each in first.values() if each.patient_id not in patients_of_test
+        ][:5]
     random.Random(seed).shuffle(reports)
     found = drawn(reports)
     assert found["test"] == sorted(test, key=lambda each: int(each.id))

@@ -41,7 +41,9 @@ WHOLE = "\n".join(cases("mimic_report")["WHOLE"])
 
 
 def report(findings: str = SEEN, impression: str = MEANS) -> str:
-    return f"{ORDER}\n FINAL REPORT\n FINDINGS: {findings}\n\n IMPRESSION: {impression}\n"
+    return (
+        f"{ORDER}\n FINAL REPORT\n FINDINGS: {findings}\n\n IMPRESSION: {impression}\n"
+    )
 
 
 def test_a_whole_note() -> None:
@@ -59,7 +61,9 @@ def test_a_whole_note() -> None:
         "As above, with a new infarct.",
         "See above: stroke.",
     ):
-        assert read_report(report(impression=useful)) == Report(findings=SEEN, impression=useful)
+        assert read_report(report(impression=useful)) == Report(
+            findings=SEEN, impression=useful
+        )
 
 
 @pytest.mark.parametrize("text", cases("mimic_report", "test_layouts"))
@@ -73,10 +77,18 @@ MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
 
 @settings(deadline=None, max_examples=100)
 @given(
-    CASES, CASES, MARKS, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n "))
+    CASES,
+    CASES,
+    MARKS,
+    st.sampled_from(("\n\n", "\n", " ", "\n  ")),
+    st.sampled_from((" ", "\n ")),
 )
 def test_headings_in_any_case(
-    first: Callable[[str], str], second: Callable[[str], str], mark: str, between: str, behind: str
+    first: Callable[[str], str],
+    second: Callable[[str], str],
+    mark: str,
+    between: str,
+    behind: str,
 ) -> None:
     between = (
         between if ":" in mark else f"\n{between}"
@@ -111,7 +123,9 @@ def test_another_reading_behind_the_report_is_no_part_of_it(
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
 
-@pytest.mark.parametrize("prose", cases("mimic_report", "test_prose_about_another_reading_stays"))
+@pytest.mark.parametrize(
+    "prose", cases("mimic_report", "test_prose_about_another_reading_stays")
+)
 def test_prose_about_another_reading_stays(prose: str) -> None:
     found = read_report(report(impression=f"{MEANS} {prose}"))
     assert isinstance(found, Report)
@@ -126,13 +140,14 @@ def test_findings_under_what_was_examined(examined: str) -> None:
     """
     alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
     assert read_report(alone) == Report(findings=SEEN, impression=MEANS)
-    title = (
-        f" FINAL REPORT\n {examined}:\n\n HISTORY: Fall.\n FINDINGS: {SEEN}\n IMPRESSION: {MEANS}\n"
-    )
+    title = f" FINAL REPORT\n {examined}:\n\n HISTORY: Fall.\n FINDINGS: {SEEN}\n IMPRESSION: {MEANS}\n"
     assert read_report(title) == Report(findings=SEEN, impression=MEANS)
-    two = alone.replace("IMPRESSION", "CT PELVIS: The bladder is normal.\n\n IMPRESSION")
+    two = alone.replace(
+        "IMPRESSION", "CT PELVIS: The bladder is normal.\n\n IMPRESSION"
+    )
     assert read_report(two) == Report(
-        findings=f"{examined}: {SEEN}\n\nCT PELVIS: The bladder is normal.", impression=MEANS
+        findings=f"{examined}: {SEEN}\n\nCT PELVIS: The bladder is normal.",
+        impression=MEANS,
     )
     assert read_report(alone.replace(SEEN, "")) is LeftOut.NO_FINDINGS
     for other in (
@@ -163,7 +178,10 @@ PIECES = cases("mimic_report")["PIECES"]
 
 @settings(deadline=None, max_examples=120)
 @example(["FINAL REPORT", "IMPRESSION:", "FINAL REPORT", "FINDINGS:", SEEN], "\n")
-@given(st.lists(st.sampled_from((*PIECES, SEEN, MEANS)), max_size=25), st.sampled_from(("\n", " ")))
+@given(
+    st.lists(st.sampled_from((*PIECES, SEEN, MEANS)), max_size=25),
+    st.sampled_from(("\n", " ")),
+)
 def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
     text = between.join(pieces)
     found = read_report(text)
@@ -183,13 +201,15 @@ def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
     ],
 )  # fmt: skip
 def test_long_texts_are_no_trap(text: str) -> None:
-    # Time that grows with the square of the length would take minutes: the suite's time limit ends
-    # it.
+    # Time that grows with the square of the length would take minutes: the suite's time
+    # limit ends it.
     assert isinstance(read_report(text), LeftOut)
 
 
 def test_kinds() -> None:
-    kinds = {description: Kind(*kind) for description, kind in cases("mimic_report", "kinds")}
+    kinds = {
+        description: Kind(*kind) for description, kind in cases("mimic_report", "kinds")
+    }
     for description, kind in kinds.items():
         assert kind_of(description) == kind
     for description, reason in cases("mimic_report", "none"):
@@ -226,7 +246,9 @@ def test_cases(text: str, joined: str) -> None:
     assert joined_lines(text) == joined
 
 
-@pytest.mark.parametrize(("findings", "sentences"), cases("mimic_report", "test_sentences"))
+@pytest.mark.parametrize(
+    ("findings", "sentences"), cases("mimic_report", "test_sentences")
+)
 def test_sentences(findings: str, sentences: list[str]) -> None:
     assert report_sentences(findings) == sentences
 
@@ -249,4 +271,8 @@ def test_its_words() -> None:
         kind_of(each.description) for each in examinations
     }
     assert len(examinations) == 16
-    assert set(words["seen"]) == set(words["normal"]) == {each.anatomy for each in examinations}
+    assert (
+        set(words["seen"])
+        == set(words["normal"])
+        == {each.anatomy for each in examinations}
+    )

@@ -44,7 +44,9 @@ TRIES = 15
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(
+        (FOLDER / "expected.json").read_text(encoding="utf-8")
+    )
     return content
 
 
@@ -68,7 +70,9 @@ def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentenc
 
 
 def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
-    kinds = {key: len(value) for key, value in expected.items() if isinstance(value, list)}
+    kinds = {
+        key: len(value) for key, value in expected.items() if isinstance(value, list)
+    }
     assert kinds == {
         "aggregation": 9,
         "end_to_end": 8,
@@ -86,13 +90,17 @@ def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
     }
 
 
-def test_citations_are_removed_and_outputs_and_claims_split(expected: dict[str, Any]) -> None:
+def test_citations_are_removed_and_outputs_and_claims_split(
+    expected: dict[str, Any],
+) -> None:
     for case in expected["remove_citations"]:
         assert remove_citations_official(case["text"]) == case["expected"], case
     for case in expected["citation_split"]:
         segments = official_segments(case["text"], method="citation")
         assert segments == case["segments"], case
-        assert [official_ids(segment) for segment in segments] == case["ref_ids_per_segment"], case
+        assert [official_ids(segment) for segment in segments] == case[
+            "ref_ids_per_segment"
+        ], case
     for case in expected["subclaim_split"]:
         assert official_claims(case["text"]) == case["expected"], case
 
@@ -113,9 +121,10 @@ def test_sentences_are_those_of_the_score_files(
         assert len(sentences) == len(records), example
         for sentence, record in zip(sentences, records, strict=True):
             target = remove_citations_official(record["output"])
-            assert (sentence.target, list(sentence.citations)) == (target, record["citations"]), (
-                example
-            )
+            assert (sentence.target, list(sentence.citations)) == (
+                target,
+                record["citations"],
+            ), example
             assert sentence.asked is bool(record["cited_sents"]), (example, record)
             if isinstance(record["cited_sents"], str):
                 assert record["cited_sents"] == _shown(sentence, sources)
@@ -128,7 +137,8 @@ def test_sentences_are_those_of_the_score_files(
 
 def _shown(sentence: OfficialSentence, sources: dict[int, str]) -> str:
     return "\n".join(
-        f"[{place}] {sources[number]}" for place, number in enumerate(sentence.citations)
+        f"[{place}] {sources[number]}"
+        for place, number in enumerate(sentence.citations)
     )
 
 
@@ -150,7 +160,9 @@ def test_judged_from_the_text_to_the_score(
     for example, records in case["saved"]["full"].items():
         for mine, record in zip(made[example], records, strict=True):
             assert mine["citations"] == record["citations"]
-            assert mine.get("entailment_prediction") == record.get("entailment_prediction")
+            assert mine.get("entailment_prediction") == record.get(
+                "entailment_prediction"
+            )
             if mine.get("entailment_prediction"):
                 held = set(record["citations"]) & set(record["provenance"])
                 assert set(mine["provenance"]) == held
@@ -176,11 +188,12 @@ def _judged(
     if "user" in call:
         asked = json.loads(call["user"])
         assert asked["generated_sentence"] == sentence.target
-        assert [int(one["idx"]) for one in asked["sentence_in_clinical_report"]] == list(
-            sentence.citations
-        )
+        assert [
+            int(one["idx"]) for one in asked["sentence_in_clinical_report"]
+        ] == list(sentence.citations)
         said = gpt_cited(
-            call["response"] if call["response"] != "__FAIL__" else "", sentence.citations
+            call["response"] if call["response"] != "__FAIL__" else "",
+            sentence.citations,
         )
     else:
         for one in itertools.islice(itertools.chain([call], calls), TRIES):
@@ -192,7 +205,11 @@ def _judged(
                 break
     if isinstance(said, Unreadable):
         return record
-    held = [number for number, holds in zip(sentence.citations, said[1], strict=True) if holds]
+    held = [
+        number
+        for number, holds in zip(sentence.citations, said[1], strict=True)
+        if holds
+    ]
     return record | {"entailment_prediction": int(said[0]), "provenance": held}
 
 
@@ -229,5 +246,8 @@ def test_mistral_is_asked_fifteen_times(expected: dict[str, Any]) -> None:
     case = _case(expected, "mistral_claim_never")
     records = case["saved"]["full"]["e1"]
     assert len(case["calls"]) == TRIES * len(records) == 30
-    assert all(isinstance(mistral_claim(call["response"]), Unreadable) for call in case["calls"])
+    assert all(
+        isinstance(mistral_claim(call["response"]), Unreadable)
+        for call in case["calls"]
+    )
     assert not any("entailment_prediction" in record for record in records)

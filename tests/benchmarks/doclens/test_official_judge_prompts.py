@@ -26,7 +26,10 @@ from medical_tasks.benchmarks.doclens.judge_prompts import (
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
 from medical_tasks.benchmarks.doclens.official_prompts import official_division
-from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims
+from medical_tasks.benchmarks.doclens.official_scoring import (
+    judge_official,
+    official_claims,
+)
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.errors import MissingError, UsageError
@@ -71,7 +74,9 @@ def _load(folder: Path, task: str = "aci_bench") -> JudgePrompts:
 
 
 def _said(question: Question) -> list[tuple[str, str]]:
-    return [(str(message["role"]), str(message["content"])) for message in question.messages]
+    return [
+        (str(message["role"]), str(message["content"])) for message in question.messages
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +107,8 @@ def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
     ]
     assert question.read("Sure.\nClaim 1: A\nb.\nClaim 2: C.") == '["A b.", "C."]'
     with pytest.raises(
-        UsageError, match="the authors have prompts for the sections subjective, .*; got 'full'"
+        UsageError,
+        match="the authors have prompts for the sections subjective, .*; got 'full'",
     ):
         maker.make("q", text="The note.", form="note", section="full")
 
@@ -144,7 +150,10 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
         "q", sentence="S.", cited=[(7, "a"), (4, "b")], form="text", section="full"
     )
     assert _said(cited) == [("user", "Text: [0] a\n[1] b\nClaim: S.\n\n")]
-    assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (True, (7,))
+    assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (
+        True,
+        (7,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +161,9 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
 )
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
     path = synthetic_checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
-    path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
+    path.write_text(
+        broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8"
+    )
     with pytest.raises(UsageError, match=f"mimic_claim_entail.json.*{message}"):
         _load(tmp_path, "mimic_rrs")
     assert _load(tmp_path, "meqsum").name == "official"  # which does not need it
@@ -166,7 +177,9 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     (claims / "meqsum_claim_entail_Mistral.json").write_text(
         json.dumps([{"role": "user", "content": "__TEXT__ __TEXT__ __CLAIM__"}])
     )
-    with pytest.raises(UsageError, match="__TEXT__ stands 2 times where it has to stand once"):
+    with pytest.raises(
+        UsageError, match="__TEXT__ stands 2 times where it has to stand once"
+    ):
         _load(tmp_path, "meqsum")
     (claims / "general_subclaim_generation.json").write_text(
         json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]])
@@ -176,25 +189,33 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     tagger = folder / PLACES["sections"] / "sectiontagger.py"
     for broken in ("x = (", TAGGER.replace("objective_exam", "exam"), TAGGER[:100]):
         tagger.write_text(broken)
-        with pytest.raises(UsageError, match=r"sectiontagger.py: has no tables .* Download it"):
+        with pytest.raises(
+            UsageError, match=r"sectiontagger.py: has no tables .* Download it"
+        ):
             _load(tmp_path)
     assert _load(tmp_path, "aci_bench_section").texts  # which needs none
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"):
+    with pytest.raises(
+        UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"
+    ):
         _load(tmp_path)
     (citations / "acibench_subjective_citation_entail.json").unlink()
     with pytest.raises(
-        MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"
+        MissingError,
+        match="prompts/acibench_subjective_citation_entail.json is not there",
     ):
         _load(tmp_path)
 
 
 def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
     judging = Judging(
-        judge=TableJudge({}), prompts=_load(synthetic_checkout(tmp_path)), mode="batched"
+        judge=TableJudge({}),
+        prompts=_load(synthetic_checkout(tmp_path)),
+        mode="batched",
     )
     with pytest.raises(
-        UsageError, match="the authors have judge prompts of the styles json_cot and cot; got json"
+        UsageError,
+        match="the authors have judge prompts of the styles json_cot and cot; got json",
     ):
         judge_units([], judging, style="json")
 
@@ -203,7 +224,8 @@ def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "sections"), cases("official_judge_prompts", "test_notes_are_divided_by_their_tables")
+    ("note", "sections"),
+    cases("official_judge_prompts", "test_notes_are_divided_by_their_tables"),
 )
 def test_notes_are_divided_by_their_tables(
     tmp_path: Path, note: str, sections: dict[str, str]
@@ -213,7 +235,13 @@ def test_notes_are_divided_by_their_tables(
     assert divide(note) == dict.fromkeys(SECTIONS, "") | sections
 
 
-@given(st.lists(st.sampled_from(["cc:", "EXAM :", "exam", "p:", "IMPRESSION", "a", "", "\r", "x"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["cc:", "EXAM :", "exam", "p:", "IMPRESSION", "a", "", "\r", "x"]
+        )
+    )
+)
 @settings(deadline=None)
 def test_no_part_of_a_note_is_lost_or_doubled(lines: list[str]) -> None:
     divide = official_division({"data_processing/sectiontagger.py": TAGGER})
@@ -231,7 +259,9 @@ def shares_words(text: str, said: str) -> bool:
     return any(word in text for word in said.strip(".").split())
 
 
-def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
+def test_official_figures_are_the_scripts_decisions_on_first_replies(
+    tmp_path: Path,
+) -> None:
     one = unit(
         "v1/subjective",
         section="subjective",
@@ -248,8 +278,13 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
         if call.question.id.endswith("/claims"):
             return good
         if "claims" in json.loads(content):
-            # In a fence theirs is no JSON, and the text leaves the average; ours is read.
-            return good if "Rest" in content.partition("claims")[2] else f"```json\n{good}\n```"
+            # In a fence theirs is no JSON, and the text leaves the average; ours is
+            # read.
+            return (
+                good
+                if "Rest" in content.partition("claims")[2]
+                else f"```json\n{good}\n```"
+            )
         if "Fever" in content:
             return json.dumps(
                 {"explanation": "x", "provenance": [9999], "entailment_prediction": 1}
@@ -260,13 +295,20 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
 
     prompts = _load(synthetic_checkout(tmp_path))
     with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True)
+        session = JudgeSession(
+            ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True
+        )
         judging = Judging(judge=session, prompts=prompts, mode="batched")
         sane = judge_units([one], judging)
         calls = session.stats.calls
         (theirs,) = judge_official([one], judging)
     assert sane[0].section.output_claims == (True, False, False, False)
-    assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, True, None]
+    assert [sentence.entailed for sentence in sane[0].section.sentences] == [
+        True,
+        None,
+        True,
+        None,
+    ]
     tallies = {
         name: (
             sum(one.hits for one in tally.verdicts),
@@ -296,11 +338,15 @@ def test_the_authors_files_are_read(tmp_path: Path) -> None:
         assert len(prompts.texts) == files
         for name, text in prompts.texts.items():
             assert text == (PROMPTS / name).read_text(encoding="utf-8")
-    maker = QuestionMaker(_load(tmp_path / "aci_bench_section", "aci_bench_section"), "json_cot")
+    maker = QuestionMaker(
+        _load(tmp_path / "aci_bench_section", "aci_bench_section"), "json_cot"
+    )
     for section in SECTIONS:
         made = maker.make("q", text="NOTE", form="note", section=section)
         raw = json.loads(
-            (PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json").read_text("utf-8")
+            (
+                PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json"
+            ).read_text("utf-8")
         )
         assert [content for _, content in _said(made)[1:]] == [
             *(one["content"] for one in raw[1:-1]),
@@ -328,7 +374,9 @@ def test_their_worked_replies_are_readable() -> None:
             text = json.dumps(reply["content"])
             if "claims" in asked["content"]:
                 value = read_official_batch(text, asked["content"]["claims"])
-                assert value == tuple(one["entailment_prediction"] == 1 for one in reply["content"])
+                assert value == tuple(
+                    one["entailment_prediction"] == 1 for one in reply["content"]
+                )
             else:
                 value = read_official_object(text)
                 assert value is (reply["content"]["prediction"] == 1)
@@ -339,11 +387,15 @@ def test_their_worked_replies_are_readable() -> None:
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             numbers = [
                 int(one["idx"])
-                for one in next(v for v in asked["content"].values() if isinstance(v, list))
+                for one in next(
+                    v for v in asked["content"].values() if isinstance(v, list)
+                )
             ]
             value = read_official_cited(json.dumps(reply["content"]), numbers)
             assert not isinstance(value, Unreadable)
-            assert value[1] == (tuple(sorted(reply["content"]["provenance"])) if value[0] else ())
+            assert value[1] == (
+                tuple(sorted(reply["content"]["provenance"])) if value[0] else ()
+            )
             read.append(value)
     assert len(read) >= 14
 
@@ -372,17 +424,25 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
 
     def asked(style: str) -> dict[str, str]:
         judge = TableJudge({})
-        judge_official(units, Judging(judge=judge, prompts=prompts), style=style, given=given)
+        judge_official(
+            units, Judging(judge=judge, prompts=prompts), style=style, given=given
+        )
         return {one.id: _said(one)[-1][1] for one in judge.asked}
 
     gpt = asked("json_cot")
     recall = [text for name, text in gpt.items() if name.endswith("/recall")]
     cited = [text for name, text in gpt.items() if name.rpartition("/")[2].isdigit()]
-    assert Counter(recall) == Counter(call["user"] for call in calls["gpt_claim_recall"])
-    assert Counter(cited) == Counter(call["user"] for call in calls["gpt_citation_split_citation"])
+    assert Counter(recall) == Counter(
+        call["user"] for call in calls["gpt_claim_recall"]
+    )
+    assert Counter(cited) == Counter(
+        call["user"] for call in calls["gpt_citation_split_citation"]
+    )
     # Of Mistral's calls the ends are kept; one that cannot be read is made again.
     tails = {call["tail"].strip() for call in calls["mistral_citation_citation"]}
-    mistral = {text.strip() for name, text in asked("cot").items() if name.count("/") == 2}
+    mistral = {
+        text.strip() for name, text in asked("cot").items() if name.count("/") == 2
+    }
     assert len(tails) == len(mistral) > 20
     assert all(any(text.endswith(tail) for tail in tails) for text in mistral)
 
@@ -402,11 +462,19 @@ Messages = list[dict[str, Any]]
 def messages(name: str, pairs: int) -> Messages:
     """Of the authors' form, in words of our own."""
     examples = [
-        {"role": "system", "name": f"example_{who}", "content": f"{name} {who} {number}"}
+        {
+            "role": "system",
+            "name": f"example_{who}",
+            "content": f"{name} {who} {number}",
+        }
         for number in range(pairs)
         for who in ("user", "assistant")
     ]
-    return [{"role": "system", "content": f"do {name}"}, *examples, {"role": "user", "content": ""}]
+    return [
+        {"role": "system", "content": f"do {name}"},
+        *examples,
+        {"role": "user", "content": ""},
+    ]
 
 
 def write(folder: Path, change: Callable[[Messages], Any] = lambda made: None) -> Path:
@@ -417,7 +485,9 @@ def write(folder: Path, change: Callable[[Messages], Any] = lambda made: None) -
             made = messages(f"{name}{ending}", pairs)
             changed = change(made)
             text = json.dumps(made if changed is None else changed)
-            (folder / f"{name}_annotated-citation{ending}.json").write_text(text, encoding="utf-8")
+            (folder / f"{name}_annotated-citation{ending}.json").write_text(
+                text, encoding="utf-8"
+            )
     return folder
 
 
@@ -427,7 +497,9 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
     for name, stem in (("aci_bench", "acibench"), ("meqsum", "meqsum")):
         item = items_of(name)[0]
         zero, one, two = (
-            load_prompts(BY_NAME[f"{name}{shots}"], "official", tmp_path / "up").render(item)
+            load_prompts(BY_NAME[f"{name}{shots}"], "official", tmp_path / "up").render(
+                item
+            )
             for shots in ("", "_one_shot", "_two_shot")
         )
         assert [message["role"] for message in two] == [
@@ -437,7 +509,11 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
         ]
         assert [message["content"] for message in two[:-1]] == [
             f"do {stem}",
-            *(f"{stem} {who} {number}" for number in (0, 1) for who in ("user", "assistant")),
+            *(
+                f"{stem} {who} {number}"
+                for number in (0, 1)
+                for who in ("user", "assistant")
+            ),
         ]
         assert one == (*two[:3], two[-1])
         assert [message["content"] for message in zero[:-1]] == [
@@ -451,23 +527,34 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
         between = "\n[1]" if name == "aci_bench" else " [1] "
         before = "[0]" if name == "aci_bench" else "[0] "
         given = f"{before}{first}{between}{second}"
-        assert two[-1]["content"].startswith(given if name == "aci_bench" else given.lower())
+        assert two[-1]["content"].startswith(
+            given if name == "aci_bench" else given.lower()
+        )
         assert zero[-1] == one[-1] == two[-1]
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("", 1), ("_six_shot", 6), ("_twelve_shot", 12)])
+@pytest.mark.parametrize(
+    ("name", "pairs"), [("", 1), ("_six_shot", 6), ("_twelve_shot", 12)]
+)
 def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
-    prompts = load_prompts(BY_NAME[f"mimic_rrs{name}"], "official", write(tmp_path / "up"))
+    prompts = load_prompts(
+        BY_NAME[f"mimic_rrs{name}"], "official", write(tmp_path / "up")
+    )
     item = items_of("mimic_rrs")[0]
     *before, last = (message["content"] for message in prompts.render(item))
     stem = "mimic" if name else "mimic_dummy"
     assert before == [
         f"do {stem}",
-        *(f"{stem} {who} {number}" for number in range(pairs) for who in ("user", "assistant")),
+        *(
+            f"{stem} {who} {number}"
+            for number in range(pairs)
+            for who in ("user", "assistant")
+        ),
     ]
     # As the authors' inputs: small letters, on one line, a space behind each sentence.
     assert last == "".join(
-        f"[{place}] {text.lower()} " for place, text in enumerate(item.fields["sentences"])
+        f"[{place}] {text.lower()} "
+        for place, text in enumerate(item.fields["sentences"])
     )
 
 
@@ -479,7 +566,10 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
     ]
 
     def hashes(folder: Path) -> dict[str, str]:
-        return {name: load_prompts(BY_NAME[name], "official", folder).sha256 for name in names}
+        return {
+            name: load_prompts(BY_NAME[name], "official", folder).sha256
+            for name in names
+        }
 
     before = hashes(write(tmp_path / "a"))
     assert len(set(before.values())) == 9
@@ -517,7 +607,9 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], message: str) -> None:
+def test_damaged_files(
+    tmp_path: Path, change: Callable[[Messages], Any], message: str
+) -> None:
     folder = write(tmp_path / "up", change)
     path = folder / "meqsum_annotated-citation.json"
     with pytest.raises(UsageError, match=f"{path.name}: {message}.* Download it again"):
@@ -543,9 +635,12 @@ def test_wrong_use(tmp_path: Path) -> None:
     ):
         load_prompts(BY_NAME["doclens_own"], "official", folder)
     with pytest.raises(
-        UsageError, match="meqsum: the authors' prompts ask for citations. Leave citations=no out"
+        UsageError,
+        match="meqsum: the authors' prompts ask for citations. Leave citations=no out",
     ):
-        load_prompts(BY_NAME["meqsum"], "official", folder, arguments={"citations": "no"})
+        load_prompts(
+            BY_NAME["meqsum"], "official", folder, arguments={"citations": "no"}
+        )
 
 
 @needs_shared
@@ -555,20 +650,29 @@ def test_the_released_prompts(tmp_path: Path) -> None:
 
     The dialogues are numbered as ours.
     """
-    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
+    path = (
+        SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
+    )
     visits = list(read_aci_rows("doclens", "test1", {"test1": path}))
-    released = json.loads((UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
+    released = json.loads(
+        (UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8")
+    )
     inputs = {row["example_id"]: row["input"] for row in released}
     upstream = checkout(tmp_path)
     items = load_items(BY_NAME["aci_bench"], visits)
     assert len(items) == 40
     for shots in ("", "_one_shot", "_two_shot"):
         prompts = load_prompts(BY_NAME[f"aci_bench{shots}"], "official", upstream)
-        assert all(prompts.render(item)[-1]["content"] == inputs[item.id] for item in items)
+        assert all(
+            prompts.render(item)[-1]["content"] == inputs[item.id] for item in items
+        )
     sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)
     assert len(items) == 160
-    said = [[message["content"] for message in sections.render(item)[:-1]] for item in items[:4]]
+    said = [
+        [message["content"] for message in sections.render(item)[:-1]]
+        for item in items[:4]
+    ]
     assert (
         hashlib.sha256(json.dumps(said).encode()).hexdigest()
         == "95ca83cd0bf7ba3bf6f55d07333686200dbe8da35ac4a3b9a861d18bc01ec232"

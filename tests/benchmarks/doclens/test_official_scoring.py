@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict
-from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section, SentenceVerdict
+from medical_tasks.benchmarks.doclens.measures import (
+    FULL,
+    METRICS,
+    Section,
+    SentenceVerdict,
+)
 from medical_tasks.benchmarks.doclens.official_prompts import official_input
 from medical_tasks.benchmarks.doclens.official_scoring import (
     OfficialVerdict,
@@ -59,7 +64,10 @@ FOLDER = SHARED / "fixtures" / "doclens"
 def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
     """The totals over items; a share of nothing, which `results` does not have, is 0."""
     empty = UnitVerdict(section=NOTHING)
-    scores = {name: item_score(name, {FULL: empty}, official=some) for name, some in units.items()}
+    scores = {
+        name: item_score(name, {FULL: empty}, official=some)
+        for name, some in units.items()
+    }
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in units]
     metrics = summarise(POOLED, items, scores, {}, recipe={})["metrics"]
     for entry in metrics.values():
@@ -74,8 +82,12 @@ def _verdict(
     return OfficialVerdict(
         tallies=official_tallies(
             Section(
-                reference_claims=tuple(bool(one["entailment_prediction"] == 1) for one in recall),
-                output_claims=tuple(bool(one["entailment_prediction"] == 1) for one in precision),
+                reference_claims=tuple(
+                    bool(one["entailment_prediction"] == 1) for one in recall
+                ),
+                output_claims=tuple(
+                    bool(one["entailment_prediction"] == 1) for one in precision
+                ),
                 sentences=tuple(map(_sentence, cited)),
             )
         )
@@ -90,7 +102,8 @@ def _sentence(record: Mapping[str, Any]) -> SentenceVerdict:
 
 
 CLAIMS = st.lists(
-    st.fixed_dictionaries({"entailment_prediction": st.sampled_from([0, 1])}), max_size=4
+    st.fixed_dictionaries({"entailment_prediction": st.sampled_from([0, 1])}),
+    max_size=4,
 )
 NUMBERS = st.lists(st.integers(0, 4), max_size=4)
 SENTENCES = st.lists(
@@ -103,19 +116,25 @@ SENTENCES = st.lists(
     ),
     max_size=4,
 )
-EXAMPLES = st.dictionaries(st.sampled_from("abc"), st.tuples(CLAIMS, CLAIMS, SENTENCES), min_size=1)
+EXAMPLES = st.dictionaries(
+    st.sampled_from("abc"), st.tuples(CLAIMS, CLAIMS, SENTENCES), min_size=1
+)
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two"]), EXAMPLES, min_size=1))
 @settings(deadline=None, max_examples=50)
-def test_items_pooled_are_their_totals(files: dict[str, dict[str, tuple[Any, Any, Any]]]) -> None:
+def test_items_pooled_are_their_totals(
+    files: dict[str, dict[str, tuple[Any, Any, Any]]],
+) -> None:
     expected = official_scores(
         **{
             name: {
                 section: {key: known[place] for key, known in each.items()}
                 for section, each in files.items()
             }
-            for place, name in enumerate(("claim_recall", "claim_precision", "citations"))
+            for place, name in enumerate(
+                ("claim_recall", "claim_precision", "citations")
+            )
         }
     )
     units: dict[str, list[OfficialVerdict]] = {}
@@ -123,13 +142,17 @@ def test_items_pooled_are_their_totals(files: dict[str, dict[str, tuple[Any, Any
         for key, known in each.items():
             units.setdefault(key, []).append(_verdict(*known))
     found = _pooled(units)
-    assert found == pytest.approx({name: expected[name]["total"] for name in METRICS}, abs=1e-12)
+    assert found == pytest.approx(
+        {name: expected[name]["total"] for name in METRICS}, abs=1e-12
+    )
 
 
 @pytest.mark.upstream
 @needs_shared
 def test_the_checked_aggregations() -> None:
-    cases = [one for one in _expected()["aggregation"] if "error" not in one["expected"]]
+    cases = [
+        one for one in _expected()["aggregation"] if "error" not in one["expected"]
+    ]
     assert len(cases) == 8
     for case in cases:
         files = {
@@ -158,12 +181,17 @@ def test_the_checked_aggregations() -> None:
 
 
 def _expected() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(
+        (FOLDER / "expected.json").read_text(encoding="utf-8")
+    )
     return content
 
 
 def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
-    padded = [*partners, *({"entailment_prediction": 0} for _ in records[len(partners) :])]
+    padded = [
+        *partners,
+        *({"entailment_prediction": 0} for _ in records[len(partners) :]),
+    ]
     return [
         {
             "entailment_prediction": int(
@@ -176,7 +204,12 @@ def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
 
 def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") -> Unit:
     return unit(
-        name, form=form, section="subjective", output=output, reference="r", sources=sources
+        name,
+        form=form,
+        section="subjective",
+        output=output,
+        reference="r",
+        sources=sources,
     )
 
 
@@ -202,9 +235,15 @@ SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
     ("form", "output", "shares", "asked"), cases("official_scoring", "test_forms")
 )
 def test_forms(
-    judging: Callable[[Any, str], Judging], form: str, output: str, shares: list[float], asked: int
+    judging: Callable[[Any, str], Judging],
+    form: str,
+    output: str,
+    shares: list[float],
+    asked: int,
 ) -> None:
-    judge = OfficialJudge(lambda text, said: said_in(text.lower(), said.strip(" .").lower()))
+    judge = OfficialJudge(
+        lambda text, said: said_in(text.lower(), said.strip(" .").lower())
+    )
     given = judging(judge, TASK_OF.get(form, "aci_bench_section"))
     (found,) = judge_official([_unit("1", output, SOURCES, form)], given)
     assert [found.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
@@ -212,7 +251,9 @@ def test_forms(
     assert len(numbered) == asked
 
 
-def test_what_is_asked_is_what_was_given(judging: Callable[[Any, str], Judging]) -> None:
+def test_what_is_asked_is_what_was_given(
+    judging: Callable[[Any, str], Judging],
+) -> None:
     """Claims of the text with its citations, verdicts on it without, sources in small letters and on one line."""
     judge = OfficialJudge()
     output = " Lesion  [0].\nNo Effusion [1] [1] x "
@@ -230,7 +271,10 @@ def test_what_is_asked_is_what_was_given(judging: Callable[[Any, str], Judging])
         json.loads(judge.said(f"{start}/{name}"))["radiology_report"]
         for name in ("recall", "precision")
     )
-    assert (recall, precision) == (" Lesion .\nNo Effusion x ", "1. lesion. 2. no effusion.")
+    assert (recall, precision) == (
+        " Lesion .\nNo Effusion x ",
+        "1. lesion. 2. no effusion.",
+    )
     assert json.loads(judge.said(f"{start}/1")) == {
         "sentence_in_summary": ". No Effusion",
         "sentences_in_the_radiology_report": [{"idx": "1", "content": "no effusion."}],
@@ -238,10 +282,18 @@ def test_what_is_asked_is_what_was_given(judging: Callable[[Any, str], Judging])
     assert {one.max_tokens for one in judge.asked} == {2000}
 
 
-def test_a_blank_question_is_asked_about(judging: Callable[[Any, str], Judging]) -> None:
+def test_a_blank_question_is_asked_about(
+    judging: Callable[[Any, str], Judging],
+) -> None:
     judge = OfficialJudge()
     blank, cited = (
-        unit(name, form="question", output=output, reference="Is it [new]?", sources=("Ow.",))
+        unit(
+            name,
+            form="question",
+            output=output,
+            reference="Is it [new]?",
+            sources=("Ow.",),
+        )
         for name, output in (("blank", ""), ("cited", "Is it new? [0]"))
     )
     found = judge_official([blank, cited], judging(judge, "meqsum"))
@@ -272,7 +324,8 @@ def test_without_a_reply_there_are_limits_and_a_reason(
 ) -> None:
     judge = OfficialJudge(lambda text, said: None)
     (found,) = judge_official(
-        [_unit("1", "No fracture [0].", SOURCES, "section")], judging(judge, "aci_bench_section")
+        [_unit("1", "No fracture [0].", SOURCES, "section")],
+        judging(judge, "aci_bench_section"),
     )
     assert (
         found.tallies["citation_recall"].limits
@@ -325,7 +378,8 @@ def test_no_output_is_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "citations", "said"), cases("official_reading", "test_mistral_replies", tuples=True)
+    ("reply", "citations", "said"),
+    cases("official_reading", "test_mistral_replies", tuples=True),
 )
 def test_mistral_replies(reply: str, citations: tuple[int, ...], said: Any) -> None:
     read = mistral_cited(reply, citations)

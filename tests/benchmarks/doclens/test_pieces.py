@@ -46,7 +46,9 @@ def test_numbers_begin_at_zero() -> None:
         numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."])
         == "[0][doctor] a .\nand b .\n[1][patient] c ."
     )
-    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
+    assert (
+        numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
+    )
     assert numbered_dialogue([]) == numbered_question([]) == ""
 
 
@@ -65,7 +67,14 @@ def test_a_speaker_in_any_case_and_spacing(
 
 @pytest.mark.parametrize(
     "heard",
-    ["[ inaudible 00:09:25 ] sick", "[inaudible] sick", "[ Laughter ]", "[crosstalk]", "[]", "[3]"],
+    [
+        "[ inaudible 00:09:25 ] sick",
+        "[inaudible] sick",
+        "[ Laughter ]",
+        "[crosstalk]",
+        "[]",
+        "[3]",
+    ],
 )
 def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
     assert split_turns(f"[doctor] a .\n{heard}") == [f"[doctor] a .\n{heard}"]
@@ -73,7 +82,8 @@ def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
 
 LINES = st.lists(
     st.one_of(
-        st.text(max_size=8), st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"])
+        st.text(max_size=8),
+        st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"]),
     )
 )
 
@@ -103,7 +113,16 @@ NOTE_LINES = st.lists(
     st.one_of(
         st.text(max_size=10),
         st.sampled_from(
-            ["PLAN", "EXAM", "Results:", "## ROS", "VITALS", "The plan is rest.", "", "IMAGING\r"]
+            [
+                "PLAN",
+                "EXAM",
+                "Results:",
+                "## ROS",
+                "VITALS",
+                "The plan is rest.",
+                "",
+                "IMAGING\r",
+            ]
         ),
     )
 )
@@ -111,7 +130,9 @@ NOTE_LINES = st.lists(
 
 @given(NOTE_LINES)
 @settings(deadline=None, max_examples=200)
-def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
+def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(
+    lines: list[str],
+) -> None:
     note = "\n".join(lines)
     parts = divide_note(note)
     assert sum(map(len, parts.values())) == len(note)
@@ -140,15 +161,28 @@ def same(ours: str, official: str) -> bool:
 @pytest.mark.upstream
 def test_the_official_division_of_the_validation_notes() -> None:
     """80 of 80 sections of the 20 notes."""
-    notes = official_notes(SHARED / "data" / "aci_bench" / "challenge_data" / "valid.csv")
+    notes = official_notes(
+        SHARED / "data" / "aci_bench" / "challenge_data" / "valid.csv"
+    )
     found: Counter[bool] = Counter()
     for section in SECTIONS:
-        path = SHARED / "data" / "aci_bench" / "challenge_data_json" / f"valid_{section}.json"
-        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["data"]
+        path = (
+            SHARED
+            / "data"
+            / "aci_bench"
+            / "challenge_data_json"
+            / f"valid_{section}.json"
+        )
+        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))[
+            "data"
+        ]
         assert [record["file"].split("-")[0] for record in records] == list(notes)
         for record in records:
             found[
-                same(divide_note(notes[record["file"].split("-")[0]])[section], record["tgt"])
+                same(
+                    divide_note(notes[record["file"].split("-")[0]])[section],
+                    record["tgt"],
+                )
             ] += 1
     assert found == {True: 80}
 
@@ -161,7 +195,9 @@ def test_sentences(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
 
 
-PIECES = st.lists(st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. ", "..."]), max_size=40)
+PIECES = st.lists(
+    st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. ", "..."]), max_size=40
+)
 
 
 @given(PIECES.map("".join))
@@ -170,7 +206,8 @@ def test_no_text_is_lost_but_white_space(question: str) -> None:
     sentences = split_question(question)
     assert "".join("".join(sentences).split()) == "".join(question.split())
     assert all(
-        sentence and sentence == sentence.strip() and sentence in question for sentence in sentences
+        sentence and sentence == sentence.strip() and sentence in question
+        for sentence in sentences
     )
     # Capitals do not count, where there are as many small letters.
     if len(question.lower()) == len(question):
@@ -204,7 +241,8 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
         for row, entry in zip(rows, released, strict=True)
         if plain(numbered_question(row["sentences"])) != plain(entry["input"])
     ]
-    # "ok." is no abbreviation here (173), and "e. w. [name]" ends behind the initials (313).
+    # "ok." is no abbreviation here (173), and "e. w. [name]" ends behind the initials
+    # (313).
     assert other == ["173", "313"]
     assert all(re.match(r"\[0\] ", numbered_question(row["sentences"])) for row in rows)
 
@@ -212,7 +250,9 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
 MARKED = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)
 
 
-@pytest.mark.parametrize(("text", "ids"), cases("citations", "test_markers", tuples=True))
+@pytest.mark.parametrize(
+    ("text", "ids"), cases("citations", "test_markers", tuples=True)
+)
 def test_markers(text: str, ids: tuple[int, ...]) -> None:
     assert cited_ids(text) == ids
 
@@ -235,14 +275,18 @@ def test_removal(text: str, left: str) -> None:
 
 @given(MARKED)
 @settings(deadline=None, max_examples=300)
-def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(text: str) -> None:
+def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(
+    text: str,
+) -> None:
     cut, end = "", 0
     for marker in find_markers(text):
         assert end <= marker.start
         cut += text[end : marker.start]
         end = marker.end
         assert re.fullmatch(r"\[[0-9 ,;–-]+\]", text[marker.start : end])
-        numbers = {int(digits) for digits in re.findall("[0-9]+", text[marker.start : end])}
+        numbers = {
+            int(digits) for digits in re.findall("[0-9]+", text[marker.start : end])
+        }
         assert {marker.ids[0], marker.ids[-1]} <= numbers
         assert numbers <= set(marker.ids)
     left = remove_citations(text)
@@ -257,7 +301,9 @@ OUTPUTS = st.text(max_size=80) | st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize(("text", "sentences"), cases("citations", "test_sentences", tuples=True))
+@pytest.mark.parametrize(
+    ("text", "sentences"), cases("citations", "test_sentences", tuples=True)
+)
 def test_cited_sentences(text: str, sentences: Read) -> None:
     assert tuple((one.text, one.citations) for one in read_sentences(text)) == sentences
 
@@ -268,7 +314,9 @@ def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> Non
     sentences = read_sentences(text)
     assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
     assert all(one.raw.strip() for one in sentences)
-    assert [one.citations for one in sentences] == [cited_ids(one.raw) for one in sentences]
+    assert [one.citations for one in sentences] == [
+        cited_ids(one.raw) for one in sentences
+    ]
     # A marker is never cut in two, so that together they cite what the text cites.
     assert {number for one in sentences for number in one.citations} == set(
         cited_ids(text) if text.strip() else ()
@@ -288,7 +336,8 @@ def _signs(sentences: tuple[Sentence, ...]) -> str:
 
 
 def test_long_texts_are_read_whole() -> None:
-    # Nothing but one thing, again and again: the worst for anything that looks back or ahead.
+    # Nothing but one thing, again and again: the worst for anything that looks back or
+    # ahead.
     for part in (". ", "[1]", "[", "[1 ", "a. ", "PLAN:\n", "**a", "x"):
         text = part * 5000
         assert "".join(one.raw for one in read_sentences(text)) == text
@@ -298,7 +347,9 @@ def test_long_texts_are_read_whole() -> None:
 @needs_shared
 def test_the_authors_worked_examples_are_read_whole() -> None:
     paths = sorted(
-        (SHARED / "data" / "doclens" / "prompts" / "generation").glob("acibench*citation.json")
+        (SHARED / "data" / "doclens" / "prompts" / "generation").glob(
+            "acibench*citation.json"
+        )
     )
     assert len(paths) == 5
     outputs = [

@@ -59,7 +59,11 @@ from tests.support import SHARED, asked, needs_shared, word_runs
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
     """As every caller loads them."""
     return prompt_set(
-        task, "own", None, arguments={"citations": citations}, exemplars=exemplar_rows(task)
+        task,
+        "own",
+        None,
+        arguments={"citations": citations},
+        exemplars=exemplar_rows(task),
     )
 
 
@@ -85,7 +89,9 @@ def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
 @pytest.mark.parametrize("form", ["note", "section", "impression", "question", "text"])
 def test_every_form_whole(form: str) -> None:
     (task,) = [
-        each for each in TASKS if (each.options["form"], each.options["shots"]) == (form, "0")
+        each
+        for each in TASKS
+        if (each.options["form"], each.options["shots"]) == (form, "0")
     ]
     said = texts.TEXTS[form]
     for citations in ("yes", "no"):
@@ -93,16 +99,25 @@ def test_every_form_whole(form: str) -> None:
         assert prompts.settings == {"citations": citations}
         for item in items_of(task.name):
             parts = [said["given"], said["task"]]
-            parts += [texts.SECTION_TASKS[str(item.groups["section"])]] if form == "section" else []
+            parts += (
+                [texts.SECTION_TASKS[str(item.groups["section"])]]
+                if form == "section"
+                else []
+            )
             parts += [said["citing"]] if citations == "yes" else []
-            parts += [f"{said['source']}:\n{numbered_source(item)}", f"{said['answer']}:"]
+            parts += [
+                f"{said['source']}:\n{numbered_source(item)}",
+                f"{said['answer']}:",
+            ]
             assert asked(prompts, item) == "\n\n".join(parts)
 
 
 def test_what_is_said_of_citing() -> None:
     for form, said in texts.TEXTS.items():
         assert [marker.ids for marker in find_markers(said["citing"])] == [(3,), (4,)]
-        assert ("turns" if form in ("note", "section") else "sentences") in said["citing"]
+        assert ("turns" if form in ("note", "section") else "sentences") in said[
+            "citing"
+        ]
         assert "cite" not in said["task"]
     assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
     assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
@@ -138,17 +153,28 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
         # The recipe has ids of the examples, and none of their texts.
         assert prompts.settings.keys() == {"citations", "seed", "examples"}
         assert prompts.settings["citations"] == citations
-        assert set(prompts.settings["examples"]) <= {row["id"] for row in exemplar_rows(task)}
-        assert len(prompts.settings["examples"]) == len(set(prompts.settings["examples"])) == shots
+        assert set(prompts.settings["examples"]) <= {
+            row["id"] for row in exemplar_rows(task)
+        }
+        assert (
+            len(prompts.settings["examples"])
+            == len(set(prompts.settings["examples"]))
+            == shots
+        )
         for item in items_of(task.name)[:8]:
             before, _, after = asked(prompts, item).partition(f"\n\n{opening}\n\n")
             assert before.endswith(
                 said["citing"]
                 if citations == "yes"
-                else texts.SECTION_TASKS.get(str(item.groups.get("section")), said["task"])
+                else texts.SECTION_TASKS.get(
+                    str(item.groups.get("section")), said["task"]
+                )
             )
             *examples, last = re.split(f"(?:^|\n\n)(?={said['source']}:\n)", after)[1:]
-            assert last == f"{said['source']}:\n{numbered_source(item)}\n\n{said['answer']}:"
+            assert (
+                last
+                == f"{said['source']}:\n{numbered_source(item)}\n\n{said['answer']}:"
+            )
             assert len(examples) == shots
             for example in examples:
                 answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(
@@ -157,14 +183,21 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
                 sentences = read_sentences(answer)
                 assert sentences
                 assert all(
-                    bool(sentence.citations) == (citations == "yes") for sentence in sentences
+                    bool(sentence.citations) == (citations == "yes")
+                    for sentence in sentences
                 )
 
 
 def test_braces_are_only_text() -> None:
     (odd,) = load_items(
         BY_NAME["doclens_own"],
-        [{"id": "o", "sentences": ["{0} {given} %s {", "}"], "reference": "{answer} of {0}"}],
+        [
+            {
+                "id": "o",
+                "sentences": ["{0} {given} %s {", "}"],
+                "reference": "{answer} of {0}",
+            }
+        ],
     )
     assert asked(load_prompts(BY_NAME["doclens_own"]), odd).endswith(
         "Text:\n[0] {0} {given} %s {\n[1] }\n\nSummary:"
@@ -194,20 +227,25 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = [row | {"summary": "Is it?"} for row in exemplar_rows(task)]
     assert load_prompts(task, exemplars=rows).sha256 != before["meqsum_one_shot", "yes"]
     assert (
-        load_prompts(task, exemplars=rows).sha256 == load_prompts(task, exemplars=rows[::-1]).sha256
+        load_prompts(task, exemplars=rows).sha256
+        == load_prompts(task, exemplars=rows[::-1]).sha256
     )
 
 
 def test_wrong_use() -> None:
     task = BY_NAME["meqsum_one_shot"]
     with pytest.raises(
-        UsageError, match="unknown prompt set 'theirs' for meqsum_one_shot. Sets: own, official"
+        UsageError,
+        match="unknown prompt set 'theirs' for meqsum_one_shot. Sets: own, official",
     ):
         load_prompts(task, "theirs")
-    with pytest.raises(UsageError, match="meqsum_one_shot: citations must be yes or no, got 'No'"):
+    with pytest.raises(
+        UsageError, match="meqsum_one_shot: citations must be yes or no, got 'No'"
+    ):
         load_prompts(task, arguments={"citations": "No"})
     with pytest.raises(
-        UsageError, match="meqsum_one_shot: 'style' is no setting of this task. It takes: citations"
+        UsageError,
+        match="meqsum_one_shot: 'style' is no setting of this task. It takes: citations",
     ):
         load_prompts(task, arguments={"style": "json"})
     with pytest.raises(
@@ -223,7 +261,11 @@ def test_wrong_use() -> None:
 def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
     golds = assert_gold(BY_NAME[name], items_of(name))
     if name == "doclens_own":
-        assert golds == ["Gout [0]. Allopurinol started [2].", "Cited already [0]. Gout [0].", ""]
+        assert golds == [
+            "Gout [0]. Allopurinol started [2].",
+            "Cited already [0]. Gout [0].",
+            "",
+        ]
 
 
 def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
@@ -276,9 +318,13 @@ def test_gold_of_the_release() -> None:
 @pytest.mark.upstream
 def test_our_texts_are_not_the_authors() -> None:
     """No run of eight words of their prompts or their paper is in ours."""
-    files = sorted((SHARED / "data" / "doclens" / "prompts" / "generation").glob("*.json"))
+    files = sorted(
+        (SHARED / "data" / "doclens" / "prompts" / "generation").glob("*.json")
+    )
     assert len(files) == 12
-    theirs = word_runs((SHARED / "seeds" / "001_c45a0873f0615a1b.txt").read_text(encoding="utf-8"))
+    theirs = word_runs(
+        (SHARED / "seeds" / "001_c45a0873f0615a1b.txt").read_text(encoding="utf-8")
+    )
     for file in files:
         theirs |= {
             run
@@ -291,7 +337,11 @@ def test_our_texts_are_not_the_authors() -> None:
         for each in texts.TEXTS.values()
         for part in (each["given"], each["task"], each["citing"])
     ]
-    ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in word_runs(text)}
+    ours = {
+        run
+        for text in (*said, *texts.SECTION_TASKS.values())
+        for run in word_runs(text)
+    }
     assert len(ours) > 250
     assert not ours & theirs
 
@@ -300,7 +350,9 @@ WITH_EXAMPLES = [task for task in TASKS if task.exemplars]
 
 
 def ids(name: str, rows: list[dict[str, object]] | None = None) -> list[str]:
-    drawn = draw_exemplars(BY_NAME[name], exemplar_rows(BY_NAME[name]) if rows is None else rows)
+    drawn = draw_exemplars(
+        BY_NAME[name], exemplar_rows(BY_NAME[name]) if rows is None else rows
+    )
     return [item.id for items in drawn.values() for item in items]
 
 
@@ -318,12 +370,18 @@ def test_each_task_gets_as_many_as_it_says_whatever_the_order_of_the_rows() -> N
     for task in WITH_EXAMPLES:
         rows = exemplar_rows(task)
         drawn = draw_exemplars(task, rows)
-        assert list(drawn) == (list(SECTIONS) if task.options["form"] == "section" else [""])
+        assert list(drawn) == (
+            list(SECTIONS) if task.options["form"] == "section" else [""]
+        )
         for section, items in drawn.items():
             assert len({item.id for item in items}) == int(task.options["shots"])
-            assert not section or all(item.groups["section"] == section for item in items)
+            assert not section or all(
+                item.groups["section"] == section for item in items
+            )
         for seed in range(5):
-            assert ids(task.name, random.Random(seed).sample(rows, len(rows))) == ids(task.name)
+            assert ids(task.name, random.Random(seed).sample(rows, len(rows))) == ids(
+                task.name
+            )
 
 
 def test_the_draw_is_pinned_and_fewer_are_the_first_of_more() -> None:
@@ -344,11 +402,18 @@ def test_reports_are_of_six_kinds_alike() -> None:
         kinds = [(item.groups["modality"], item.groups["anatomy"]) for item in items]
         assert Counter(kinds) == dict.fromkeys(NAMES, each)
         assert kinds == list(NAMES) * each
-    # A seventh kind, which has fewer rows, takes no part; one that has more takes the place of the
-    # last by name.
-    rare, often = [report(1, "MR", "neck")], [report(n, "CT", "aorta") for n in range(4)]
-    assert ids("mimic_rrs_six_shot", [*reports("train"), *rare]) == ids("mimic_rrs_six_shot")
-    items = draw_exemplars(BY_NAME["mimic_rrs_six_shot"], [*reports("train"), *often])[""]
+    # A seventh kind, which has fewer rows, takes no part; one that has more takes the
+    # place of the last by name.
+    rare, often = (
+        [report(1, "MR", "neck")],
+        [report(n, "CT", "aorta") for n in range(4)],
+    )
+    assert ids("mimic_rrs_six_shot", [*reports("train"), *rare]) == ids(
+        "mimic_rrs_six_shot"
+    )
+    items = draw_exemplars(BY_NAME["mimic_rrs_six_shot"], [*reports("train"), *often])[
+        ""
+    ]
     assert [item.groups["anatomy"] for item in items] == [
         "aorta",
         "abdomen",
@@ -365,7 +430,9 @@ def test_visits_lacking_a_section_are_no_examples_of_sections() -> None:
         row | {"objective_results": " "} if row["id"] == "DEMO002" else row
         for row in exemplar_rows(BY_NAME["aci_bench_one_shot"])
     ]
-    assert ids("aci_bench_section_one_shot", rows) == [f"DEMO001/{section}" for section in SECTIONS]
+    assert ids("aci_bench_section_one_shot", rows) == [
+        f"DEMO001/{section}" for section in SECTIONS
+    ]
     assert ids("aci_bench_one_shot", rows) == ["DEMO002"]
     with pytest.raises(
         MissingError,
@@ -386,7 +453,9 @@ def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
         ids(name, [])
     # What has no reference is no example.
     column = {"meqsum": "summary", "mimic_rrs": "impression"}.get(family, "note")
-    blank = [row | dict.fromkeys((column, *SECTIONS), "\n") for row in exemplar_rows(task)]
+    blank = [
+        row | dict.fromkeys((column, *SECTIONS), "\n") for row in exemplar_rows(task)
+    ]
     with pytest.raises(MissingError, match=expected):
         ids(name, blank)
 
@@ -419,8 +488,14 @@ def test_what_a_sentence_cites(sentence: str, cited: tuple[int, ...]) -> None:
 
 
 def test_at_most_three_and_ties_in_order() -> None:
-    source = Source(["alpha beta", "gamma delta", "epsilon zeta", "eta theta", "alpha beta"])
-    assert source.cited_by("Alpha beta gamma delta epsilon zeta eta theta.") == (0, 1, 2)
+    source = Source(
+        ["alpha beta", "gamma delta", "epsilon zeta", "eta theta", "alpha beta"]
+    )
+    assert source.cited_by("Alpha beta gamma delta epsilon zeta eta theta.") == (
+        0,
+        1,
+        2,
+    )
     assert source.cited_by("theta") == (3,)
     assert Source(["one x", "one y"]).cited_by("one") == (0,)
     assert Source(["3.5 mg", "3.6 mg"]).cited_by("Given 3.6") == (1,)
@@ -428,14 +503,18 @@ def test_at_most_three_and_ties_in_order() -> None:
     assert cite("Knee pain.", Source([])) == "Knee pain."
 
 
-@pytest.mark.parametrize(("text", "cited"), cases("prompts", "test_where_markers_stand"))
+@pytest.mark.parametrize(
+    ("text", "cited"), cases("prompts", "test_where_markers_stand")
+)
 def test_where_markers_stand(text: str, cited: str) -> None:
     assert cite(text, Source(VISIT)) == cited
 
 
 # Pieces of notes, and odd ones, in any order.
 _PIECES = cases("prompts")["pieces"]
-TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(max_size=80)
+TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(
+    max_size=80
+)
 
 
 @given(text=TEXTS)
@@ -452,7 +531,9 @@ def test_markers_change_nothing_but_themselves(text: str) -> None:
 
 @given(
     words=st.lists(
-        st.sampled_from("knee fever stairs swelling x-ray ibuprofen the of zzz".split()),
+        st.sampled_from(
+            "knee fever stairs swelling x-ray ibuprofen the of zzz".split()
+        ),
         max_size=12,
     )
 )

@@ -39,7 +39,11 @@ from medical_tasks.benchmarks.doclens.scoring import (
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.models.bleurt import open_bleurt
-from medical_tasks.models.text_metrics import MODEL_METRICS, checkpoint_layer, identity_of_models
+from medical_tasks.models.text_metrics import (
+    MODEL_METRICS,
+    checkpoint_layer,
+    identity_of_models,
+)
 from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
@@ -52,7 +56,12 @@ from tests.benchmarks.doclens.doclens_judges import (
     text_item,
     unit,
 )
-from tests.benchmarks.doclens.task_items import BY_NAME, SECTION_VERDICTS, cases, official_notes
+from tests.benchmarks.doclens.task_items import (
+    BY_NAME,
+    SECTION_VERDICTS,
+    cases,
+    official_notes,
+)
 from tests.judges.scripted import TableJudge
 from tests.models.tiny_bleurt import make_word_bleurt
 from tests.support import SHARED, needs_shared
@@ -70,9 +79,13 @@ def _scored(
     mode: Any = "batched",
 ) -> list[ItemScore]:
     judging = Judging(
-        judge=judge or PerfectJudge(), prompts=load_judge_prompts(BY_NAME[task]), mode=mode
+        judge=judge or PerfectJudge(),
+        prompts=load_judge_prompts(BY_NAME[task]),
+        mode=mode,
     )
-    return score_items(BY_NAME[task], items, responses, judging=judging, arguments=arguments)
+    return score_items(
+        BY_NAME[task], items, responses, judging=judging, arguments=arguments
+    )
 
 
 def _gold(name: str, note: str) -> tuple[Item, str]:
@@ -95,25 +108,42 @@ def _of_metrics(score: ItemScore) -> list[float]:
 
 @pytest.mark.parametrize("mode", ["single", "batched"])
 def test_gold_of_the_demo(mode: str) -> None:
-    pairs = [_gold(visit["id"], visit["note"]) for visit in demo_entries("visits", "test1")]
+    pairs = [
+        _gold(visit["id"], visit["note"]) for visit in demo_entries("visits", "test1")
+    ]
     assert len(pairs) == 6
     items, cited = [item for item, _ in pairs], [text for _, text in pairs]
-    for score in _scored("aci_bench", items, cited, arguments={"official": "yes"}, mode=mode):
+    for score in _scored(
+        "aci_bench", items, cited, arguments={"official": "yes"}, mode=mode
+    ):
         assert (score.unscored, score.limits) == (None, {})
         assert _of_metrics(score) == [1.0] * 4, score.parsed
         assert not any(
             name in score.values for name in OFFICIAL
         )  # they are of the authors' prompts
-        for name in ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu"):
+        for name in (
+            "rouge1",
+            "rouge2",
+            "rougeLsum",
+            "rougeL_recall",
+            "rougeL_precision",
+            "bleu",
+        ):
             assert score.values[name] == 1.0
-        parts = [score.values[f"{name}_{section}"] for name in METRICS for section in SECTIONS]
+        parts = [
+            score.values[f"{name}_{section}"]
+            for name in METRICS
+            for section in SECTIONS
+        ]
         assert {part for part in parts if not math.isnan(part)} == {1.0}
 
 
 def test_gold_of_one_section_and_of_other_texts() -> None:
     text, sentences = cited_by_itself("No fracture. Heart size is normal.")
     section = text_item(
-        "v/objective_exam", reference="No fracture. Heart size is normal.", sentences=sentences
+        "v/objective_exam",
+        reference="No fracture. Heart size is normal.",
+        sentences=sentences,
     )
     section.fields["form"] = "section"  # type: ignore[index]
     section.groups["section"] = "objective_exam"  # type: ignore[index]
@@ -124,7 +154,10 @@ def test_gold_of_one_section_and_of_other_texts() -> None:
         ("meqsum", "question"),
     ):
         item = text_item(
-            "1", reference="No fracture. Heart size is normal.", sentences=sentences, form=form
+            "1",
+            reference="No fracture. Heart size is normal.",
+            sentences=sentences,
+            form=form,
         )
         (score,) = _scored(task, [item], [text])
         assert _of_metrics(score) == [1.0] * 4, task
@@ -142,7 +175,9 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
     pairs = [_gold(visit, note) for visit, note in notes.items()]
     assert len(pairs) == 40
     references = {
-        " ".join(text.split()) for item, _ in pairs for text in item.fields["sections"].values()
+        " ".join(text.split())
+        for item, _ in pairs
+        for text in item.fields["sections"].values()
     }
     judge = PerfectJudge(
         lambda text, said: " ".join(text.split()) in references or said_in(text, said)
@@ -157,18 +192,26 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
     )
     assert {value for score in scores for value in _of_metrics(score)} == {1.0}
     assert sum(score.weights["claim_recall"] for score in scores) == 1287
-    # Claims of 160 sections less 8 without any results are made in one round; then everything else.
-    made = sum(bool(text.strip()) for item, _ in pairs for text in item.fields["sections"].values())
+    # Claims of 160 sections less 8 without any results are made in one round; then
+    # everything else.
+    made = sum(
+        bool(text.strip())
+        for item, _ in pairs
+        for text in item.fields["sections"].values()
+    )
     assert (judge.rounds[0], len(judge.rounds)) == (made, 2)
 
 
 @pytest.mark.parametrize(
-    ("form", "task"), [("impression", "mimic_rrs"), ("question", "meqsum"), ("text", "doclens_own")]
+    ("form", "task"),
+    [("impression", "mimic_rrs"), ("question", "meqsum"), ("text", "doclens_own")],
 )
 @pytest.mark.parametrize("response", ["", " \n", "<think>No fracture"])
 def test_an_empty_output(form: str, task: str, response: str) -> None:
     judge = PerfectJudge()
-    item = text_item("1", reference="No fracture.", sentences=["No fracture."], form=form)
+    item = text_item(
+        "1", reference="No fracture.", sentences=["No fracture."], form=form
+    )
     (score,) = _scored(task, [item], [response], judge)
     recall, precision, cited, precise = _of_metrics(score)
     assert (recall, cited) == (0.0, 0.0)
@@ -214,7 +257,9 @@ def test_degenerate_rows() -> None:
 
 
 def test_a_missing_verdict_has_limits_and_a_reason() -> None:
-    judge = PerfectJudge(lambda text, said: None if "effusion" in said else said_in(text, said))
+    judge = PerfectJudge(
+        lambda text, said: None if "effusion" in said else said_in(text, said)
+    )
     text, sentences = cited_by_itself("No fracture. No effusion.")
     item = text_item("1", reference="No fracture. No effusion.", sentences=sentences)
     (score,) = _scored("doclens_own", [item], [text], judge)
@@ -254,8 +299,12 @@ def test_nothing_of_a_text_is_told() -> None:
 def test_outputs_without_citations() -> None:
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
-    (score,) = _scored("doclens_own", [item], ["No fracture."], judge, {"citations": "no"})
-    assert _of_metrics(score) == pytest.approx([1.0, 1.0, math.nan, math.nan], nan_ok=True)
+    (score,) = _scored(
+        "doclens_own", [item], ["No fracture."], judge, {"citations": "no"}
+    )
+    assert _of_metrics(score) == pytest.approx(
+        [1.0, 1.0, math.nan, math.nan], nan_ok=True
+    )
     for name in METRICS[2:]:
         assert math.isnan(score.values[name])
         assert score.weights[name] == 0
@@ -275,7 +324,9 @@ def _official(
     prompts = load_judge_prompts(BY_NAME[task], "official", synthetic_checkout(folder))
     judging = Judging(judge=judge, prompts=prompts, mode="batched")
     told = {"official": "yes", **(arguments or {})}
-    (score,) = score_items(BY_NAME[task], [item], [response], judging=judging, arguments=told)
+    (score,) = score_items(
+        BY_NAME[task], [item], [response], judging=judging, arguments=told
+    )
     return score
 
 
@@ -288,10 +339,13 @@ def test_the_authors_figures_are_of_their_prompts_alone(tmp_path: Path) -> None:
         _scored("doclens_own", [item], ["No fracture [0]."], arguments=told)[0],
         _official(tmp_path, "doclens_own", item, "No fracture [0].", pairs),
     ):
-        assert not any(name in held for name in OFFICIAL for held in (score.values, score.limits))
+        assert not any(
+            name in held for name in OFFICIAL for held in (score.values, score.limits)
+        )
     output = " No fracture [0]. Rash [0].\n"
     score = _official(tmp_path, "doclens_own", item, output, OfficialJudge())
-    # Claims, and sentences cut behind citations, of which what follows the last is dropped.
+    # Claims, and sentences cut behind citations, of which what follows the last is
+    # dropped.
     assert [score.values[name] for name in OFFICIAL] == [1.0, 0.5, 0.5, 0.5]
     assert [score.weights[name] for name in OFFICIAL] == [1, 2, 2, 2]
 
@@ -300,17 +354,27 @@ def test_an_empty_output_by_the_authors_rules(tmp_path: Path) -> None:
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
     for response in ("", "<think>No fracture"):
         score = _official(tmp_path, "doclens_own", item, response, OfficialJudge())
-        assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0
-    blank = _official(tmp_path, "doclens_own", item, " \n", OfficialJudge(lambda *_: False))
+        assert [score.values[name] for name in OFFICIAL] == [
+            0.0
+        ] * 4  # a share of nothing is 0
+    blank = _official(
+        tmp_path, "doclens_own", item, " \n", OfficialJudge(lambda *_: False)
+    )
     assert blank.values["claim_recall_official"] == 0.0
-    uncited = _official(tmp_path, "doclens_own", item, "a", OfficialJudge(), {"citations": "no"})
+    uncited = _official(
+        tmp_path, "doclens_own", item, "a", OfficialJudge(), {"citations": "no"}
+    )
     assert [uncited.weights[name] for name in OFFICIAL] == [1, 1, 0, 0]
     assert all(math.isnan(uncited.values[name]) for name in OFFICIAL[2:])
 
 
 def test_a_missing_verdict_leaves_the_authors_figures_open(tmp_path: Path) -> None:
-    judge = OfficialJudge(lambda text, said: None if "effusion" in said else said_in(text, said))
-    item = text_item("1", reference="No fracture.", sentences=["No fracture", "No effusion"])
+    judge = OfficialJudge(
+        lambda text, said: None if "effusion" in said else said_in(text, said)
+    )
+    item = text_item(
+        "1", reference="No fracture.", sentences=["No fracture", "No effusion"]
+    )
     output = "No fracture [0]. No effusion [1]"
     score = _official(tmp_path, "doclens_own", item, output, judge)
     assert score.values["claim_recall_official"] == 1.0
@@ -326,15 +390,27 @@ def test_a_note_is_divided_and_split_as_the_authors_do(
     note = "CC: Pain at 5 p.m. Severe [0].\nEXAM\nNo rash [1].\n"
     reference = "CC:\nPain.\n"
     sections = divide_note(reference)
-    item = text_item("1", reference=reference, sentences=["a"], form="note", sections=sections)
+    item = text_item(
+        "1", reference=reference, sentences=["a"], form="note", sections=sections
+    )
     judge = OfficialJudge()
     score = _official(tmp_path, "aci_bench", item, note, judge)
-    assert judge.said("1/subjective/official/output/claims") == note[: note.index("EXAM")]
-    assert judge.said("1/objective_exam/official/output/claims") == note[note.index("EXAM") :]
+    assert (
+        judge.said("1/subjective/official/output/claims") == note[: note.index("EXAM")]
+    )
+    assert (
+        judge.said("1/objective_exam/official/output/claims")
+        == note[note.index("EXAM") :]
+    )
     assert score.weights["citation_recall_official"] == 3
     assert "untrained Punkt" in capsys.readouterr().err
     (tmp_path / "english").mkdir()
-    for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab"):
+    for name in (
+        "abbrev_types.txt",
+        "sent_starters.txt",
+        "collocations.tab",
+        "ortho_context.tab",
+    ):
         (tmp_path / "english" / name).write_text("p.m\n" * name.startswith("abbrev"))
     given = {"punkt": str(tmp_path / "english")}
     score = _official(tmp_path, "aci_bench", item, note, judge, given)
@@ -345,21 +421,31 @@ def test_a_note_is_divided_and_split_as_the_authors_do(
     told = scoring_identity(BY_NAME["aci_bench"], {"official": "yes"})
     assert told["punkt"] == "punkt untrained"
     with pytest.raises(MissingError, match="abbrev_types.txt"):
-        scoring_identity(BY_NAME["aci_bench"], {"official": "yes", "punkt": str(tmp_path / "no")})
-    with pytest.raises(UsageError, match="aci_bench: punkt splits notes .* Give official=yes too"):
+        scoring_identity(
+            BY_NAME["aci_bench"], {"official": "yes", "punkt": str(tmp_path / "no")}
+        )
+    with pytest.raises(
+        UsageError, match="aci_bench: punkt splits notes .* Give official=yes too"
+    ):
         scoring_identity(BY_NAME["aci_bench"], given)
 
 
 def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(
-        json.dumps([{"example_id": "1", "subclaims_reference": ["No fracture.", "Rash."]}])
+        json.dumps(
+            [{"example_id": "1", "subclaims_reference": ["No fracture.", "Rash."]}]
+        )
     )
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture. Rash.", sentences=["No fracture."])
-    (score,) = _scored("doclens_own", [item], ["No fracture [0]."], judge, {"claims": str(path)})
+    (score,) = _scored(
+        "doclens_own", [item], ["No fracture [0]."], judge, {"claims": str(path)}
+    )
     assert (score.values["claim_recall"], score.weights["claim_recall"]) == (0.5, 2)
-    assert [question.id for question in judge.asked[: judge.rounds[0]]] == ["1/output/claims"]
+    assert [question.id for question in judge.asked[: judge.rounds[0]]] == [
+        "1/output/claims"
+    ]
     with pytest.raises(UsageError, match="no claims of the reference of 2"):
         _scored(
             "doclens_own",
@@ -370,7 +456,9 @@ def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("arguments", "said"), cases("scoring", "test_arguments_that_are_refused"))
+@pytest.mark.parametrize(
+    ("arguments", "said"), cases("scoring", "test_arguments_that_are_refused")
+)
 def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
     item = text_item("1", reference="a", sentences=[])
     with pytest.raises(UsageError, match=said):
@@ -381,11 +469,14 @@ def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> Non
 
 def test_what_does_not_fit_is_refused() -> None:
     item = text_item("1", reference="a", sentences=[])
-    assert unanswered_limits(BY_NAME["aci_bench"], item) == {"medcon_official": (0.0, 2.0)}
+    assert unanswered_limits(BY_NAME["aci_bench"], item) == {
+        "medcon_official": (0.0, 2.0)
+    }
     with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
         _scored("doclens_own", [item], [])
     with pytest.raises(
-        UsageError, match="two texts to judge have the same id. Give each item one response"
+        UsageError,
+        match="two texts to judge have the same id. Give each item one response",
     ):
         _scored("doclens_own", [item, item], ["a", "b"])
     with pytest.raises(
@@ -405,7 +496,10 @@ def test_what_the_recipe_says(tmp_path: Path) -> None:
     )
     assert told["reference_claims"]["file"] == "claims.json"
     assert len(told["reference_claims"]["sha256"]) == 64
-    assert told["output_claims"] == "made by the judge; a judge of entailment takes sentences"
+    assert (
+        told["output_claims"]
+        == "made by the judge; a judge of entailment takes sentences"
+    )
     assert (told["style"], told["official"], told["citations"]) == ("json", True, True)
     json.dumps(told)
     assert scoring_identity(BY_NAME["meqsum"], {})["reference_claims"] == "the question"
@@ -414,7 +508,9 @@ def test_what_the_recipe_says(tmp_path: Path) -> None:
 
 
 NOTES = st.lists(
-    st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4
+    st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)),
+    min_size=1,
+    max_size=4,
 )
 
 
@@ -432,13 +528,18 @@ def _verdict(section: Section) -> UnitVerdict:
 
 def _scores(notes: Sequence[Mapping[str, Section]]) -> list[ItemScore]:
     return [
-        item_score(str(place), {name: _verdict(section) for name, section in note.items()})
+        item_score(
+            str(place), {name: _verdict(section) for name, section in note.items()}
+        )
         for place, note in enumerate(notes)
     ]
 
 
 def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
-    return {name: tally.limits for name, tally in total(map(section_tallies, sections)).items()}
+    return {
+        name: tally.limits
+        for name, tally in total(map(section_tallies, sections)).items()
+    }
 
 
 def _agree(entry: Mapping[str, object], limits: Limits) -> None:
@@ -454,11 +555,17 @@ def _agree(entry: Mapping[str, object], limits: Limits) -> None:
 @settings(deadline=None, max_examples=60)
 def test_notes(notes: list[dict[str, Section]]) -> None:
     scores = _scores(notes)
-    metrics = tuple(one for one in BY_NAME["aci_bench"].metrics if one.name in METRICS or one.part)
+    metrics = tuple(
+        one for one in BY_NAME["aci_bench"].metrics if one.name in METRICS or one.part
+    )
     assert len(metrics) == 20
     task = replace(BY_NAME["aci_bench"], metrics=metrics, groups=(), cluster=None)
-    items = [Item(id=score.id, fields={}, groups={}, cluster=score.id) for score in scores]
-    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
+    items = [
+        Item(id=score.id, fields={}, groups={}, cluster=score.id) for score in scores
+    ]
+    summary = summarise(
+        task, items, {score.id: score for score in scores}, {}, recipe={}
+    )
     for name, limits in _pooled(one for note in notes for one in note.values()).items():
         _agree(summary["metrics"][name], limits)
     for section in SECTIONS:
@@ -475,11 +582,18 @@ def test_claims_are_joined(
 ) -> None:
     given = [
         ClaimRecord(
-            **{**one, "claims": {name: tuple(claims) for name, claims in one["claims"].items()}}
+            **{
+                **one,
+                "claims": {
+                    name: tuple(claims) for name, claims in one["claims"].items()
+                },
+            }
         )
         for one in records
     ]
-    wanted = [unit(**{"name": one.pop("id"), **one}) for one in [dict(each) for each in units]]
+    wanted = [
+        unit(**{"name": one.pop("id"), **one}) for one in [dict(each) for each in units]
+    ]
     if isinstance(found, dict):
         assert join_claims(given, wanted, side=side) == {
             name: tuple(claims) for name, claims in found.items()
@@ -509,7 +623,9 @@ def test_words_by_hand() -> None:
     values = word_metrics("", "No fracture")
     assert math.isnan(values.pop("rougeL_precision"))
     assert set(values.values()) == {0.0}
-    for output, reference in itertools.product(("", "Normal."), ("", " \n")):  # nothing to be like
+    for output, reference in itertools.product(
+        ("", "Normal."), ("", " \n")
+    ):  # nothing to be like
         values = word_metrics(output, reference)
         assert values.pop("words") == len(output.split())
         assert all(map(math.isnan, values.values()))
@@ -519,16 +635,25 @@ def test_words_by_hand() -> None:
 def test_medcon_by_hand() -> None:
     once, one = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
     for reference, output, wanted in (
-        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and
-        # recall 2/2, above 1.
-        ({"heart attack": one, "myocardial infarction": one}, once, (1.0, 1.0, 1.0, 4 / 3)),
+        # Two synonyms of one concept in the reference: by the reference's formula
+        # precision 2/1 and recall 2/2, above 1.
+        (
+            {"heart attack": one, "myocardial infarction": one},
+            once,
+            (1.0, 1.0, 1.0, 4 / 3),
+        ),
         ({"a": one, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
         ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
         (once, {}, (0.0, 0.0, math.nan, 0.0)),
         ({}, once, (0.0, math.nan, 0.0, 0.0)),
     ):
         found = medcon_metrics(reference, output)
-        assert list(found) == ["medcon", "medcon_recall", "medcon_precision", "medcon_official"]
+        assert list(found) == [
+            "medcon",
+            "medcon_recall",
+            "medcon_precision",
+            "medcon_official",
+        ]
         for value, each in zip(found.values(), wanted, strict=True):
             assert each is None or value == pytest.approx(each, nan_ok=True)
 
@@ -544,7 +669,9 @@ def test_umls_is_told_apart(tmp_path: Path) -> None:
     source = tmp_path / "umls"
     source.mkdir()
     row = "C0000001|ENG|P|L1|PF|S1|Y|A1||||SNOMEDCT_US|PT|1|{}|0|N|256|"
-    (source / "MRCONSO.RRF").write_text(row.format("heart attack") + "\n", encoding="utf-8")
+    (source / "MRCONSO.RRF").write_text(
+        row.format("heart attack") + "\n", encoding="utf-8"
+    )
     (source / "MRSTY.RRF").write_text(
         "C0000001|T047|B2.2.1.2.1|Disease or Syndrome|AT1|256|\n", encoding="utf-8"
     )

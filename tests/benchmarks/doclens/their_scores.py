@@ -1,7 +1,7 @@
 """The authors' aggregation of whole score files (their `aggregate_scores.py`), and how they split their numbered inputs.
 
-A score file is section to example to a list of records. Counts are pooled over a section's examples, and over everything for
-`total`; a share of nothing is 0.
+A score file is section to example to a list of records. Counts are pooled over a
+section's examples, and over everything for `total`; a share of nothing is 0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def official_claim_scores(scores: ScoreFile) -> dict[str, float]:
     return _shares(counts)
 
 
-def official_citation_scores(scores: ScoreFile) -> tuple[dict[str, float], dict[str, float]]:
+def official_citation_scores(
+    scores: ScoreFile,
+) -> tuple[dict[str, float], dict[str, float]]:
     recall: dict[str, tuple[int, int]] = {}
     precision: dict[str, tuple[int, int]] = {}
     for section, examples in scores.items():
@@ -55,13 +57,16 @@ def official_citation_scores(scores: ScoreFile) -> tuple[dict[str, float], dict[
 
 def _cited(record: Mapping[str, Any]) -> tuple[bool, list[bool]]:
     entailed = record["entailment_prediction"] == 1
-    return entailed, [entailed and number in record["provenance"] for number in record["citations"]]
+    return entailed, [
+        entailed and number in record["provenance"] for number in record["citations"]
+    ]
 
 
 def official_sources(text: str) -> dict[int, str]:
     """Splits an input at every `[0]`.
 
-    What stands before the first is dropped, and of a number given twice the last counts.
+    What stands before the first is dropped, and of a number given twice the last
+    counts.
     """
     parts = re.split(r"\[(\d+)\]", text)[1:]
     return {
@@ -71,7 +76,11 @@ def official_sources(text: str) -> dict[int, str]:
 
 
 def _shares(counts: Mapping[str, tuple[int, int]]) -> dict[str, float]:
-    pooled = sum(hits for hits, _ in counts.values()), sum(of for _, of in counts.values())
+    pooled = (
+        sum(hits for hits, _ in counts.values()),
+        sum(of for _, of in counts.values()),
+    )
     return {
-        name: hits / of if of else 0.0 for name, (hits, of) in (*counts.items(), ("total", pooled))
+        name: hits / of if of else 0.0
+        for name, (hits, of) in (*counts.items(), ("total", pooled))
     }

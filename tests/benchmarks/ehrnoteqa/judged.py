@@ -121,7 +121,9 @@ def judge(
     options = JudgeOptions(votes=votes, reasks=reasks)
     with Store(place / "judge.sqlite") as store:
         session = JudgeSession(backend, options, store, quiet=True)
-        scores = score_items(task, items, responses, judging=Judging(judge=session, prompts=texts))
+        scores = score_items(
+            task, items, responses, judging=Judging(judge=session, prompts=texts)
+        )
     return Scored(scores, backend)
 
 

@@ -15,8 +15,12 @@ DISCQ_COLUMNS = ("id", "question", "reasoning", "start_index", "end_index")
 NOTE = f"Admitted after he {SECRET}.\nGiven  aspirin 81 mg daily.\n"
 
 
-def squad_question(number: int | str | None = 1, *texts: str, **changes: Any) -> dict[str, Any]:
-    answers = [{"text": text, "answer_start": 0} for text in texts or ("aspirin 81 mg",)]
+def squad_question(
+    number: int | str | None = 1, *texts: str, **changes: Any
+) -> dict[str, Any]:
+    answers = [
+        {"text": text, "answer_start": 0} for text in texts or ("aspirin 81 mg",)
+    ]
     return {
         "id": number,
         "question": f"What was given after he {SECRET}?",
@@ -27,12 +31,16 @@ def squad_question(number: int | str | None = 1, *texts: str, **changes: Any) ->
 def squad_entry(
     title: Any, *questions: Mapping[str, Any], context: Any = NOTE, **more: Any
 ) -> dict[str, Any]:
-    return {"title": title, "paragraphs": [{"context": context, "qas": list(questions)} | more]}
+    return {
+        "title": title,
+        "paragraphs": [{"context": context, "qas": list(questions)} | more],
+    }
 
 
 def write_squad(path: Path, *entries: Any, **options: Any) -> Path:
     path.write_text(
-        json.dumps({"version": "1.1", "data": list(entries)}, **options), encoding="utf-8"
+        json.dumps({"version": "1.1", "data": list(entries)}, **options),
+        encoding="utf-8",
     )
     return path
 
@@ -59,12 +67,16 @@ def write_discq(
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, columns, lineterminator=line_end, extrasaction="ignore")
+    writer = csv.DictWriter(
+        stream, columns, lineterminator=line_end, extrasaction="ignore"
+    )
     writer.writeheader()
     writer.writerows(rows)
     path = folder / "discq_questions_final.csv"
     path.write_bytes((mark + stream.getvalue()).encode())
-    for name, text in ({"relations_txt/12_34.txt": NOTE} if texts is None else texts).items():
+    for name, text in (
+        {"relations_txt/12_34.txt": NOTE} if texts is None else texts
+    ).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text.encode())
     return path

@@ -29,8 +29,19 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.spec import Row
-from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
-from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
+from tests.benchmarks.ehrnoteqa.set_files import (
+    DISCQ_COLUMNS,
+    NOTE,
+    discq_row,
+    write_discq,
+)
+from tests.benchmarks.ehrnoteqa.twin_files import (
+    SECRET,
+    csv_bytes,
+    note,
+    question,
+    write_files,
+)
 from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
@@ -68,7 +79,13 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
     folder = write_files(tmp_path, [question(num_notes=3)], notes, packed=packed)
     (row,) = rows_of(folder)
     assert list(row) == [column.name for column in COLUMNS]
-    assert (row["id"], row["level"], row["num_notes"], row["clinician"], row["answer"]) == (
+    assert (
+        row["id"],
+        row["level"],
+        row["num_notes"],
+        row["clinician"],
+        row["answer"],
+    ) == (
         "100",
         1,
         3,
@@ -77,7 +94,11 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
     )
     assert row["choices"] == [f"choice {letter}, {SECRET}" for letter in "ABCDE"]
     assert (row["patient_id"], row["evidence"]) == ("100", [])
-    assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
+    assert [each["note_id"] for each in row["notes"]] == [
+        "100-DS-3",
+        "100-DS-11",
+        "100-DS-2",
+    ]
     assert (
         row["notes"][0]["text"]
         == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
@@ -88,17 +109,23 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
 def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
     said = [None, ["plan", "vitals"], []]
     questions = [
-        question(100 + number, **({} if categories is None else {"categories": categories}))
+        question(
+            100 + number, **({} if categories is None else {"categories": categories})
+        )
         for number, categories in enumerate(said)
     ]
     rows = rows_of(
-        write_files(tmp_path, questions, csv_bytes(*(note(100 + number) for number in range(3))))
+        write_files(
+            tmp_path, questions, csv_bytes(*(note(100 + number) for number in range(3)))
+        )
     )
     by_rule = list(question_categories(questions[0]["question"]))
     assert by_rule
     assert [row["categories"] for row in rows] == [by_rule, ["plan", "vitals"], []]
     demo = list(read_rows("demo", "test", {}))
-    assert all(row["categories"] == list(question_categories(row["question"])) for row in demo)
+    assert all(
+        row["categories"] == list(question_categories(row["question"])) for row in demo
+    )
     assert all(row["patient_id"] == row["id"] for row in demo)
 
 
@@ -107,12 +134,19 @@ def test_an_item_of_each_task_is_about_its_patient(tmp_path: Path) -> None:
         question(100, categories=["plan", "vitals"]),
         question(101, category="Level2", num_notes=2, categories=[]),
     ]
-    rows = rows_of(write_files(tmp_path, questions, csv_bytes(note(100), note(101), note(101, 3))))
+    rows = rows_of(
+        write_files(tmp_path, questions, csv_bytes(note(100), note(101), note(101, 3)))
+    )
     rows += [{**rows[0], "id": "own-1", "level": 0}]
     assert len(TASKS) == 8
     for task in TASKS:
-        items = {item.id: (item.cluster, item.groups) for item in load_items(task, rows)}
-        assert items.pop("own-1") == ("100", {"num_notes": "1", "category": ("plan", "vitals")})
+        items = {
+            item.id: (item.cluster, item.groups) for item in load_items(task, rows)
+        }
+        assert items.pop("own-1") == (
+            "100",
+            {"num_notes": "1", "category": ("plan", "vitals")},
+        )
         assert items == (
             {"100": ("100", {"num_notes": "1", "category": ("plan", "vitals")})}
             if task.options["level"] == "1"
@@ -139,9 +173,13 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
 
 
 @tabled("changes", "message")
-def test_a_wrong_question_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_question_is_named(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     folder = write_files(
-        tmp_path, [question(), question(**({"patient_id": 101} | changes))], csv_bytes(note())
+        tmp_path,
+        [question(), question(**({"patient_id": 101} | changes))],
+        csv_bytes(note()),
     )
     assert message in refusal(folder)
 
@@ -152,12 +190,18 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
         write_files(tmp_path, [question()], csv_bytes(note())), "level2"
     )
     (tmp_path / "EHRNoteQA.jsonl").write_text(f'"{SECRET}"')
-    assert "line 1 is not a JSON object, got a str of 20 characters" in refusal(tmp_path)
+    assert "line 1 is not a JSON object, got a str of 20 characters" in refusal(
+        tmp_path
+    )
     numbers = write_files(
-        tmp_path, [question(patient_id="0100", num_notes="1", clinician=2)], csv_bytes(note())
+        tmp_path,
+        [question(patient_id="0100", num_notes="1", clinician=2)],
+        csv_bytes(note()),
     )
     assert rows_of(numbers)[0]["clinician"] == "2"
-    assert [each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")] == ["100"]
+    assert [
+        each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")
+    ] == ["100"]
 
 
 @tabled("changes", "message")
@@ -181,7 +225,9 @@ def discq_refusal(path: Path, kind: type[MedicalTasksError] = UsageError) -> str
 
 
 @tabled("trigger", "question", "joined")
-def test_a_question_is_joined_with_its_trigger(trigger: str, question: str, joined: str) -> None:
+def test_a_question_is_joined_with_its_trigger(
+    trigger: str, question: str, joined: str
+) -> None:
     assert with_respect_to(trigger, question) == joined
 
 
@@ -208,14 +254,20 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
     first, second, third = discq_rows_of(path)
     assert first == cases(__file__, "row_of_discq")
     assert list(first) == [column.name for column in COLUMNS]
-    assert (second["id"], second["patient_id"], second["notes"][0]["text"]) == ("1", "56", NOTE)
+    assert (second["id"], second["patient_id"], second["notes"][0]["text"]) == (
+        "1",
+        "56",
+        NOTE,
+    )
     assert (third["id"], third["notes"][0]["text"]) == ("2", "One\n\n  two \n")
     assert third["categories"] == ["vitals"]  # of the question, not of what prompted it
 
 
 def test_texts_are_found_by_name_and_behind_links(tmp_path: Path) -> None:
     path = write_discq(
-        tmp_path / "names", [discq_row("a"), discq_row("a.txt")], texts={"a": "one", "a.txt": "two"}
+        tmp_path / "names",
+        [discq_row("a"), discq_row("a.txt")],
+        texts={"a": "one", "a.txt": "two"},
     )
     assert [row["notes"][0]["text"] for row in discq_rows_of(path)] == ["one", "two"]
     (tmp_path / "n2c2").mkdir()
@@ -248,14 +300,20 @@ def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
     assert "1 texts lie below its folder more than once:\n  12_34.txt: " in told
     assert "two/12_34.txt\nKeep one of each there." in told
     (tmp_path / "two" / "12_34.txt").unlink()
-    (tmp_path / "one" / "12_34.txt").write_bytes(f"he {SECRET} \u00e9".encode("latin-1"))
-    assert discq_refusal(path).endswith("12_34.txt: not UTF-8 (byte 0xe9). Get the text again.")
+    (tmp_path / "one" / "12_34.txt").write_bytes(
+        f"he {SECRET} \u00e9".encode("latin-1")
+    )
+    assert discq_refusal(path).endswith(
+        "12_34.txt: not UTF-8 (byte 0xe9). Get the text again."
+    )
     (tmp_path / "one" / "12_34.txt").write_text(" \n")
     assert discq_refusal(path).endswith("12_34.txt: is empty. Get the text again.")
 
 
 @tabled("changes", "message")
-def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+def test_a_wrong_row_is_named(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
     path = write_discq(tmp_path, [discq_row(), discq_row() | changes])
     assert message in discq_refusal(path)
 
@@ -269,7 +327,8 @@ def test_the_file_is_found_and_has_its_columns(tmp_path: Path) -> None:
         == {"questions": path}
     )
     with pytest.raises(
-        MissingError, match=r"DiSCQ's questions, a CSV file .*with the texts they are about"
+        MissingError,
+        match=r"DiSCQ's questions, a CSV file .*with the texts they are about",
     ):
         find_files(source, "discq", None)
     told = discq_refusal(
@@ -297,8 +356,12 @@ def test_the_sample_is_the_paper_s() -> None:
 
 
 @pytest.mark.parametrize("count", [DISCQ_ROWS, DISCQ_ROWS - 1])
-def test_who_judged_is_told_where_the_file_has_the_paper_s_rows(tmp_path: Path, count: int) -> None:
-    path = write_discq(tmp_path, [discq_row(question=f"Why {number}?") for number in range(count)])
+def test_who_judged_is_told_where_the_file_has_the_paper_s_rows(
+    tmp_path: Path, count: int
+) -> None:
+    path = write_discq(
+        tmp_path, [discq_row(question=f"Why {number}?") for number in range(count)]
+    )
     rows = discq_rows_of(path)
     judged = {int(row["id"]): row["clinician"] for row in rows if row["clinician"]}
     assert judged == (paper_clinicians() if count == DISCQ_ROWS else {})
@@ -322,7 +385,10 @@ def test_laws_of_reduced_space(text: str) -> None:
 
 
 def test_a_megabyte_of_spaces_is_no_trap_and_notes_have_a_header() -> None:
-    # Looking for a line end behind each of them would take hours: the suite's time limit ends it.
+    # Looking for a line end behind each of them would take hours: the suite's time
+    # limit ends it.
     assert reduced_space("a" + " " * 1_000_000 + "b") == "a b"
-    text = prepared_text(" x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05")
+    text = prepared_text(
+        " x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05"
+    )
     assert text == "Patient ID : 1\nAdmission ID : 2\nChartdate : 2150-01-02\nx y"

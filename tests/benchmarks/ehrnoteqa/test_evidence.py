@@ -19,7 +19,11 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Row
-from tests.benchmarks.ehrnoteqa.set_files import squad_entry, squad_question, write_squad
+from tests.benchmarks.ehrnoteqa.set_files import (
+    squad_entry,
+    squad_question,
+    write_squad,
+)
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
 
@@ -43,7 +47,8 @@ def refusal(folder: Path, *entries: Any) -> str:
 
 def test_a_question_is_a_row(tmp_path: Path) -> None:
     entry = squad_entry(
-        "24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"')
+        "24080-1",
+        squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'),
     )
     assert rows(tmp_path, entry) == cases(__file__, "test_a_question_is_a_row")
     assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
@@ -51,7 +56,9 @@ def test_a_question_is_a_row(tmp_path: Path) -> None:
 
 def test_emrqa_s_own_form(tmp_path: Path) -> None:
     questions = cases(__file__, "test_emrqa_s_own_form")
-    paragraphs = [{"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}]
+    paragraphs = [
+        {"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}
+    ]
     path = tmp_path / "medication-qa.json"
     path.write_text(json.dumps({"paragraphs": paragraphs, "title": "medication"}))
     first, second, third = rows_of(path)
@@ -92,9 +99,15 @@ def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     # Each challenge in emrQA numbers its notes; the same note may also come again.
     texts = ("one", "two", "one", "three")
     entries = [
-        squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)
+        squad_entry("t", squad_question(number), context=text)
+        for number, text in enumerate(texts)
     ]
-    assert [row["patient_id"] for row in rows(tmp_path, *entries)] == ["t", "t#2", "t", "t#3"]
+    assert [row["patient_id"] for row in rows(tmp_path, *entries)] == [
+        "t",
+        "t#2",
+        "t",
+        "t#3",
+    ]
 
 
 def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
@@ -113,7 +126,8 @@ def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
         "ehrnoteqa_open_level2",
     }
     found = [
-        (item.id, item.cluster, item.groups["num_notes"]) for item in kept["ehrnoteqa_open_level1"]
+        (item.id, item.cluster, item.groups["num_notes"])
+        for item in kept["ehrnoteqa_open_level1"]
     ]
     assert found == [(name, "t", "1") for name in ids]
 
@@ -145,7 +159,9 @@ def test_questions_without_a_passage_are_left_out_and_counted(
 
 
 @tabled("entry", "message")
-def test_what_is_wrong_is_told_by_its_place(tmp_path: Path, entry: Any, message: str) -> None:
+def test_what_is_wrong_is_told_by_its_place(
+    tmp_path: Path, entry: Any, message: str
+) -> None:
     assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
 
 
@@ -165,7 +181,9 @@ def test_the_file_is_found_or_given(tmp_path: Path) -> None:
     ):
         find_files(source, "evidence", None)
     (tmp_path / "data.json").write_text("[]")
-    with pytest.raises(UsageError, match="several files .*Give --source the right one itself"):
+    with pytest.raises(
+        UsageError, match="several files .*Give --source the right one itself"
+    ):
         find_files(source, "evidence", tmp_path)
     with pytest.raises(UsageError, match="cannot be read"):
         rows_of(tmp_path / "none.json")
@@ -177,11 +195,15 @@ VALUES = st.recursive(
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 ENTRIES = st.lists(
-    st.fixed_dictionaries({"title": st.text(), "paragraphs": st.lists(VALUES, max_size=3)}),
+    st.fixed_dictionaries(
+        {"title": st.text(), "paragraphs": st.lists(VALUES, max_size=3)}
+    ),
     max_size=3,
 )
 
@@ -228,7 +250,9 @@ def test_it_reads_what_json_reads(
     for whole in ({"version": 12.5, "data": entries, "more": [1]}, entries):
         path = write(folder, json.dumps(whole, indent=indent, ensure_ascii=plain))
         assert read(path) == expected
-        assert read_titles(path) == dict(enumerate((entry["title"] for entry in entries), start=1))
+        assert read_titles(path) == dict(
+            enumerate((entry["title"] for entry in entries), start=1)
+        )
 
 
 def test_the_shapes(tmp_path: Path) -> None:
@@ -245,7 +269,9 @@ def test_the_shapes(tmp_path: Path) -> None:
         read(
             write(
                 tmp_path,
-                "\ufeff" + json.dumps({"data": []}, indent=3).replace("\n", "\r\n") + "\r\n\r\n",
+                "\ufeff"
+                + json.dumps({"data": []}, indent=3).replace("\n", "\r\n")
+                + "\r\n\r\n",
             )
         )
         == []
@@ -253,7 +279,14 @@ def test_the_shapes(tmp_path: Path) -> None:
 
 
 TEXT = json.dumps(
-    {"data": [{"title": "t", "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}]}]},
+    {
+        "data": [
+            {
+                "title": "t",
+                "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}],
+            }
+        ]
+    },
     indent=1,
 )
 
@@ -275,7 +308,9 @@ def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) ->
 
 def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
     read_bytes: list[int] = []
-    path = write(tmp_path, '[{"title": "t", "paragraphs": [{"a" 1' + " " * 1_000_000 + "}]}]")
+    path = write(
+        tmp_path, '[{"title": "t", "paragraphs": [{"a" 1' + " " * 1_000_000 + "}]}]"
+    )
     with pytest.raises(
         UsageError,
         match=r"it is cut off, damaged or not UTF-8, behind entry 1, paragraph 0\. Download",
@@ -287,7 +322,9 @@ def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
 def test_other_encodings_and_files_that_are_not_there(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes('[{"paragraphs": ["é"]}]'.encode("latin-1"))
-    with pytest.raises(UsageError, match="it is cut off, damaged or not UTF-8, at its beginning"):
+    with pytest.raises(
+        UsageError, match="it is cut off, damaged or not UTF-8, at its beginning"
+    ):
         read(path)
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path)

@@ -28,8 +28,16 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
     )
     found = read_human_scores(path)
     assert found.raters == ("rater_b", "rater_a")
-    assert [f"{row.item} {row.model}" for row in found.rows] == ["100 m1", "100 m2", "101 m1"]
-    assert [row.correct for row in found.rows] == [(True, False), (None, True), (False, None)]
+    assert [f"{row.item} {row.model}" for row in found.rows] == [
+        "100 m1",
+        "100 m2",
+        "101 m1",
+    ]
+    assert [row.correct for row in found.rows] == [
+        (True, False),
+        (None, True),
+        (False, None),
+    ]
     assert found.rows[0].response == "One, two\nthree"
     assert found.rows[2].response == ""  # an empty answer is one
     assert [row.line for row in found.rows] == [2, 3, 5]
@@ -60,8 +68,12 @@ def test_every_kind_of_marks(tmp_path: Path, right: str, wrong: str) -> None:
 BAD = cases(__file__, "BAD")
 
 
-@pytest.mark.parametrize(("content", "message"), BAD, ids=[message for _, message in BAD])
-def test_what_is_wrong_is_told_and_not_quoted(tmp_path: Path, content: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"), BAD, ids=[message for _, message in BAD]
+)
+def test_what_is_wrong_is_told_and_not_quoted(
+    tmp_path: Path, content: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as told:
         read_human_scores(scores(tmp_path, content))
     assert "marble" not in str(told.value)
@@ -83,5 +95,7 @@ def test_raters_that_are_none_and_files_that_cannot_be_read(
         read_human_scores(tmp_path / "none.csv")
     with pytest.raises(UsageError, match="cannot be read"):
         read_human_scores(tmp_path)
-    read_human_scores(scores(tmp_path, "id,response,rater_a\n1,caf\u00e9,1\n", encoding="latin-1"))
+    read_human_scores(
+        scores(tmp_path, "id,response,rater_a\n1,caf\u00e9,1\n", encoding="latin-1")
+    )
     assert "read as Windows-1252 with \u00e9." in capsys.readouterr().err

@@ -49,18 +49,23 @@ from tests.case_tables import cases, tabled
 from tests.judges.scripted import TableJudge
 
 ITEM = item()
-PASSAGES = item(choices=[], answer="", evidence=["Swallowed a marble.", " ", "Well again."])
+PASSAGES = item(
+    choices=[], answer="", evidence=["Swallowed a marble.", " ", "Well again."]
+)
 NO_ANSWER = item(choices=[], answer="", evidence=[])
 PLANTS = cases(__file__, "PLANTS")
 
 
-def _case(answer: str, *, form: Any = "open", about: Any = ITEM, letter: str = "") -> Case:
+def _case(
+    answer: str, *, form: Any = "open", about: Any = ITEM, letter: str = ""
+) -> Case:
     return Case(item=about, answer=answer, form=form, letter=letter)
 
 
 def test_all_questions_go_in_one_round(tmp_path: Path) -> None:
     items = [
-        replace(item(question=f"What was number {place}?"), id=f"q{place}") for place in range(7)
+        replace(item(question=f"What was number {place}?"), id=f"q{place}")
+        for place in range(7)
     ]
     done = judge(tmp_path, "open", items, ["A marble."] * 7, perfect)
     assert done.backend.rounds == [7]
@@ -72,12 +77,18 @@ def test_all_questions_go_in_one_round(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "about", "name"),
-    [("open", ITEM, "100/open"), ("mc", ITEM, "100/choice"), ("open", PASSAGES, "100/evidence")],
+    [
+        ("open", ITEM, "100/open"),
+        ("mc", ITEM, "100/choice"),
+        ("open", PASSAGES, "100/evidence"),
+    ],
 )
 def test_one_question_an_answer_without_its_reasoning(
     tmp_path: Path, form: str, about: Any, name: str
 ) -> None:
-    done = judge(tmp_path, form, [about], ["<think>A coin.</think>\nA marble."], perfect)
+    done = judge(
+        tmp_path, form, [about], ["<think>A coin.</think>\nA marble."], perfect
+    )
     (call,) = done.backend.calls
     assert call.question.id == name
     assert call.question.max_tokens == 600
@@ -89,7 +100,9 @@ def test_one_question_an_answer_without_its_reasoning(
     "response", ["", " \n", "<think>It was a marble.", "<think>A marble.</think>\n "]
 )
 @pytest.mark.parametrize("form", ["open", "mc"])
-def test_nobody_is_asked_about_nothing(tmp_path: Path, form: str, response: str) -> None:
+def test_nobody_is_asked_about_nothing(
+    tmp_path: Path, form: str, response: str
+) -> None:
     done = judge(tmp_path, form, [ITEM], [response], perfect)
     assert done.backend.calls == []
     assert set(done.one.values.values()) == {0.0}
@@ -98,7 +111,9 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, form: str, response: str)
 
 
 def test_what_counts_as_gold_and_without_it_people_score(tmp_path: Path) -> None:
-    assert gold_texts(item(choices=["a", " b ", "c", "d", "e"], evidence=["x"])) == ("b",)
+    assert gold_texts(item(choices=["a", " b ", "c", "d", "e"], evidence=["x"])) == (
+        "b",
+    )
     assert gold_texts(PASSAGES) == ("Swallowed a marble.", "Well again.")
     assert gold_texts(NO_ANSWER) == ()
     done = judge(tmp_path, "open", [NO_ANSWER], ["A marble."], perfect)
@@ -117,7 +132,12 @@ def test_five_votes_and_their_mode(tmp_path: Path, form: str) -> None:
     assert done.one.values["accuracy"] == 1.0
     assert done.one.why.startswith("judge: 1 of votes 1 0 1 0 1")
     sure = judge(
-        tmp_path, form, [ITEM], ["B"], lambda call: reply(asked(call.question).kind, False), votes=5
+        tmp_path,
+        form,
+        [ITEM],
+        ["B"],
+        lambda call: reply(asked(call.question).kind, False),
+        votes=5,
     )
     assert sure.one.why.startswith("judge: 0 of votes 0 0 0")
     assert len(sure.backend.calls) == 3  # the other two could change nothing
@@ -127,7 +147,9 @@ def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> 
     done = judge(tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1", reasks=2)
     assert len(done.backend.calls) == 3
     assert (
-        done.backend.calls[1].messages[-1]["content"].startswith("That could not be read: no JSON.")
+        done.backend.calls[1]
+        .messages[-1]["content"]
+        .startswith("That could not be read: no JSON.")
     )
     assert done.one.unscored == UNREADABLE
     second = judge(
@@ -144,7 +166,9 @@ def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-@pytest.mark.parametrize(("form", "about"), [("open", ITEM), ("open", PASSAGES), ("mc", ITEM)])
+@pytest.mark.parametrize(
+    ("form", "about"), [("open", ITEM), ("open", PASSAGES), ("mc", ITEM)]
+)
 def test_planted_verdicts_do_not_move_the_score(
     tmp_path: Path, form: str, about: Any, plant: str
 ) -> None:
@@ -154,14 +178,20 @@ def test_planted_verdicts_do_not_move_the_score(
     outputs = [plant, f"A coin.\n{plant}", f"{plant}\nA coin."]
     cases = [
         _case(
-            output, form="choice" if form == "mc" else "open", about=replace(about, id=str(place))
+            output,
+            form="choice" if form == "mc" else "open",
+            about=replace(about, id=str(place)),
         )
         for place, output in enumerate(outputs)
     ]
-    assert [verdict.right for verdict in judge_answers(cases, asking)] == [False, False, False]
+    assert [verdict.right for verdict in judge_answers(cases, asking)] == [
+        False,
+        False,
+        False,
+    ]
     assert [asked(question).output for question in strict.asked] == outputs
-    # And what the judge says in its own words is all that is read, whatever it quotes of the
-    # answer.
+    # And what the judge says in its own words is all that is read, whatever it quotes
+    # of the answer.
     done = judge(
         tmp_path,
         form,
@@ -177,7 +207,12 @@ def test_planted_verdicts_do_not_move_the_score(
 
 def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
     done = judge(
-        tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1\nReasoning: x", prompts="official"
+        tmp_path,
+        "open",
+        [ITEM],
+        ["B"],
+        lambda call: "Score: 1\nReasoning: x",
+        prompts="official",
     )
     assert done.one.values["accuracy"] == 1.0
     assert "Output:\nB\nScore: {score}" in done.backend.calls[0].messages[0]["content"]
@@ -192,7 +227,9 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
         prompts="official",
     )
     assert (again.one.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
-    assert 'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
+    assert (
+        'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
+    )
     padded = item(choices=["a", " b ", "c", "d", "e"])
     replies = {"100/open": "Score: 1", "100/choice": "yes"}
     for form, right in (("open", "Right:  b \n"), ("mc", "B.  b \nC. c")):
@@ -208,10 +245,18 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
         assert "Output:\n B\n\n" in content  # every text as it is
         assert right in content
     unasked = judge(
-        tmp_path, "mc", [ITEM], [""], lambda call: "entailment", reads="pair", prompts="official"
+        tmp_path,
+        "mc",
+        [ITEM],
+        [""],
+        lambda call: "entailment",
+        reads="pair",
+        prompts="official",
     )
     assert unasked.backend.calls == []
-    done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")  # in our words
+    done = judge(
+        tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official"
+    )  # in our words
     assert asked(done.backend.calls[0].question).kind == "evidence"
     assert done.one.values["accuracy"] == 0.0
 
@@ -221,7 +266,12 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "right"),
-    [("entailment", 1.0), ("neutral", 0.0), ("contradiction", 0.0), ("not_entailment", 0.0)],
+    [
+        ("entailment", 1.0),
+        ("neutral", 0.0),
+        ("contradiction", 0.0),
+        ("not_entailment", 0.0),
+    ],
 )
 def test_only_what_entails_is_right(tmp_path: Path, label: str, right: float) -> None:
     for form in ("open", "mc"):
@@ -253,8 +303,15 @@ def test_one_passage_that_follows_is_enough(tmp_path: Path) -> None:
         return judge(tmp_path, "open", [PASSAGES], ["A marble."], answer, reads="pair")
 
     done = script("neutral", "entailment")
-    assert [call.question.id for call in done.backend.calls] == ["100/evidence/0", "100/evidence/1"]
-    assert [call.question.pair.hypothesis for call in done.backend.calls if call.question.pair] == [
+    assert [call.question.id for call in done.backend.calls] == [
+        "100/evidence/0",
+        "100/evidence/1",
+    ]
+    assert [
+        call.question.pair.hypothesis
+        for call in done.backend.calls
+        if call.question.pair
+    ] == [
         "Swallowed a marble.",
         "Well again.",
     ]
@@ -270,13 +327,20 @@ def test_one_passage_that_follows_is_enough(tmp_path: Path) -> None:
 def test_what_cannot_be_judged_is_refused_and_a_judge_needs_no_session() -> None:
     prompts = load_judge_prompts(task_of("open"))
     with pytest.raises(UsageError, match="--judging must be single"):
-        judge_answers([_case("x")], Judging(judge=TableJudge({}), prompts=prompts, mode="batched"))
+        judge_answers(
+            [_case("x")], Judging(judge=TableJudge({}), prompts=prompts, mode="batched")
+        )
     with pytest.raises(UsageError, match="same id"):
-        judge_answers([_case("x"), _case("y")], Judging(judge=TableJudge({}), prompts=prompts))
+        judge_answers(
+            [_case("x"), _case("y")], Judging(judge=TableJudge({}), prompts=prompts)
+        )
     for value in ("yes", 1, "entailment"):
-        with pytest.raises(UsageError, match="of the question 100/open is neither true nor false"):
+        with pytest.raises(
+            UsageError, match="of the question 100/open is neither true nor false"
+        ):
             judge_answers(
-                [_case("x")], Judging(judge=TableJudge({"100/open": value}), prompts=prompts)
+                [_case("x")],
+                Judging(judge=TableJudge({"100/open": value}), prompts=prompts),
             )
     asking = Judging(judge=TableJudge({"100/choice": True}), prompts=prompts)
     (verdict,) = judge_answers([_case("B", form="choice", letter="B")], asking)
@@ -339,7 +403,9 @@ def test_plain_choices_in_many_wordings_are_read() -> None:
         for text, right in made.items()
         if isinstance(read[text], bool) and read[text] is not right
     ] == []
-    assert sum(isinstance(value, Unreadable) for value in read.values()) <= 0.01 * len(made)
+    assert sum(isinstance(value, Unreadable) for value in read.values()) <= 0.01 * len(
+        made
+    )
 
 
 @given(
@@ -359,7 +425,9 @@ def test_readers_never_raise_and_say_a_bool_or_why_not(text: str) -> None:
         assert isinstance(value, bool | Unreadable)
 
 
-@pytest.mark.parametrize("piece", ["Score: ", "yes, ", "\n", "Score:\n", " ", "*", "</think>", "{"])
+@pytest.mark.parametrize(
+    "piece", ["Score: ", "yes, ", "\n", "Score:\n", " ", "*", "</think>", "{"]
+)
 def test_long_replies(piece: str) -> None:
     for read in READERS:
         assert isinstance(read(f"{piece * 200_000}no"), bool | Unreadable)
@@ -380,7 +448,12 @@ def _text(messages: Any) -> str:
 def _open(output: str = "A marble.", prompts: JudgePrompts = OWN) -> str:
     return _text(
         open_question(
-            prompts, "q", notes=NOTES, question="What?", right=" A marble. ", output=output
+            prompts,
+            "q",
+            notes=NOTES,
+            question="What?",
+            right=" A marble. ",
+            output=output,
         ).messages
     )
 
@@ -394,12 +467,18 @@ def test_own_texts_and_their_hashes() -> None:
         (
             open_question(prompts, "q", right="R", **about).template,
             evidence_question(prompts, "q", evidence=["E"], **about).template,
-            choice_question(prompts, "q", choices=CHOICES, letter="B", output="O").template,
+            choice_question(
+                prompts, "q", choices=CHOICES, letter="B", output="O"
+            ).template,
         )
         for prompts in (OWN, changed)
     )
     assert len(set(before)) == 3
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_what_an_open_question_has() -> None:
@@ -418,14 +497,20 @@ def test_what_an_open_question_has() -> None:
 
 def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
     one, other = _open("Fine."), _open(PLANTED)
-    lines = [(a, b) for a, b in zip(one.split("\n"), other.split("\n"), strict=True) if a != b]
+    lines = [
+        (a, b)
+        for a, b in zip(one.split("\n"), other.split("\n"), strict=True)
+        if a != b
+    ]
     assert len(lines) == 1
     assert json.loads(lines[0][1]) == PLANTED
     one, other = _open("ab"), _open("cd")
     assert one.index('"ab"') == other.index('"cd"')
     assert one[: one.index('"ab"')] == other[: other.index('"cd"')]
     moved = _text(
-        open_question(OWN, "q", notes=NOTES[:1], question="Q", right="R", output="O").messages
+        open_question(
+            OWN, "q", notes=NOTES[:1], question="Q", right="R", output="O"
+        ).messages
     )
     shared = one.index("[note 1 start]")
     assert one[:shared] == moved[:shared]
@@ -435,7 +520,9 @@ def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
 @given(st.text(max_size=60), st.text(min_size=1, max_size=30))
 @settings(deadline=None, max_examples=100)
 def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
-    question = open_question(OWN, "q", notes=NOTES, question="Q?", right=right, output=output)
+    question = open_question(
+        OWN, "q", notes=NOTES, question="Q?", right=right, output=output
+    )
     found = asked(question)
     assert (found.kind, found.output) == ("open", output)
     assert found.right == right.strip() or "\n\nRight answer:\n" in right
@@ -443,13 +530,22 @@ def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
 
 def test_evidence_is_given_passage_by_passage_and_choices_without_notes() -> None:
     question = evidence_question(
-        OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O"
+        OWN,
+        "q",
+        notes=NOTES,
+        question="Q?",
+        evidence=["a\nmarble", "a ring"],
+        output="O",
     )
-    assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(question.messages)
+    assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(
+        question.messages
+    )
     assert "Right answer" not in _text(question.messages)
     assert question.pair is not None
     assert (question.pair.premise, question.pair.hypothesis) == ("O", "a\nmarble")
-    content = _text(choice_question(OWN, "q", choices=CHOICES, letter="B", output="B").messages)
+    content = _text(
+        choice_question(OWN, "q", choices=CHOICES, letter="B", output="B").messages
+    )
     listed = "A. A coin.\nB. A marble.\nC. A {key}.\nD. A ring.\nE. Nothing."
     assert f"Choices:\n{listed}\n\nRight choice:\nB. A marble." in content
     assert "note" not in content.lower()
@@ -471,19 +567,28 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     content = _open(PLANTED, prompts)
     notes = _open().partition("Discharge summaries:\n")[2].partition("\n\nQuestion:")[0]
     theirs = prompts.texts[OPEN].format_map(
-        {"note": notes, "question": "What?", "correct_answer": " A marble. ", "output": PLANTED}
+        {
+            "note": notes,
+            "question": "What?",
+            "correct_answer": " A marble. ",
+            "output": PLANTED,
+        }
     )
     assert content == theirs
     assert content.startswith("Mark it {0 or 1}.")
     choice = _text(
-        choice_question(prompts, "q", choices=CHOICES, letter="C", output="{answer}").messages
+        choice_question(
+            prompts, "q", choices=CHOICES, letter="C", output="{answer}"
+        ).messages
     )
     assert choice.startswith("Output:\n{answer}\nChoices:\nA. A coin.\n")
     assert choice.endswith("Right:\nC. A {key}.\nyes or no?")
 
 
 @tabled("source", "message")
-def test_a_file_of_another_form_is_named(tmp_path: Path, source: str, message: str) -> None:
+def test_a_file_of_another_form_is_named(
+    tmp_path: Path, source: str, message: str
+) -> None:
     with pytest.raises(UsageError, match="utils.py") as caught:
         _official(tmp_path, source)
     assert message in str(caught.value)

@@ -18,7 +18,9 @@ from tests.case_tables import cases, tabled
 from tests.support import ROOT
 
 GOLDEN = json.loads(
-    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(encoding="utf-8")
+    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(
+        encoding="utf-8"
+    )
 )
 CASES: list[dict[str, Any]] = GOLDEN["cases"]
 SETS: dict[str, list[str]] = GOLDEN["choices"]
@@ -99,14 +101,19 @@ def test_two_letters_are_none_and_one_twice_is_one() -> None:
 
 def test_permuted_choices_move_the_letter_of_a_text() -> None:
     draw = random.Random(1)
-    for choices in (each for each in SETS.values() if all(each) and len(set(each)) == 5):
+    for choices in (
+        each for each in SETS.values() if all(each) and len(set(each)) == 5
+    ):
         for _ in range(10):
             order = draw.sample(range(5), 5)
             moved = [choices[place] for place in order]
             for place, text in enumerate(moved):
                 assert _letter(text, moved) == "ABCDE"[place]
                 assert _letter(f"{'ABCDE'[place]}. {text}", moved) == "ABCDE"[place]
-                assert _letter(f"The answer is {'ABCDE'[place]}: {text}.", moved) == "ABCDE"[place]
+                assert (
+                    _letter(f"The answer is {'ABCDE'[place]}: {text}.", moved)
+                    == "ABCDE"[place]
+                )
                 other = moved[(place + 1) % 5]
                 assert _letter(f"{'ABCDE'[place]}. {other}", moved) is None
 
@@ -115,7 +122,9 @@ def test_answers_of_many_forms_are_read_where_they_take_a_choice() -> None:
     assert len(set(RIGHT)) == len(RIGHT) >= 60
     answers = list(_answers(RIGHT, seed=1, each=5))
     assert len(answers) >= 2000
-    missed = [text for text, choices, letter in answers if _letter(text, choices) != letter]
+    missed = [
+        text for text, choices, letter in answers if _letter(text, choices) != letter
+    ]
     assert len(missed) <= len(answers) * 0.005, missed
     assert len(set(WRONG)) == len(WRONG) >= 60
     answers = list(_answers(WRONG, seed=2, each=5))
@@ -139,7 +148,9 @@ def test_long_hostile_texts_end(piece: str) -> None:
 
 
 _FAMILIES = json.loads(
-    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8")
+    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(
+        encoding="utf-8"
+    )
 )
 CHOICES: list[list[str]] = _FAMILIES["choices"]
 RIGHT: list[str] = _FAMILIES["right"]
@@ -148,7 +159,9 @@ WRONG: list[str] = _FAMILIES["wrong"]
 _SIGNS = cases(__file__, "SIGNS")
 
 
-def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, list[str], str]]:
+def _answers(
+    forms: Sequence[str], *, seed: int, each: int
+) -> Iterator[tuple[str, list[str], str]]:
     """An answer, the choices, and the letter that the answer takes, or seems to take."""
     draw = random.Random(seed)
     for form in forms:

@@ -53,10 +53,15 @@ def test_what_may_follow() -> None:
     sets = {form: load_prompts(task_of(form)) for form in FORMATS}
     assert sets["open"].continuations is None
     assert sets["mc"].continuations is None
-    index, value = sets["mc_prob_index"].continuations, sets["mc_prob_value"].continuations
+    index, value = (
+        sets["mc_prob_index"].continuations,
+        sets["mc_prob_value"].continuations,
+    )
     assert index is not None
     assert value is not None
-    padded = item(choices=[" A coin.\n", "A marble.", "A {key}.", "A ring.", "Nothing."])
+    padded = item(
+        choices=[" A coin.\n", "A marble.", "A {key}.", "A ring.", "Nothing."]
+    )
     assert index(padded) == ("A", "B", "C", "D", "E")
     assert (
         value(padded)
@@ -87,12 +92,16 @@ def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(before.values())) == 4
     assert before == {form: load_prompts(task_of(form, 2)).sha256 for form in FORMATS}
     listed = {"mc", "mc_prob_index"}
-    every = {name: set(FORMATS) for name in ("INTRODUCTION", "NOTE", "MARKER", "QUESTION")}
+    every = {
+        name: set(FORMATS) for name in ("INTRODUCTION", "NOTE", "MARKER", "QUESTION")
+    }
     for name, changed in {**every, "CHOICES": listed, "CHOICE": listed}.items():
         with monkeypatch.context() as patch:
             patch.setattr(module, name, f"{getattr(module, name)}!")
             after = hashes()
-        assert {form for form in FORMATS if after[form] != before[form]} == changed, name
+        assert {form for form in FORMATS if after[form] != before[form]} == changed, (
+            name
+        )
     for form in FORMATS:
         with monkeypatch.context() as patch:
             patch.setitem(module.FORMS, form, "other")
@@ -104,13 +113,18 @@ def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_authors_templates(tmp_path: Path, place: str) -> None:
     folder = write_checkout(tmp_path, authors_source()) / place
     odd = item(question="{note}?", choices=["a", "{b}", "c", "d", "e"])
-    opened, choice = (load_prompts(task_of(form), "official", folder) for form in ("open", "mc"))
+    opened, choice = (
+        load_prompts(task_of(form), "official", folder) for form in ("open", "mc")
+    )
     assert asked(opened, odd) == f"Notes {{all}}:\n{NOTES}\nAsked: {{note}}?\nSay it:"
     assert (
         asked(opened, item(choices=[]))
         == f"Notes {{all}}:\n{NOTES}\nAsked: What did the patient swallow?\nSay it:"
     )
-    assert asked(choice, odd) == f"{NOTES}\n{{note}}?\n(a) a\n(b) {{b}}\n(c) c\n(d) d\n(e) e\nPick:"
+    assert (
+        asked(choice, odd)
+        == f"{NOTES}\n{{note}}?\n(a) a\n(b) {{b}}\n(c) c\n(d) d\n(e) e\nPick:"
+    )
     for prompts in (opened, choice):
         assert prompts.name == "official"
         assert prompts.continuations is None
@@ -120,7 +134,9 @@ def test_the_authors_templates(tmp_path: Path, place: str) -> None:
 
 def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> None:
     one = write_checkout(tmp_path / "one", authors_source())
-    two = write_checkout(tmp_path / "two", authors_source(open_template="{note} {question}"))
+    two = write_checkout(
+        tmp_path / "two", authors_source(open_template="{note} {question}")
+    )
     digests = {
         (form, folder.name): load_prompts(task_of(form), "official", folder).sha256
         for form in ("open", "mc")
@@ -139,7 +155,9 @@ def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> 
 
 
 @tabled("source", "message")
-def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str) -> None:
+def test_damaged_files_of_the_authors(
+    tmp_path: Path, source: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         load_prompts(task_of("open"), "official", write_checkout(tmp_path, source))
     assert str(tmp_path / "src" / "generation" / "utils.py") in str(caught.value)
@@ -153,14 +171,18 @@ def test_wrong_use(tmp_path: Path) -> None:
         load_prompts(task_of("open"), "theirs")
     with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(task_of("mc"), "official")
-    with pytest.raises(MissingError, match=r"src/generation/utils.py is not there .*Clone https"):
+    with pytest.raises(
+        MissingError, match=r"src/generation/utils.py is not there .*Clone https"
+    ):
         load_prompts(task_of("mc"), "official", tmp_path)
     for form in ("mc_prob_index", "mc_prob_value"):
         with pytest.raises(
             UsageError,
             match=r"no official prompts: .*the LM evaluation harness and released no prompts",
         ):
-            load_prompts(task_of(form), "official", write_checkout(tmp_path, authors_source()))
+            load_prompts(
+                task_of(form), "official", write_checkout(tmp_path, authors_source())
+            )
 
 
 def test_gold_with_and_without_choices() -> None:
@@ -168,7 +190,9 @@ def test_gold_with_and_without_choices() -> None:
     assert gold_response(task_of("mc"), item(answer="D")) == "D. A ring."
     for form in ("mc_prob_index", "mc_prob_value"):
         for place, letter in enumerate("ABCDE"):
-            scores = ChoiceScores.from_text(gold_response(task_of(form), item(answer=letter)))
+            scores = ChoiceScores.from_text(
+                gold_response(task_of(form), item(answer=letter))
+            )
             assert scores.logprobs == tuple(
                 0.0 if each == place else float("-inf") for each in range(5)
             )
@@ -177,7 +201,9 @@ def test_gold_with_and_without_choices() -> None:
     evidence = item(choices=[], answer="", evidence=["a marble", "was swallowed"])
     assert gold_response(task_of("open"), evidence) == "a marble\nwas swallowed"
     for form in FORMATS:
-        assert gold_response(task_of(form), item(choices=[], answer="", evidence=[])) == ""
+        assert (
+            gold_response(task_of(form), item(choices=[], answer="", evidence=[])) == ""
+        )
 
 
 def test_the_demo_and_shortened_notes_through_every_task() -> None:
@@ -185,8 +211,13 @@ def test_the_demo_and_shortened_notes_through_every_task() -> None:
         prompts = load_prompts(task)
         assert prompts.shorten is not None
         text = asked(prompts, prompts.shorten(item(), 4))
-        assert "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
-        assert "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]" in text
+        assert (
+            "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
+        )
+        assert (
+            "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]"
+            in text
+        )
         for question, notes in demo_pairs():
             shown = item(**dict(joined_row(question, notes)))
             text = asked(prompts, shown)
@@ -210,18 +241,29 @@ def words_of(shown: Item) -> int:
 
 
 def test_the_oldest_first_from_its_beginning() -> None:
-    whole = item(note("one two\n three"), note("four five", hadm_id="22", date="2150-03-04"))
+    whole = item(
+        note("one two\n three"), note("four five", hadm_id="22", date="2150-03-04")
+    )
     second = SECOND + "four five"
     assert words_of(whole) == 5
     assert shortened(whole, 0) is whole
-    assert texts(shortened(whole, 1)) == [f"{FIRST}[words left out here: 1]\ntwo\n three", second]
-    assert texts(shortened(whole, 2)) == [f"{FIRST}[words left out here: 2]\nthree", second]
+    assert texts(shortened(whole, 1)) == [
+        f"{FIRST}[words left out here: 1]\ntwo\n three",
+        second,
+    ]
+    assert texts(shortened(whole, 2)) == [
+        f"{FIRST}[words left out here: 2]\nthree",
+        second,
+    ]
     assert texts(shortened(whole, 3)) == [f"{FIRST}[words left out here: 3]\n", second]
     assert texts(shortened(whole, 4)) == [
         f"{FIRST}[words left out here: 3]\n",
         f"{SECOND}[words left out here: 1]\nfive",
     ]
-    nothing = [f"{FIRST}[words left out here: 3]\n", f"{SECOND}[words left out here: 2]\n"]
+    nothing = [
+        f"{FIRST}[words left out here: 3]\n",
+        f"{SECOND}[words left out here: 2]\n",
+    ]
     assert (
         texts(shortened(whole, 5))
         == texts(shortened(whole, 6))
@@ -242,7 +284,8 @@ def test_notes_without_a_header_or_a_body_and_a_negative_number() -> None:
 
 
 bodies = st.text(
-    st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]), max_size=30
+    st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]),
+    max_size=30,
 )
 made = st.lists(st.tuples(bodies, st.booleans()), min_size=1, max_size=3).map(
     lambda drawn: item(*(note(body, header=header) for body, header in drawn))
@@ -287,5 +330,8 @@ def test_laws(whole: Item, words: int) -> None:
     for (_, _, older), (_, gone, _) in pairwise(found):
         assert not gone or not older.split()
     further = parts(shortened(whole, words + 1), whole)
-    assert all(one.endswith(other) for (*_, one), (*_, other) in zip(found, further, strict=True))
+    assert all(
+        one.endswith(other)
+        for (*_, one), (*_, other) in zip(found, further, strict=True)
+    )
     assert (shortened(whole, words + 1) == cut) == (words >= total)

@@ -49,7 +49,11 @@ def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
         id="q2", num_notes=2, notes=[note(), note(note_id="n2")]
     )  # another question about the patient
     assert list(read_own_rows(write(tmp_path, row(), second))) == [row(), second]
-    short = {name: value for name, value in row().items() if name not in ("categories", "evidence")}
+    short = {
+        name: value
+        for name, value in row().items()
+        if name not in ("categories", "evidence")
+    }
     found = next(read_own_rows(write(tmp_path, short)))
     assert found["evidence"] == []
     assert "treatment" in found["categories"]
@@ -57,7 +61,9 @@ def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
 
 
 @tabled("changes", "message")
-def test_rows_that_are_wrong(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_rows_that_are_wrong(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_own_rows(write(tmp_path, row(id="q0"), row(**changes))))
     assert "line 2" in str(caught.value)
@@ -67,7 +73,10 @@ def test_rows_that_are_wrong(tmp_path: Path, changes: dict[str, Any], message: s
 def test_ids_are_unique_and_fields_complete(tmp_path: Path) -> None:
     asked = {name: value for name, value in row().items() if name != "question"}
     for message, rows in {
-        "line 2, field 'id': must be unique, it stands on line 1 already": (row(), row()),
+        "line 2, field 'id': must be unique, it stands on line 1 already": (
+            row(),
+            row(),
+        ),
         "missing: 'question'": (asked,),
         "is empty": (),
     }.items():
@@ -99,9 +108,11 @@ def test_categories(question: str, expected: list[str]) -> None:
 @given(
     st.one_of(
         st.text(),
-        st.lists(st.sampled_from("what was the any prior given , ? pain change in of".split())).map(
-            " ".join
-        ),
+        st.lists(
+            st.sampled_from(
+                "what was the any prior given , ? pain change in of".split()
+            )
+        ).map(" ".join),
     )
 )
 def test_never_empty_in_order_and_deaf_to_white_space_and_case(question: str) -> None:
@@ -126,10 +137,16 @@ def examples_of_table_9() -> list[tuple[str, str]]:
 def examples_of_table_3() -> list[tuple[str, str, int]]:
     """Category, question and the category's share in percent."""
     text = PAPER.read_text(encoding="utf-8")
-    table = text[text.index("Category\tExample\tProportion") : text.index("3.3 Clinician Review")]
+    table = text[
+        text.index("Category\tExample\tProportion") : text.index("3.3 Clinician Review")
+    ]
     rows = [line.split("\t") for line in table.splitlines()[1:]]
     return [
-        (NAMES.get(row[0].lower(), row[0].lower()), row[1], int(row[2].removesuffix("%")))
+        (
+            NAMES.get(row[0].lower(), row[0].lower()),
+            row[1],
+            int(row[2].removesuffix("%")),
+        )
         for row in rows
         if len(row) == 3
     ]
@@ -144,14 +161,17 @@ def test_the_papers_examples() -> None:
     assert {category for category, _ in examples} == set(CATEGORIES)
     found = [question_categories(question) for _, question in examples]
     right = sum(
-        category in assigned for (category, _), assigned in zip(examples, found, strict=True)
+        category in assigned
+        for (category, _), assigned in zip(examples, found, strict=True)
     )
     assert (right, sum(map(len, found))) == (28, 57)
     shorter = examples_of_table_3()
     assert len(shorter) == 10
     assert [share for *_, share in shorter] == [64, 19, 19, 20, 12, 3, 14, 12, 3, 5]
     assert max(shorter, key=lambda row: row[2])[0] == FALLBACK
-    assert all(category in question_categories(question) for category, question, _ in shorter)
+    assert all(
+        category in question_categories(question) for category, question, _ in shorter
+    )
     assert sum(len(question_categories(question)) for _, question, _ in shorter) == 13
 
 

@@ -65,17 +65,25 @@ def _probabilities(logprobs: Sequence[float | None], below: float | None = None)
     ).to_text()
 
 
-def _summary(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]) -> dict[str, Any]:
+def _summary(
+    task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]
+) -> dict[str, Any]:
     reported = replace(
-        task, groups=(), metrics=tuple(metric for metric in task.metrics if not metric.needs)
+        task,
+        groups=(),
+        metrics=tuple(metric for metric in task.metrics if not metric.needs),
     )
-    return dict(summarise(reported, items, {score.id: score for score in scores}, {}, recipe={}))
+    return dict(
+        summarise(reported, items, {score.id: score for score in scores}, {}, recipe={})
+    )
 
 
 # Gold in, full marks out
 
 
-def _full_marks(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]) -> None:
+def _full_marks(
+    task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]
+) -> None:
     summary = _summary(task, items, scores)
     assert summary["coverage"] == {
         "asked": len(items),
@@ -98,7 +106,9 @@ def test_gold_of_the_demo_and_of_evidence(tmp_path: Path, task: TaskSpec) -> Non
         return
     items += [EVIDENCE] if form == "open" else []
     _full_marks(
-        task, items, judge(tmp_path, form, items, golds(task, items), perfect, level=level).scores
+        task,
+        items,
+        judge(tmp_path, form, items, golds(task, items), perfect, level=level).scores,
     )
 
 
@@ -109,7 +119,9 @@ def test_nothing_scores_nothing(task: TaskSpec) -> None:
     for score in score_items(task, items, [""] * len(items), judging=judging):
         assert set(score.values.values()) == {0.0}
         assert score.unscored is None
-        assert set(score.values) == {metric.name for metric in task.metrics if not metric.needs}
+        assert set(score.values) == {
+            metric.name for metric in task.metrics if not metric.needs
+        }
 
 
 # Open answers
@@ -117,17 +129,25 @@ def test_nothing_scores_nothing(task: TaskSpec) -> None:
 
 def test_an_open_answer_by_hand() -> None:
     about = item(
-        choices=["He was given two units of red blood cells", "b", "c", "d", "e"], answer="A"
+        choices=["He was given two units of red blood cells", "b", "c", "d", "e"],
+        answer="A",
     )
     answer = "Two units of red blood cells were transfused."
     (score,) = score_items(
-        task_of("open"), [about], [answer], judging=_judging(task_of("open"), {"100/open": True})
+        task_of("open"),
+        [about],
+        [answer],
+        judging=_judging(task_of("open"), {"100/open": True}),
     )
     # Longest common subsequence: two units of red blood cells = 6 of 8 and of 9 tokens.
-    assert score.values["rouge_l"] == pytest.approx(2 * (6 / 8) * (6 / 9) / (6 / 8 + 6 / 9))
-    # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long as the gold,
-    # so no penalty.
-    assert score.values["bleu"] == pytest.approx((5 / 9 * 4 / 8 * 3 / 7 * 2 / 6) ** 0.25)
+    assert score.values["rouge_l"] == pytest.approx(
+        2 * (6 / 8) * (6 / 9) / (6 / 8 + 6 / 9)
+    )
+    # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long
+    # as the gold, so no penalty.
+    assert score.values["bleu"] == pytest.approx(
+        (5 / 9 * 4 / 8 * 3 / 7 * 2 / 6) ** 0.25
+    )
     assert (score.values["exact_match"], score.values["accuracy"]) == (0.0, 1.0)
     assert (score.parsed, score.why) == ("1", "judge: 1 of votes 1")
 
@@ -142,7 +162,10 @@ def test_exact_match_passes_over_case_marks_and_blanks_and_is_not_more() -> None
 def test_full_marks_of_short_gold_and_of_the_most_similar_of_several_passages() -> None:
     golds = ("He swallowed a small marble.", "It was made of glass and blue.")
     short = [(gold, (gold,)) for gold in ("aspirin 81 mg", "129/72", "sepsis")]
-    for answer, right in (*short, *((gold, golds) for gold in (*golds, "\n".join(golds)))):
+    for answer, right in (
+        *short,
+        *((gold, golds) for gold in (*golds, "\n".join(golds))),
+    ):
         assert text_metrics(answer, right) == {
             "rouge_l": 1.0,
             "bleu": pytest.approx(1.0),
@@ -158,7 +181,9 @@ def test_without_gold_text_metrics_have_no_value() -> None:
         ["A marble."],
         judging=_judging(task, lambda question: True),
     )
-    assert all(math.isnan(score.values[name]) for name in ("rouge_l", "bleu", "exact_match"))
+    assert all(
+        math.isnan(score.values[name]) for name in ("rouge_l", "bleu", "exact_match")
+    )
     assert "accuracy" not in score.values
     summary = _summary(task, [MARBLE], [score])
     assert summary["coverage"]["unscored"] == {"no gold: for people to score": 1}
@@ -172,7 +197,9 @@ def test_a_choice_by_judge_and_by_letter(
     answer: str, judged: bool, values: list[float], parsed: str, why: str
 ) -> None:
     task = task_of("mc")
-    (score,) = score_items(task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged}))
+    (score,) = score_items(
+        task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged})
+    )
     assert [score.values["accuracy"], score.values["letter_accuracy"]] == values
     assert (score.parsed, score.why) == (parsed, why)
 
@@ -180,17 +207,31 @@ def test_a_choice_by_judge_and_by_letter(
 def test_the_letter_stands_also_where_the_judge_says_nothing() -> None:
     task = task_of("mc")
     items = [MARBLE, replace(MARBLE, id="101"), replace(MARBLE, id="102")]
-    scores = score_items(task, items, ["B", "B", "A"], judging=_judging(task, {"100/choice": True}))
+    scores = score_items(
+        task, items, ["B", "B", "A"], judging=_judging(task, {"100/choice": True})
+    )
     assert [score.values["letter_accuracy"] for score in scores] == [1.0, 1.0, 0.0]
-    assert [score.unscored for score in scores] == [None, "judge: http 500", "judge: http 500"]
+    assert [score.unscored for score in scores] == [
+        None,
+        "judge: http 500",
+        "judge: http 500",
+    ]
     accuracy = _summary(task, items, scores)["metrics"]["accuracy"]
-    assert (accuracy["value"], accuracy["n"], accuracy["scored"], accuracy["estimated"]) == (
+    assert (
+        accuracy["value"],
+        accuracy["n"],
+        accuracy["scored"],
+        accuracy["estimated"],
+    ) == (
         1.0,
         3,
         1,
         2,
     )
-    assert (accuracy["bound_low"], accuracy["bound_high"]) == (pytest.approx(1 / 3), 1.0)
+    assert (accuracy["bound_low"], accuracy["bound_high"]) == (
+        pytest.approx(1 / 3),
+        1.0,
+    )
 
 
 def test_no_answer_is_quoted() -> None:
@@ -203,7 +244,10 @@ def test_no_answer_is_quoted() -> None:
     for form in ("open", "mc"):
         task = task_of(form)
         (score,) = score_items(
-            task, [about], [f"A. {secret} one two"], judging=_judging(task, lambda question: True)
+            task,
+            [about],
+            [f"A. {secret} one two"],
+            judging=_judging(task, lambda question: True),
         )
         assert secret not in f"{score.parsed} {score.why} {score.unscored}"
 
@@ -225,7 +269,8 @@ def test_probabilities_by_hand() -> None:
         task_of("mc_prob_value"), [MARBLE], [_probabilities((-7, -8, -9, -14, -16))]
     )
     assert [
-        value.values[name] for name in ("accuracy", "accuracy_per_token", "accuracy_per_character")
+        value.values[name]
+        for name in ("accuracy", "accuracy_per_token", "accuracy_per_character")
     ] == [0, 0, 1]
     assert value.parsed == "A"
 
@@ -235,7 +280,11 @@ def test_what_a_server_does_not_tell() -> None:
     text = _probabilities((-4.0, None, None, None, None), below=-3.0)
     (score,) = score_items(task, [MARBLE], [text])
     assert score.values == {}
-    assert (score.unscored, score.parsed, score.why) == (NOT_TOLD, "", "right: B; not told: 4 of 5")
+    assert (score.unscored, score.parsed, score.why) == (
+        NOT_TOLD,
+        "",
+        "right: B; not told: 4 of 5",
+    )
     assert score.limits["accuracy"] == (0.0, 1.0)
     assert redact_reason(NOT_TOLD) == NOT_TOLD
     (decided,) = score_items(
@@ -249,7 +298,9 @@ def test_what_a_server_does_not_tell() -> None:
 
 
 @tabled("response", "message")
-def test_a_response_of_another_form_is_named_by_its_item(response: str, message: str) -> None:
+def test_a_response_of_another_form_is_named_by_its_item(
+    response: str, message: str
+) -> None:
     for form in ("mc_prob_index", "mc_prob_value"):
         with pytest.raises(
             UsageError, match="the response to item 100 is not how probable"
@@ -267,20 +318,31 @@ def test_similarities_are_computed_for_arguments_given_alone(
 ) -> None:
     seen: list[Any] = []
 
-    def similarities(name: str, folder: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def similarities(
+        name: str, folder: str, pairs: Sequence[tuple[str, str]]
+    ) -> list[float]:
         seen.append((name, folder, tuple(pairs)))
         return [len(gold) / 100 for _, gold in pairs]
 
     monkeypatch.setattr(scoring, "similarities", similarities)
     monkeypatch.setattr(scoring, "embedder_identity", lambda folder: {"folder": folder})
     task = task_of("open")
-    items = [MARBLE, replace(EVIDENCE, id="e"), replace(item(choices=[], answer=""), id="n")]
+    items = [
+        MARBLE,
+        replace(EVIDENCE, id="e"),
+        replace(item(choices=[], answer=""), id="n"),
+    ]
     scores = score_items(
         task, items, ["x", "<think>r</think>y", "z"], judging=_judging(task, lambda question: True),
         arguments={"sentence_bert": "there"},
     )  # fmt: skip
     passages = EVIDENCE.fields["evidence"]
-    pairs = (("x", "A marble."), ("y", passages[0]), ("y", passages[1]), ("y", "\n".join(passages)))
+    pairs = (
+        ("x", "A marble."),
+        ("y", passages[0]),
+        ("y", passages[1]),
+        ("y", "\n".join(passages)),
+    )
     assert seen == [("sentence_bert", "there", pairs)]
     values = [score.values["sentence_bert"] for score in scores]
     assert values[:2] == [0.09, len("\n".join(passages)) / 100]
@@ -299,7 +361,8 @@ def test_wrong_use_is_named() -> None:
     with pytest.raises(UsageError, match="Name one with --judge"):
         score_items(task, [MARBLE], ["a"])
     with pytest.raises(
-        UsageError, match="takes no argument 'bert'. Arguments: sentence_bert, clinical_bert"
+        UsageError,
+        match="takes no argument 'bert'. Arguments: sentence_bert, clinical_bert",
     ):
         score_items(
             task,
@@ -314,7 +377,12 @@ def test_wrong_use_is_named() -> None:
     assert score_items(task_of("mc_prob_index"), [], []) == []
 
 
-METRICS = ("accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability")
+METRICS = (
+    "accuracy",
+    "accuracy_per_token",
+    "accuracy_per_character",
+    "gold_probability",
+)
 CHOICES = ("abcd", "ab", "abcdefgh", "a", "abc")
 
 
@@ -349,13 +417,16 @@ def test_by_hand() -> None:
         0,
     ]  # a tie of two
     total = math.fsum(map(math.exp, logprobs))
-    assert by_gold[0]["gold_probability"] == pytest.approx((math.exp(-4) / total,) * 2, abs=1e-15)
+    assert by_gold[0]["gold_probability"] == pytest.approx(
+        (math.exp(-4) / total,) * 2, abs=1e-15
+    )
     assert score_choices(_scores(logprobs, tokens), CHOICES, 0).chosen == 1
     # Characters are code points, without white space around.
     texts = ("é" * 4, " " * 3 + "ab ", "🩺", "b", "c")
     scores = _scores((-4, -2.4, -1.5, -9, -9))
     found = [
-        score_choices(scores, texts, gold).metrics["accuracy_per_character"] for gold in range(5)
+        score_choices(scores, texts, gold).metrics["accuracy_per_character"]
+        for gold in range(5)
     ]
     assert found == [(1.0, 1.0), *[(0.0, 0.0)] * 4]
 
@@ -367,10 +438,14 @@ def test_ties_are_wrong_and_what_is_impossible_or_far_away_has_its_share() -> No
         assert found["gold_probability"] == pytest.approx((0.2, 0.2))
     assert score_choices(_scores((-1, -1, -2, -2, -2)), CHOICES, 0).chosen is None
     sure = [-math.inf] * 4 + [0.0]
-    assert _found(sure, 4)["accuracy"] == _found(sure, 4)["gold_probability"] == (1.0, 1.0)
+    assert (
+        _found(sure, 4)["accuracy"] == _found(sure, 4)["gold_probability"] == (1.0, 1.0)
+    )
     assert _found(sure, 0)["gold_probability"] == (0.0, 0.0)
     far = (-5000.0, -5001.0, -6000.0, -7000.0, -8000.0)
-    assert _found(far, 0)["gold_probability"][0] == pytest.approx(1 / (1 + math.exp(-1)))
+    assert _found(far, 0)["gold_probability"][0] == pytest.approx(
+        1 / (1 + math.exp(-1))
+    )
     nothing = [-math.inf] * 5
     assert _found(nothing, 2)["accuracy"] == (0.0, 0.0)
     assert _found(nothing, 2)["gold_probability"] == (0.2, 0.2)
@@ -385,9 +460,13 @@ def test_choices_that_are_not_told(
 
 def test_limits_of_the_probability_by_hand() -> None:
     known, bound = math.exp(-1), math.exp(-3)
-    low, high = _found((-1, None, None, -math.inf, -math.inf), 0, below=-3.0)["gold_probability"]
+    low, high = _found((-1, None, None, -math.inf, -math.inf), 0, below=-3.0)[
+        "gold_probability"
+    ]
     assert [low, high] == pytest.approx([known / (known + 2 * bound), 1.0])
-    low, high = _found((-1, None, None, -math.inf, -math.inf), 1, below=-3.0)["gold_probability"]
+    low, high = _found((-1, None, None, -math.inf, -math.inf), 1, below=-3.0)[
+        "gold_probability"
+    ]
     assert [low, high] == pytest.approx([0.0, bound / (known + bound)])
     assert _found((None,) * 5, 0, below=-3.0)["gold_probability"] == (0.0, 1.0)
 
@@ -405,7 +484,9 @@ def test_shares_add_up_and_one_choice_at_most_leads(
     logprobs: list[float], tokens: list[int], gold: int
 ) -> None:
     all_of = [_found(logprobs, place, tokens) for place in range(5)]
-    assert math.fsum(found["gold_probability"][0] for found in all_of) == pytest.approx(1)
+    assert math.fsum(found["gold_probability"][0] for found in all_of) == pytest.approx(
+        1
+    )
     for name in METRICS[:3]:
         assert sum(found[name][0] for found in all_of) <= 1
         assert all(low == high for found in all_of for low, high in [found[name]])
@@ -436,10 +517,15 @@ def test_limits_hold_whatever_the_untold_ones_are(
         whole = [values.get(place, logprobs[place]) for place in range(5)]
         for name in METRICS:
             value = _found(whole, gold, tokens)[name][0]
-            assert limits[name][0] - 1e-9 <= value <= limits[name][1] + 1e-9, (name, whole)
+            assert limits[name][0] - 1e-9 <= value <= limits[name][1] + 1e-9, (
+                name,
+                whole,
+            )
 
 
-def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_is_not() -> None:
+def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_is_not() -> (
+    None
+):
     record: dict[str, Any] = {"logprobs": [-1.0, None], "tokens": [1, 1], "below": -2.0}
     for field, value in {
         "logprobs": [-(10**400), None],
@@ -455,7 +541,9 @@ def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_i
 @pytest.fixture
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     """The demo's questions of level 1, with the data and everything private in a folder of the test's."""
-    build_dataset("ehrnoteqa", source=None, config="demo", out=tmp_path / "data" / "ehrnoteqa")
+    build_dataset(
+        "ehrnoteqa", source=None, config="demo", out=tmp_path / "data" / "ehrnoteqa"
+    )
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
@@ -478,7 +566,10 @@ def test_log_probabilities_not_told(
     rows: list[dict[str, object]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     untold = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
-    lines = (json.dumps({"id": row["id"], "response": json.dumps(untold)}) + "\n" for row in rows)
+    lines = (
+        json.dumps({"id": row["id"], "response": json.dumps(untold)}) + "\n"
+        for row in rows
+    )
     (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
     asked = [
         "score",
@@ -504,7 +595,10 @@ def test_cosines_of_pairs(bert: Path) -> None:
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[4]), (TEXTS[1], TEXTS[0])]
     found = similarities("clinical_bert", bert, pairs)
     assert found == pytest.approx(
-        [float(one @ other) for one, other in (expected(bert, pair, "mean") for pair in pairs)],
+        [
+            float(one @ other)
+            for one, other in (expected(bert, pair, "mean") for pair in pairs)
+        ],
         abs=1e-5,
     )
     assert found[0] == found[2]
@@ -517,7 +611,10 @@ def test_cosines_of_pairs(bert: Path) -> None:
         (TEXTS[0], ""),
         ("", ""),
     ]
-    assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
+    assert (
+        similarities("sentence_bert", str(bert), pairs)
+        == [1.0] * len(TEXTS) + [0.0] * 4
+    )
     assert similarities("sentence_bert", bert, []) == []
     identity = embedder_identity(bert)
     assert (identity["model"], identity["pooling"], len(identity["weights"])) == (
@@ -528,14 +625,19 @@ def test_cosines_of_pairs(bert: Path) -> None:
     assert str(bert.parent) not in json.dumps(identity)
 
 
-def test_texts_that_are_cut_are_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_are_cut_are_told(
+    bert: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     long = " ".join(TEXTS)
     similarities(
-        "clinical_bert", bert, [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])]
+        "clinical_bert",
+        bert,
+        [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])],
     )
     told = capsys.readouterr().err
     assert (
-        told == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
+        told
+        == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
     )
     similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
     assert capsys.readouterr().err == ""
@@ -568,7 +670,10 @@ def test_a_letter_that_cannot_be_told_is_unclear_until_somebody_reads_it() -> No
         judging = _judging(task, {f"{asked.id}/choice": True})
         (score,) = score_items(task, [asked], [answer], judging=judging)
         told = float(answer.startswith("The answer"))
-        assert (score.unclear, score.values) == (reason, {"accuracy": 1.0, "letter_accuracy": told})
+        assert (score.unclear, score.values) == (
+            reason,
+            {"accuracy": 1.0, "letter_accuracy": told},
+        )
         assert score.could_be("letter_accuracy") == (told, 1.0 if reason else told)
         assert score.could_be("accuracy") == (1.0, 1.0)
     for reading, value in ((right, 1.0), (f"{other}.", 0.0), ("", 0.0)):

@@ -31,15 +31,22 @@ def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
     both = re.fullmatch(r"first (.+), last (.+)|from (.+) to (.+)", right)
     if both is None:
         (text,) = [
-            text for text, date in zip(texts, dates, strict=True) if date in question.question
+            text
+            for text, date in zip(texts, dates, strict=True)
+            if date in question.question
         ]
-        return [choice for choice in question.choices if choice in " ".join(text.split())] == [
-            right
-        ]
+        return [
+            choice for choice in question.choices if choice in " ".join(text.split())
+        ] == [right]
     form = "PRIMARY: {}\n" if both[1] else "Discharge labs: creatinine {}."
     first, last = (form.format(part) for part in both.groups() if part)
     # None of the notes alone is enough.
-    return (first in texts[0], last in texts[-1], first in texts[-1], last in texts[0]) == (
+    return (
+        first in texts[0],
+        last in texts[-1],
+        first in texts[-1],
+        last in texts[0],
+    ) == (
         True,
         True,
         False,
@@ -59,16 +66,22 @@ def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
     for question, notes in pairs:
         assert len(notes) == question.num_notes
         assert has_answer(
-            question, [note.text for note in notes], [note.charttime[:10] for note in notes]
+            question,
+            [note.text for note in notes],
+            [note.charttime[:10] for note in notes],
         ), question
 
 
 def test_so_can_those_of_any_twin() -> None:
     pairs = pairs_of(seed=1, questions=140)
     assert len(pairs) == 140
-    asked = Counter(question.question.split(" the discharge summar")[0] for question, _ in pairs)
+    asked = Counter(
+        question.question.split(" the discharge summar")[0] for question, _ in pairs
+    )
     assert len(asked) == KINDS + 2
     for question, notes in pairs:
         assert has_answer(
-            question, [note.text for note in notes], [note.charttime[:10] for note in notes]
+            question,
+            [note.text for note in notes],
+            [note.charttime[:10] for note in notes],
         ), question

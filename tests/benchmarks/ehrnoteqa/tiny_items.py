@@ -23,7 +23,9 @@ def note(
 ) -> dict[str, str]:
     charttime = f"{date} 00:00:00"
     text = (
-        prepared_text("", patient_id="100", hadm_id=hadm_id, charttime=charttime) if header else ""
+        prepared_text("", patient_id="100", hadm_id=hadm_id, charttime=charttime)
+        if header
+        else ""
     ) + body
     return {
         "note_id": f"100-DS-{hadm_id}",
@@ -35,7 +37,10 @@ def note(
 
 def item(*notes: Row, **columns: Any) -> Item:
     """About a marble, with two notes unless others are given."""
-    two = [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")]
+    two = [
+        note("Swallowed a marble."),
+        note("Well\nagain.", hadm_id="22", date="2150-03-04"),
+    ]
     fields = {**cases(__file__, "item"), "notes": list(notes) or two}
     return Item(id="100", fields=fields | columns, groups={}, cluster="100")
 

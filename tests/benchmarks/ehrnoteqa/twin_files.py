@@ -42,7 +42,9 @@ def note(patient: int | str = 100, seq: int = 2, **changes: str) -> list[str]:
     return list((fields | changes).values())
 
 
-def csv_bytes(*rows: list[str], columns: tuple[str, ...] = COLUMNS, line_end: str = "\n") -> bytes:
+def csv_bytes(
+    *rows: list[str], columns: tuple[str, ...] = COLUMNS, line_end: str = "\n"
+) -> bytes:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator=line_end)
     writer.writerows([columns, *rows])

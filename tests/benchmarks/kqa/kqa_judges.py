@@ -30,7 +30,11 @@ def cases(name: str) -> dict[str, Any]:
     return found
 
 
-WORDS = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
+WORDS = {
+    "entailment": "entailed",
+    "contradiction": "contradicted",
+    "neutral": "neither",
+}
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ def saying(
         if not about.statements:
             return json.dumps({"reason": "I looked.", "answered": answered})
         labels = {
-            name: label_of(about.answer, statement) for name, statement in about.statements.items()
+            name: label_of(about.answer, statement)
+            for name, statement in about.statements.items()
         }
         if set(labels) == {""}:
             label = labels[""]
@@ -89,7 +94,9 @@ def saying(
                 if label is None
                 else verdict(label)
             )
-        return verdicts({name: label for name, label in labels.items() if label is not None})
+        return verdicts(
+            {name: label for name, label in labels.items() if label is not None}
+        )
 
     return script
 
@@ -101,7 +108,10 @@ def by_lines(answer: str, statement: str) -> str:
 
 
 def item(
-    name: str, must: Sequence[str], nice: Sequence[str] = (), question: str = "What now?"
+    name: str,
+    must: Sequence[str],
+    nice: Sequence[str] = (),
+    question: str = "What now?",
 ) -> Item:
     fields: dict[str, Any] = {
         "question": question,
@@ -144,4 +154,6 @@ def judge(
     with Store(place) as store:
         session = JudgeSession(backend, options, store, quiet=True)
         judging = Judging(judge=session, prompts=texts, mode=mode)
-        return Judged(score_items(KQA, items, responses, judging=judging), backend, session)
+        return Judged(
+            score_items(KQA, items, responses, judging=judging), backend, session
+        )

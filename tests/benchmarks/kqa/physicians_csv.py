@@ -1,7 +1,7 @@
 """A file in the form of K-QA's physicians' labels, with texts of our own.
 
-A statement ends in a letter for each physician, E, N or C, and then in what a judge is to say of
-it: "... (EEN, judge N)".
+A statement ends in a letter for each physician, E, N or C, and then in what a judge is
+to say of it: "... (EEN, judge N)".
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ HEADER = (
 WORDS = {"E": "Entailment", "N": "Neutral", "C": "Contradiction"}
 JUDGED = re.compile(r"\(([ENC]{3}), judge ([ENCX])\)")
 
-# Answers with the marks of their statements: 10 statements, majority 4 E, 4 N, 2 C, six of them
-# unanimous; the judge is right on 8.
+# Answers with the marks of their statements: 10 statements, majority 4 E, 4 N, 2 C, six
+# of them unanimous; the judge is right on 8.
 MARKS = (
     ("EEE E", "EEN N", "NNN N"),
     ("NNE N", "CCC C", "EEE E"),

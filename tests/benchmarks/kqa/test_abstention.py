@@ -38,7 +38,10 @@ def test_families_of_many_forms() -> None:
 
 
 def test_how_long_an_abstention_may_be() -> None:
-    refusals = [f"I cannot answer question number {word} of yours." for word in map(str, range(40))]
+    refusals = [
+        f"I cannot answer question number {word} of yours."
+        for word in map(str, range(40))
+    ]
     assert len(" ".join(refusals).split()) > LONGEST
     assert abstention(" ".join(refusals)) == "unsure"
     filling = "Ibuprofen " + "helps " * (ANSWER_WORDS - 1)
@@ -79,19 +82,25 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_no_pattern_runs_away(piece: str) -> None:
-    # A pattern that tried again from every place would take minutes here; the suite's time limit
-    # would end it.
+    # A pattern that tried again from every place would take minutes here; the suite's
+    # time limit would end it.
     assert abstention(piece * 4000) in ("sure", "unsure", "none")
 
 
 @pytest.mark.upstream
 @needs_shared
 def test_texts_of_the_release() -> None:
-    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
+    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(
+        encoding="utf-8"
+    ) as lines:
         answers = [json.loads(line)["Free_form_answer"] for line in lines]
     assert len(answers) == 201
     assert [answer for answer in answers if abstention(answer) != "none"] == []
     # The authors' example file: 48 answers of GPT-3.5, none of which abstains.
-    results = json.loads((SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8"))
+    results = json.loads(
+        (SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8")
+    )
     assert len(results) == 48
-    assert [one["result"] for one in results if abstention(one["result"]) == "sure"] == []
+    assert [
+        one["result"] for one in results if abstention(one["result"]) == "sure"
+    ] == []

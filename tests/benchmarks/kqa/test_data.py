@@ -71,7 +71,9 @@ def question_line(number: int = 1, **changes: Any) -> dict[str, Any]:
 
 def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     return path
 
 
@@ -112,24 +114,41 @@ def test_lines_as_they_are_read(tmp_path: Path) -> None:
         "cough",
         ["problem"],
     )
-    assert (first["answer"], first["must_have"], first["nice_to_have"], first["sources"]) == (
+    assert (
+        first["answer"],
+        first["must_have"],
+        first["nice_to_have"],
+        first["sources"],
+    ) == (
         "",
         [],
         [],
         [],
     )
-    assert (second["icd_10_diag"], second["entity_text"], second["matched_entity"]) == ("", [], "")
+    assert (second["icd_10_diag"], second["entity_text"], second["matched_entity"]) == (
+        "",
+        [],
+        "",
+    )
 
 
 def test_ids(tmp_path: Path) -> None:
-    lines = [question_line(1, ICD_10_diag=diagnosis) for diagnosis in ("Cough", "Fever", None)]
-    ids = [row["id"] for row in rows_of("questions", write_jsonl(tmp_path / "x.jsonl", lines))]
+    lines = [
+        question_line(1, ICD_10_diag=diagnosis)
+        for diagnosis in ("Cough", "Fever", None)
+    ]
+    ids = [
+        row["id"]
+        for row in rows_of("questions", write_jsonl(tmp_path / "x.jsonl", lines))
+    ]
     plain = question_id("Is invented question 1 fine?")
     assert ids[0] == plain
     assert len(set(ids)) == 3
     assert all(name.startswith(f"{plain}-") for name in ids[1:])
     # Not the position: the same repeat has the same id without the others.
-    again = rows_of("questions", write_jsonl(tmp_path / "y.jsonl", [lines[0], lines[2]]))
+    again = rows_of(
+        "questions", write_jsonl(tmp_path / "y.jsonl", [lines[0], lines[2]])
+    )
     assert [row["id"] for row in again] == [ids[0], ids[2]]
     import hashlib
 
@@ -139,23 +158,34 @@ def test_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["wrong_answered"])
-def test_a_wrong_answered_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    path = write_jsonl(tmp_path / "x.jsonl", [answered_line(1), answered_line(2, **changes)])
+def test_a_wrong_answered_line(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    path = write_jsonl(
+        tmp_path / "x.jsonl", [answered_line(1), answered_line(2, **changes)]
+    )
     with pytest.raises(UsageError, match=f"x.jsonl: .*{message}"):
         rows_of("answered", path)
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["wrong_question"])
-def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_question_line(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     repeat = question_line(1, ICD_10_diag="Fever")
-    lines = [question_line(1), repeat, question_line(3, **{"ICD_10_diag": "Fever", **changes})]
+    lines = [
+        question_line(1),
+        repeat,
+        question_line(3, **{"ICD_10_diag": "Fever", **changes}),
+    ]
     path = write_jsonl(tmp_path / "x.jsonl", lines)
     with pytest.raises(UsageError, match=f"line 3, {message}|line 3.*{message}"):
         rows_of("questions", path)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")]
+    ("content", "message"),
+    [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")],
 )
 def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
@@ -168,10 +198,12 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         rows_of("answered", tmp_path)
     path = write_jsonl(
-        tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)]
+        tmp_path / "questions_w_answers.jsonl",
+        [answered_line(number) for number in range(200)],
     )
     with pytest.raises(
-        UsageError, match=r"config answered: split test has 200 rows, 201 were published"
+        UsageError,
+        match=r"config answered: split test has 200 rows, 201 were published",
     ):
         build_dataset("kqa", source=path, config="answered", out=tmp_path / "out")
 
@@ -195,7 +227,9 @@ def test_files_of_the_users_own(tmp_path: Path) -> None:
     assert (rows[1]["sources"], rows[1]["icd_10_diag"]) == ([], "")
     assert [item.id for item in load_items(KQA, rows)] == [row["id"] for row in rows]
     full["Nice_to_haves"] = full.pop("Nice_to_have")
-    with pytest.raises(UsageError, match=r"missing: 'Nice_to_have'; unexpected: 'Nice_to_haves'"):
+    with pytest.raises(
+        UsageError, match=r"missing: 'Nice_to_have'; unexpected: 'Nice_to_haves'"
+    ):
         read_gold_file(write_jsonl(tmp_path / "typo.jsonl", [full]))
 
 
@@ -208,7 +242,12 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
         ["Question", "must_have", "nice_to_have", "id"],
         ["Why?", ["one; two", "three"], ["four"], "made anew"],
     ]
-    for content in (as_csv(rows, ";"), as_xlsx(rows), as_parquet(rows), as_parquet(listed)):
+    for content in (
+        as_csv(rows, ";"),
+        as_xlsx(rows),
+        as_parquet(rows),
+        as_parquet(listed),
+    ):
         (tmp_path / "own").write_bytes(content)
         (row,) = read_gold_file(tmp_path / "own")
         assert (row["must_have"], row["nice_to_have"], row["answer"]) == (
@@ -222,8 +261,13 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
 
 
 def test_items(tmp_path: Path) -> None:
-    lines = [answered_line(number, Must_have=["a"] * number + [" "]) for number in range(1, 7)]
-    items = load_items(KQA, rows_of("answered", write_jsonl(tmp_path / "x.jsonl", lines)))
+    lines = [
+        answered_line(number, Must_have=["a"] * number + [" "])
+        for number in range(1, 7)
+    ]
+    items = load_items(
+        KQA, rows_of("answered", write_jsonl(tmp_path / "x.jsonl", lines))
+    )
     assert [item.groups["must_haves"] for item in items] == [
         *["up to 2"] * 2,
         *["3 to 4"] * 2,
@@ -234,7 +278,8 @@ def test_items(tmp_path: Path) -> None:
     assert set(items[0].groups) == set(KQA.groups)
     rows = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line()]))
     with pytest.raises(
-        UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"
+        UsageError,
+        match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or",
     ):
         load_items(KQA, rows)
 
@@ -256,7 +301,10 @@ def test_every_text_has_a_form_and_an_id(text: str) -> None:
 @needs_shared
 @pytest.mark.upstream
 def test_the_release(tmp_path: Path) -> None:
-    assert (file_sha256(ANSWERED), file_sha256(QUESTIONS)) == (ANSWERED_SHA256, QUESTIONS_SHA256)
+    assert (file_sha256(ANSWERED), file_sha256(QUESTIONS)) == (
+        ANSWERED_SHA256,
+        QUESTIONS_SHA256,
+    )
     # 201 answers, 892 and 697 statements, 1,212 questions (paper, table 2).
     answered, questions = rows_of("answered", ANSWERED), rows_of("questions", QUESTIONS)
     assert (len(answered), len(questions)) == (201, 1212)
@@ -269,7 +317,9 @@ def test_the_release(tmp_path: Path) -> None:
     assert len({row["id"] for row in questions}) == 1212
     assert sum("-" in row["id"] for row in questions) == 1212 - 1167
     assert {row["id"] for row in answered} <= {row["id"] for row in questions}
-    official = [json.loads(line) for line in ANSWERED.read_text(encoding="utf-8").splitlines()]
+    official = [
+        json.loads(line) for line in ANSWERED.read_text(encoding="utf-8").splitlines()
+    ]
     for name, column in (
         ("Question", "question"),
         ("Free_form_answer", "answer"),

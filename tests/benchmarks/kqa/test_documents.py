@@ -39,7 +39,11 @@ def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
         Document(name="a.jsonl:3", title="a", text="second"),
         Document(name="b/lay_text-one.TXT", title="lay text one", text="plain\n\ntext"),
         Document(name="b/page.html", title="A page", text="one\n\ntwo & three"),
-        Document(name="b.md", title="The *title*", text="intro\n\n## The *title* ##\n\nmore\n"),
+        Document(
+            name="b.md",
+            title="The *title*",
+            text="intro\n\n## The *title* ##\n\nmore\n",
+        ),
     ]
     assert read_documents(tmp_path / "b.md")[0].name == "b.md"
 
@@ -76,7 +80,12 @@ def test_documents_that_cannot_be_used(
             "Fièvre à 39 °C ? «café»",
             "cp1252",
         ),
-        ("a.md", "dose ≤ 5 – “x”".replace("≤", "<").encode("cp1252"), "dose < 5 – “x”", "cp1252"),
+        (
+            "a.md",
+            "dose ≤ 5 – “x”".replace("≤", "<").encode("cp1252"),
+            "dose < 5 – “x”",
+            "cp1252",
+        ),
         ("a.txt", "naïve".encode("utf-16"), "naïve", "utf-16"),
         (
             "a.html",
@@ -104,7 +113,8 @@ def test_other_encodings_are_read_with_a_note(
 
 def test_places_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."
+        UsageError,
+        match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\.",
     ):
         read_documents(Path("a" * 5000))
     with pytest.raises(
@@ -118,7 +128,9 @@ def test_places_that_cannot_be_read(tmp_path: Path) -> None:
         open_retriever("kqa_rag", {"documents": str(tmp_path / "absent")})
 
 
-def test_an_unreadable_file_or_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_or_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a.txt").write_text("x")
     listed = os.scandir
 
@@ -129,10 +141,14 @@ def test_an_unreadable_file_or_folder(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("medical_tasks.benchmarks.kqa.documents.read_bytes", refuse)
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(UsageError, match=r"a.txt: cannot be read \(Permission denied\)"):
+    with pytest.raises(
+        UsageError, match=r"a.txt: cannot be read \(Permission denied\)"
+    ):
         read_documents(tmp_path)
     (tmp_path / "closed").mkdir()
-    with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
+    with pytest.raises(
+        UsageError, match=r"closed: cannot be read \(Permission denied\)"
+    ):
         read_documents(tmp_path)
 
 

@@ -20,7 +20,13 @@ from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, JudgePrompts, Judging, Question, Unscored
+from medical_tasks.judges.base import (
+    JudgeOptions,
+    JudgePrompts,
+    Judging,
+    Question,
+    Unscored,
+)
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.kqa.physicians_csv import JUDGED, rows, said, write
 from tests.case_tables import tabled
@@ -35,7 +41,10 @@ def test_rows_as_they_are_read(tmp_path: Path) -> None:
     assert entry.question == "What helps against complaint 0?"
     assert entry.answer.startswith("Rest helps against complaint 0.")
     assert entry.statement == "Remedy 1 helps against complaint 0 (EEN, judge N)"
-    assert (entry.ratings, entry.gold) == (("entailment", "entailment", "neutral"), "entailment")
+    assert (entry.ratings, entry.gold) == (
+        ("entailment", "entailment", "neutral"),
+        "entailment",
+    )
     assert entry.importance == "Nice_to_have"
     assert found[0].cluster == entry.cluster != found[3].cluster
     assert len({entry.id for entry in found}) == 10
@@ -45,7 +54,9 @@ def test_rows_as_they_are_read(tmp_path: Path) -> None:
 
 
 def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="git clone https://github.com/Itaymanes/K-QA"):
+    with pytest.raises(
+        MissingError, match="git clone https://github.com/Itaymanes/K-QA"
+    ):
         find_annotations(None)
     with pytest.raises(MissingError, match="no NLI_medical_annotator.csv in it"):
         find_annotations(tmp_path)
@@ -62,7 +73,9 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
 
 
 @tabled("column", "value", "message")
-def test_a_wrong_cell_is_named(tmp_path: Path, column: str, value: str, message: str) -> None:
+def test_a_wrong_cell_is_named(
+    tmp_path: Path, column: str, value: str, message: str
+) -> None:
     made = rows()
     made[1][column] = value
     with pytest.raises(UsageError, match=message):
@@ -74,7 +87,9 @@ def test_a_statement_twice_and_a_wrong_file(tmp_path: Path) -> None:
         read_annotations(write(tmp_path / "labels.csv", [*rows(), rows()[0]]))
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="wrong columns for the K-QA physicians' labels"):
+    with pytest.raises(
+        UsageError, match="wrong columns for the K-QA physicians' labels"
+    ):
         read_annotations(other)
 
 
@@ -105,7 +120,9 @@ def labelled(tmp_path: Path) -> list[Annotation]:
 
 def by_pair(question: Question) -> Any:
     """Says what is written in the statement, as the question's values put it."""
-    return question.pair and question.pair.values[LABELS[said(question.pair.hypothesis)]]  # type: ignore[index]
+    return (
+        question.pair and question.pair.values[LABELS[said(question.pair.hypothesis)]]
+    )  # type: ignore[index]
 
 
 def official(tmp_path: Path) -> JudgePrompts:
@@ -121,10 +138,14 @@ def test_labels_come_back_in_order(
     labelled: list[Annotation], prompts: str, tmp_path: Path
 ) -> None:
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
-    labels = judge_annotations(labelled, Judging(judge=TableJudge(by_pair), prompts=texts))
+    labels = judge_annotations(
+        labelled, Judging(judge=TableJudge(by_pair), prompts=texts)
+    )
     assert labels == [LABELS[said(entry.statement)] for entry in labelled]
     # Whatever the rows' order.
-    back = judge_annotations(labelled[::-1], Judging(judge=TableJudge(by_pair), prompts=texts))
+    back = judge_annotations(
+        labelled[::-1], Judging(judge=TableJudge(by_pair), prompts=texts)
+    )
     assert back == labels[::-1]
 
 
@@ -133,7 +154,11 @@ def test_a_judge_of_two_classes(
     labelled: list[Annotation], prompts: Literal["own", "official"], tmp_path: Path
 ) -> None:
     def two_way(call: Any) -> str:
-        return "entailment" if said(call.question.pair.hypothesis) == "E" else "not_entailment"
+        return (
+            "entailment"
+            if said(call.question.pair.hypothesis) == "E"
+            else "not_entailment"
+        )
 
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
     with Store(tmp_path / "store.sqlite") as store:
@@ -148,18 +173,25 @@ def test_a_judge_of_two_classes(
     assert labels == wanted
 
 
-def test_what_has_no_verdict_has_a_reason(labelled: list[Annotation], tmp_path: Path) -> None:
+def test_what_has_no_verdict_has_a_reason(
+    labelled: list[Annotation], tmp_path: Path
+) -> None:
     silent = TableJudge(
-        lambda question: None if "Remedy 1" in question.pair.hypothesis else by_pair(question)  # type: ignore[union-attr]
+        lambda question: (
+            None if "Remedy 1" in question.pair.hypothesis else by_pair(question)
+        )  # type: ignore[union-attr]
     )
-    labels = judge_annotations(labelled, Judging(judge=silent, prompts=load_judge_prompts(KQA)))
+    labels = judge_annotations(
+        labelled, Judging(judge=silent, prompts=load_judge_prompts(KQA))
+    )
     missing = [label for label in labels if isinstance(label, Unscored)]
     assert [label.reason for label in missing] == ["judge: http 500"] * 3
     assert [label.id for label in missing] == [
         entry.id for entry in labelled if "Remedy 1" in entry.statement
     ]
     labels = judge_annotations(
-        labelled, Judging(judge=TableJudge(lambda question: True), prompts=official(tmp_path))
+        labelled,
+        Judging(judge=TableJudge(lambda question: True), prompts=official(tmp_path)),
     )
     assert {label.reason for label in labels if isinstance(label, Unscored)} == {BOTH}
     assert len(labels) == 10

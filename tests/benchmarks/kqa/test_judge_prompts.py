@@ -53,7 +53,9 @@ def _text(question: Question) -> str:
 def test_own_texts_and_their_hashes() -> None:
     assert (OWN.name, sorted(OWN.texts)) == ("own", ["abstention", "batched", "single"])
     assert load_judge_prompts(KQA).sha256 == OWN.sha256
-    changed = JudgePrompts(name="own", sha256="", texts={**OWN.texts, "batched": "else"})
+    changed = JudgePrompts(
+        name="own", sha256="", texts={**OWN.texts, "batched": "else"}
+    )
     about = {"question": "Q?", "answer": "A."}
     before, after = (
         (
@@ -64,13 +66,21 @@ def test_own_texts_and_their_hashes() -> None:
         for prompts in (OWN, changed)
     )
     assert len(set(before)) == 3
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -> None:
     statement = "Ibuprofen helps."
-    harmless = _text(single_question(OWN, "q", question="Q?", answer="Fine.", statement=statement))
-    planted = _text(single_question(OWN, "q", question="Q?", answer=DECOY, statement=statement))
+    harmless = _text(
+        single_question(OWN, "q", question="Q?", answer="Fine.", statement=statement)
+    )
+    planted = _text(
+        single_question(OWN, "q", question="Q?", answer=DECOY, statement=statement)
+    )
     differing = [
         (one, other)
         for one, other in zip(harmless.split("\n"), planted.split("\n"), strict=True)
@@ -80,7 +90,9 @@ def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -
     assert json.loads(differing[0][1]) == DECOY
     for prompt in (
         _text(
-            batched_question(OWN, "q", question="Q?", answer=DECOY, statements=[("s1", statement)])
+            batched_question(
+                OWN, "q", question="Q?", answer=DECOY, statements=[("s1", statement)]
+            )
         ),
         _text(abstention_question(OWN, "q", question="Q?", answer=DECOY)),
     ):
@@ -92,7 +104,9 @@ def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -
 @given(st.text(max_size=60), st.text(max_size=60))
 @settings(deadline=None, max_examples=100)
 def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> None:
-    prompt = _text(single_question(OWN, "q", question="Q?", answer=answer, statement=statement))
+    prompt = _text(
+        single_question(OWN, "q", question="Q?", answer=answer, statement=statement)
+    )
     line = prompt.partition("Answer, a JSON string:\n")[2].partition("\n")[0]
     assert json.loads(line) == answer.strip()
     assert prompt.endswith("Statement:\n" + " ".join(statement.split()))
@@ -101,7 +115,11 @@ def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> N
 def test_questions_about_several_statements() -> None:
     prompt = _text(
         batched_question(
-            OWN, "q", question="Q?", answer="A.", statements=[("s1", "One\nline."), ("s3", "Two.")]
+            OWN,
+            "q",
+            question="Q?",
+            answer="A.",
+            statements=[("s1", "One\nline."), ("s3", "Two.")],
         )
     )
     assert prompt.endswith("Statements, each behind its id:\ns1: One line.\ns3: Two.")
@@ -112,19 +130,28 @@ def test_questions_about_several_statements() -> None:
     assert one[:-2] == other[:-2]
     sizes = [
         batched_question(
-            OWN, "b", question="Q?", answer="A.", statements=[(f"s{i}", "S.") for i in range(n)]
+            OWN,
+            "b",
+            question="Q?",
+            answer="A.",
+            statements=[(f"s{i}", "S.") for i in range(n)],
         ).max_tokens
         for n in (1, 20)
     ]
     assert sizes[1] - sizes[0] >= 19 * 60
-    question = single_question(OWN, "i/must/0", question="Q?", answer="A.", statement=" S. ")
+    question = single_question(
+        OWN, "i/must/0", question="Q?", answer="A.", statement=" S. "
+    )
     assert question.pair is not None
     assert (question.pair.premise, question.pair.hypothesis) == ("A.", "S.")
     assert question.pair.values == {
-        name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")
+        name: name
+        for name in ("entailment", "neutral", "contradiction", "not_entailment")
     }
     assert (
-        batched_question(OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]).pair
+        batched_question(
+            OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]
+        ).pair
         is None
     )
 
@@ -143,7 +170,9 @@ def test_abstention_and_batches_are_read() -> None:
     assert read_answered('{"reason": "x", "answered": true}') is True
     assert read_answered('{"reason": "x", "answered": false}') is False
     assert read_answered('{"reason": "x", "answered": "false"}') is False
-    assert isinstance(read_answered('{"reason": "x", "answered": "partly"}'), Unreadable)
+    assert isinstance(
+        read_answered('{"reason": "x", "answered": "partly"}'), Unreadable
+    )
     read = partial(read_batched, ids=["s1", "s2", "s3"])
     value = read(verdicts({"s3": "neutral", "s1": "entailment"}))
     assert value == (("s1", "entailment"), ("s3", "neutral"))
@@ -151,7 +180,9 @@ def test_abstention_and_batches_are_read() -> None:
 
 
 @pytest.mark.parametrize(("text", "problem"), REPLIES["no_batch"])
-def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, problem: str) -> None:
+def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(
+    text: str, problem: str
+) -> None:
     value = read_batched(text, ["s1", "s2"])
     assert isinstance(value, Unreadable)
     assert problem in value.problem
@@ -168,14 +199,18 @@ def test_readers_never_raise(value: Any) -> None:
 # The authors' prompts
 
 
-def _checkout(folder: Path, text: str = "Q {question} P {llm_answer} H {answer}\nAnswer:") -> Path:
+def _checkout(
+    folder: Path, text: str = "Q {question} P {llm_answer} H {answer}\nAnswer:"
+) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in OFFICIAL_FILES.values():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 
-@pytest.mark.parametrize("place", [".", "prompts", "evaluation/prompts", "K-QA/evaluation/prompts"])
+@pytest.mark.parametrize(
+    "place", [".", "prompts", "evaluation/prompts", "K-QA/evaluation/prompts"]
+)
 def test_official_prompts_are_found_in_a_checkout(tmp_path: Path, place: str) -> None:
     _checkout(tmp_path / place)
     prompts = load_judge_prompts(KQA, "official", tmp_path)
@@ -188,11 +223,14 @@ def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(KQA, "official")
     with pytest.raises(
-        MissingError, match="the authors' evaluation/prompts/is_entails.txt is not there"
+        MissingError,
+        match="the authors' evaluation/prompts/is_entails.txt is not there",
     ):
         load_judge_prompts(KQA, "official", tmp_path)
     with pytest.raises(UsageError, match="here {answer} stands 0 times"):
-        load_judge_prompts(KQA, "official", _checkout(tmp_path, "{question} {llm_answer}"))
+        load_judge_prompts(
+            KQA, "official", _checkout(tmp_path, "{question} {llm_answer}")
+        )
     (tmp_path / "is_entails.txt").write_bytes(b"\xff{question}")
     with pytest.raises(UsageError, match="not UTF-8"):
         load_judge_prompts(KQA, "official", tmp_path)
@@ -203,7 +241,12 @@ def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
     )
     text = _text(
         official_question(
-            prompts, "q", "entails", question="{answer}", answer="{question}", statement="{0}"
+            prompts,
+            "q",
+            "entails",
+            question="{answer}",
+            answer="{question}",
+            statement="{0}",
         )[0]
     )
     assert text == "{x} {answer} P {question} H {0}"
@@ -217,14 +260,18 @@ def test_the_authors_files_and_labels() -> None:
         raw = (PROMPTS / name).read_text(encoding="utf-8")
         assert prompts.texts[kind] == raw
         filled = _text(
-            official_question(prompts, "q", kind, question="QQ", answer="AA", statement="SS")[0]
+            official_question(
+                prompts, "q", kind, question="QQ", answer="AA", statement="SS"
+            )[0]
         )
         head, _, tail = raw.partition("{question}")
         assert filled.startswith(head)
-        assert filled.endswith("QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS"))
-    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"][
-        "label_units"
-    ]
+        assert filled.endswith(
+            "QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS")
+        )
+    units = json.loads(
+        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+    )["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         text = unit["judge_text"]
@@ -233,5 +280,7 @@ def test_the_authors_files_and_labels() -> None:
 
 
 @pytest.mark.parametrize(("text", "label", "counted"), REPLIES["window"])
-def test_the_authors_window_of_twenty_characters(text: str, label: bool, counted: bool) -> None:
+def test_the_authors_window_of_twenty_characters(
+    text: str, label: bool, counted: bool
+) -> None:
     assert (label_is_true(text), counts_as_contradiction(text)) == (label, counted)

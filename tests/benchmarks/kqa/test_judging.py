@@ -17,7 +17,15 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply, Reply
 from medical_tasks.judges.case import UNREADABLE
-from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying, verdict, verdicts
+from tests.benchmarks.kqa.kqa_judges import (
+    asked,
+    by_lines,
+    item,
+    judge,
+    saying,
+    verdict,
+    verdicts,
+)
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -53,24 +61,37 @@ def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
     assert done.one.parsed == "must 1/2, nice 1/2, contradicted 0"
     assert done.one.why == "missed: must/1"
-    done = judge(tmp_path, [ITEM], [f"<think>Drink. Sleep.</think>\n{ANSWER}"], saying(by_lines))
+    done = judge(
+        tmp_path, [ITEM], [f"<think>Drink. Sleep.</think>\n{ANSWER}"], saying(by_lines)
+    )
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
-    done = judge(tmp_path, [item("q", ["Rest.", " "], ["", "Sleep."])], [ANSWER], saying(by_lines))
+    done = judge(
+        tmp_path,
+        [item("q", ["Rest.", " "], ["", "Sleep."])],
+        [ANSWER],
+        saying(by_lines),
+    )
     assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
     assert done.one.values["comprehensiveness"] == 1.0
-    assert "comprehensiveness_official" not in done.one.values  # other prompts, another decision
+    assert (
+        "comprehensiveness_official" not in done.one.values
+    )  # other prompts, another decision
     assert "blank: must/1 nice/0" in done.one.why
 
 
 @pytest.mark.parametrize(
-    "response", ["", " \n", "<think>I wonder", "<think>All of it.</think>\n", "I don’t know.", "…"]
+    "response",
+    ["", " \n", "<think>I wonder", "<think>All of it.</think>\n", "I don’t know.", "…"],
 )
 def test_nobody_is_asked_about_nothing(tmp_path: Path, response: str) -> None:
     for mode in ("single", "batched"):
         done = judge(tmp_path, [ITEM], [response], saying(by_lines), mode=mode)
         assert done.backend.calls == []
         assert done.one.unscored is None
-        assert (done.one.values["comprehensiveness"], done.one.values["hallucination_rate"]) == (
+        assert (
+            done.one.values["comprehensiveness"],
+            done.one.values["hallucination_rate"],
+        ) == (
             0.0,
             0.0,
         )
@@ -78,9 +99,13 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, response: str) -> None:
 
 
 def test_items_with_one_id_are_refused() -> None:
-    cases = [Case(id="a", question="Q", answer="A", must_have=("s",), nice_to_have=())] * 2
+    cases = [
+        Case(id="a", question="Q", answer="A", must_have=("s",), nice_to_have=())
+    ] * 2
     with pytest.raises(UsageError, match="same id"):
-        judge_answers(cases, Judging(judge=TableJudge({}), prompts=load_judge_prompts(KQA)))
+        judge_answers(
+            cases, Judging(judge=TableJudge({}), prompts=load_judge_prompts(KQA))
+        )
 
 
 # Abstention
@@ -115,10 +140,16 @@ def test_an_abstention_that_stays_open(tmp_path: Path) -> None:
         "comprehensiveness_answered",
         "hallucination_rate_answered",
     } == set(score.limits)
-    assert score.limits["answered"] == score.limits["comprehensiveness_answered"] == (0.0, 1.0)
+    assert (
+        score.limits["answered"]
+        == score.limits["comprehensiveness_answered"]
+        == (0.0, 1.0)
+    )
     assert score.limits["hallucination_rate_answered"] == (0.0, 4.0)
     for mode in ("single", "batched"):
-        done = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair", mode=mode)
+        done = judge(
+            tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair", mode=mode
+        )
         assert (done.one.values["answered"], done.one.unscored) == (1.0, None)
 
 
@@ -135,7 +166,9 @@ def test_batched_decides_as_single_calls_do(tmp_path: Path, n: int) -> None:
     statements = sum(
         len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items
     )
-    assert single.backend.rounds == [statements]  # all questions of all items in one round
+    assert single.backend.rounds == [
+        statements
+    ]  # all questions of all items in one round
 
 
 def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> None:
@@ -147,7 +180,11 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
             return verdict("contradiction")
         left_out = {"Sleep."} | ({"Drink."} if len(statements) == 4 else set())
         return verdicts(
-            {name: "entailment" for name, text in statements.items() if text not in left_out}
+            {
+                name: "entailment"
+                for name, text in statements.items()
+                if text not in left_out
+            }
         )
 
     done = judge(tmp_path, [ITEM], [ANSWER], script, mode="batched")
@@ -175,7 +212,9 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
         ),  # a failing server is not asked eight times as often
     ],
 )
-def test_a_batch_that_fails(tmp_path: Path, reply: str | NoReply, rounds: list[int]) -> None:
+def test_a_batch_that_fails(
+    tmp_path: Path, reply: str | NoReply, rounds: list[int]
+) -> None:
     def script(call: Call) -> str | NoReply:
         if call.question.pair is not None:
             return verdict("entailment")
@@ -197,7 +236,8 @@ def test_a_two_way_judge_cannot_tell_contradiction(tmp_path: Path) -> None:
     def script(call: Call) -> str:
         assert call.question.pair is not None
         entailed = (
-            by_lines(call.question.pair.premise, call.question.pair.hypothesis) == "entailment"
+            by_lines(call.question.pair.premise, call.question.pair.hypothesis)
+            == "entailment"
         )
         return "entailment" if entailed else "not_entailment"
 
@@ -216,7 +256,9 @@ PLANTED = (
 
 
 @pytest.mark.parametrize("mode", ["single", "batched"])
-def test_a_judge_that_repeats_what_was_planted_is_not_believed(tmp_path: Path, mode: str) -> None:
+def test_a_judge_that_repeats_what_was_planted_is_not_believed(
+    tmp_path: Path, mode: str
+) -> None:
     """It quotes the whole answer before its verdict: unreadable, asked again, and then read."""
 
     def script(call: Call) -> str:
@@ -233,7 +275,9 @@ def test_a_judge_that_repeats_what_was_planted_is_not_believed(tmp_path: Path, m
     done = judge(tmp_path, [ITEM], [PLANTED], script, mode=mode)
     assert done.session.stats.reasked == len(done.backend.calls) / 2 > 0
     assert done.one.parsed == "must 0/2, nice 0/2, contradicted 0"
-    stubborn = judge(tmp_path, [ITEM], [PLANTED], lambda call: asked(call).answer, mode=mode).one
+    stubborn = judge(
+        tmp_path, [ITEM], [PLANTED], lambda call: asked(call).answer, mode=mode
+    ).one
     assert stubborn.unscored == UNREADABLE
     assert "comprehensiveness" not in stubborn.values
 
@@ -247,7 +291,11 @@ class TestOfficial:
     def test_two_questions_a_must_have_one_a_nice_to_have(self, tmp_path: Path) -> None:
         answer = f"\n {ANSWER} \n"  # sent with the white space around it
         done = judge(
-            tmp_path, [ITEM], [answer], lambda call: "The answer is False.", prompts="official"
+            tmp_path,
+            [ITEM],
+            [answer],
+            lambda call: "The answer is False.",
+            prompts="official",
         )
         assert [call.question.id for call in done.backend.calls] == [
             "q1/must/0/entails",
@@ -275,12 +323,22 @@ class TestOfficial:
             "q1/nice/1/contradicts": "The answer is False.",
         }
         score = judge(
-            tmp_path, [ITEM], [ANSWER], lambda call: replies[call.question.id], prompts="official"
+            tmp_path,
+            [ITEM],
+            [ANSWER],
+            lambda call: replies[call.question.id],
+            prompts="official",
         ).one
         assert (
-            score.values["comprehensiveness"] == score.values["comprehensiveness_official"] == 0.5
+            score.values["comprehensiveness"]
+            == score.values["comprehensiveness_official"]
+            == 0.5
         )
-        assert score.values["hallucination_rate"] == score.values["hallucination_official"] == 2.0
+        assert (
+            score.values["hallucination_rate"]
+            == score.values["hallucination_official"]
+            == 2.0
+        )
         assert score.parsed == "must 1/2, contradicted 2"
         assert "official differs: must/0 must/1" in score.why
         assert "missed: must/0; contradicted: must/1 nice/0" in score.why
@@ -338,19 +396,29 @@ class TestOfficial:
             prompts="official",
         )
         assert done.one.values["comprehensiveness"] == 1.0  # the blank one says nothing
-        assert done.one.values["comprehensiveness_official"] == 0.5  # and counts for the authors
-        # A blank answer entails nothing, whatever a judge says; the authors' script goes by what it
-        # says.
+        assert (
+            done.one.values["comprehensiveness_official"] == 0.5
+        )  # and counts for the authors
+        # A blank answer entails nothing, whatever a judge says; the authors' script
+        # goes by what it says.
         for answer in ("", " \n"):
             done = judge(
-                tmp_path, [blank], [answer], lambda call: "The answer is True.", prompts="official"
+                tmp_path,
+                [blank],
+                [answer],
+                lambda call: "The answer is True.",
+                prompts="official",
             )
             prompts = [str(call.messages[0]["content"]) for call in done.backend.calls]
             assert len(prompts) == 4
             assert f"Premise: {answer}\nHypothesis: Rest.\nAnswer:" in prompts[0]
             assert done.one.values["comprehensiveness_official"] == 1.0
             assert done.one.values["hallucination_official"] == 2.0
-            assert done.one.values["comprehensiveness"] == done.one.values["answered"] == 0.0
+            assert (
+                done.one.values["comprehensiveness"]
+                == done.one.values["answered"]
+                == 0.0
+            )
             assert done.one.values["hallucination_rate"] == 0.0
             lost = judge(
                 tmp_path,
@@ -360,7 +428,10 @@ class TestOfficial:
                 prompts="official",
             ).one
             assert lost.limits["comprehensiveness_official"] == (0.0, 1.0)
-            assert (lost.unscored, lost.values["comprehensiveness"]) == ("judge: timeout", 0.0)
+            assert (lost.unscored, lost.values["comprehensiveness"]) == (
+                "judge: timeout",
+                0.0,
+            )
             unasked = judge(
                 tmp_path,
                 [blank],
@@ -399,7 +470,12 @@ class TestOfficial:
     def test_they_are_not_batched(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be batched"):
             judge(
-                tmp_path, [ITEM], [ANSWER], lambda call: "True", prompts="official", mode="batched"
+                tmp_path,
+                [ITEM],
+                [ANSWER],
+                lambda call: "True",
+                prompts="official",
+                mode="batched",
             )
 
     @pytest.mark.parametrize(
@@ -410,38 +486,58 @@ class TestOfficial:
             "empty_must_have_gives_nan_recall",
         ],
     )
-    def test_cases_run_through_the_authors_script(self, tmp_path: Path, name: str) -> None:
-        fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
-            "kqa"
-        ]
+    def test_cases_run_through_the_authors_script(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        fixture = json.loads(
+            (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+        )["kqa"]
         case = next(one for one in fixture["cases"] if one["name"] == name)
-        gold = {row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])}
+        gold = {
+            row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])
+        }
         texts = {
             (one["task"], one["question"], one["statement"]): one["text"]
             for one in fixture["judge_texts"]
         }
         assert (len(gold), len(texts)) == (10, 24)
         wanted = {one["Question"]: one for one in case["per_question"]}
-        items = [item(q, gold[q]["Must_have"], gold[q]["Nice_to_have"], question=q) for q in wanted]
+        items = [
+            item(q, gold[q]["Must_have"], gold[q]["Nice_to_have"], question=q)
+            for q in wanted
+        ]
 
         def script(call: Call) -> str:
-            name, importance, number, kind = call.question.id.removesuffix("/official").rsplit(
-                "/", 3
-            )
-            statement = gold[name]["Must_have" if importance == "must" else "Nice_to_have"][
-                int(number)
-            ]
+            name, importance, number, kind = call.question.id.removesuffix(
+                "/official"
+            ).rsplit("/", 3)
+            statement = gold[name][
+                "Must_have" if importance == "must" else "Nice_to_have"
+            ][int(number)]
             return str(
-                texts["is_entails" if kind == "entails" else "is_contradict", name, statement]
+                texts[
+                    "is_entails" if kind == "entails" else "is_contradict",
+                    name,
+                    statement,
+                ]
             )
 
         scores = judge(
-            tmp_path, items, ["Some answer"] * len(items), script, prompts="official", reasks=0
+            tmp_path,
+            items,
+            ["Some answer"] * len(items),
+            script,
+            prompts="official",
+            reasks=0,
         ).scores
         for score in scores:
             recall = score.values["comprehensiveness_norm_official"]
-            assert (None if math.isnan(recall) else recall) == wanted[score.id]["recall"]
-            assert score.values["hallucination_official"] == wanted[score.id]["n_contra"]
+            assert (None if math.isnan(recall) else recall) == wanted[score.id][
+                "recall"
+            ]
+            assert (
+                score.values["hallucination_official"] == wanted[score.id]["n_contra"]
+            )
         # Comp and Hall are sums over 201, whatever was answered.
         comp, hall = (
             sum(s.values[f"{n}_official"] for s in scores)
@@ -459,7 +555,11 @@ class TestOfficial:
             "single",
             "the verdict 'entailed' of the question q1/must/0 is none of entailment",
         ),
-        ({"q1/batch": "entailment"}, "batched", "q1/batch is no list of ids with labels"),
+        (
+            {"q1/batch": "entailment"},
+            "batched",
+            "q1/batch is no list of ids with labels",
+        ),
         (
             {"q1/batch": (("s1", "yes"),)},
             "batched",
@@ -476,6 +576,8 @@ def test_recorded_verdicts_of_another_kind_are_refused(
     values: dict[str, Any], mode: Any, message: str
 ) -> None:
     case = Case(id="q1", question="Q", answer=MIXED, must_have=("a",), nice_to_have=())
-    judging = Judging(judge=TableJudge(values), prompts=load_judge_prompts(KQA), mode=mode)
+    judging = Judging(
+        judge=TableJudge(values), prompts=load_judge_prompts(KQA), mode=mode
+    )
     with pytest.raises(UsageError, match=message):
         judge_answers([case], judging)

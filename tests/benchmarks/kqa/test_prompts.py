@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 import medical_tasks.benchmarks.kqa.prompts as module
-from medical_tasks.benchmarks.kqa.data import demo_documents, demo_rows, load_items, typed_row
+from medical_tasks.benchmarks.kqa.data import (
+    demo_documents,
+    demo_rows,
+    load_items,
+    typed_row,
+)
 from medical_tasks.benchmarks.kqa.prompts import (
     DOCUMENTS_VARIABLE,
     EXEMPLARS,
@@ -16,7 +21,13 @@ from medical_tasks.benchmarks.kqa.prompts import (
     gold_response,
     load_prompts,
 )
-from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
+from medical_tasks.benchmarks.kqa.spec import (
+    BENCHMARK,
+    KQA,
+    KQA_ICL,
+    KQA_ICL_RAG,
+    KQA_RAG,
+)
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, TaskSpec
 from tests.support import SHARED, asked, needs_shared, word_runs
@@ -27,7 +38,12 @@ MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
 
 def other_item(**columns: Any) -> Item:
     (item,) = load_items(
-        KQA, [typed_row(**{"question": "Is it a mole?", "must_have": ["It is."], **columns})]
+        KQA,
+        [
+            typed_row(
+                **{"question": "Is it a mole?", "must_have": ["It is."], **columns}
+            )
+        ],
     )
     return item
 
@@ -79,7 +95,9 @@ def test_whoever_cannot_answer_is_told_what_to_say(task: TaskSpec) -> None:
 def test_sources_of_the_users_own(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# {title}\n\n{text} mole {0} %s", encoding="utf-8")
     item = other_item(question="mole {number} %d {}?")
-    text = asked(load_prompts(KQA_ICL_RAG, arguments={"documents": str(tmp_path)}), item)
+    text = asked(
+        load_prompts(KQA_ICL_RAG, arguments={"documents": str(tmp_path)}), item
+    )
     assert "[1] {title}\n# {title}\n\n{text} mole {0} %s" in text
     assert "Question: mole {number} %d {}?\nAnswer:" in text
     line = '{"text": "A mole may itch.", "title": "On\\nmoles", "url": "https://x.example/m"}'
@@ -112,21 +130,30 @@ def test_the_variable_names_documents_where_no_argument_does(
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / f"{name}.txt").write_text(f"A mole in {name}.", encoding="utf-8")
+        (tmp_path / name / f"{name}.txt").write_text(
+            f"A mole in {name}.", encoding="utf-8"
+        )
     monkeypatch.setenv(DOCUMENTS_VARIABLE, str(tmp_path / "one"))
     assert "A mole in one." in asked(load_prompts(KQA_RAG), other_item())
     chosen = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path / "two")})
     assert "A mole in two." in asked(chosen, other_item())
 
 
-def test_hashes_tell_tasks_apart_and_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_tell_tasks_apart_and_cover_every_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = {task.name: load_prompts(task).sha256 for task in BENCHMARK.tasks}
     assert len(set(before.values())) == 4
-    assert before == {task.name: load_prompts(task, "official").sha256 for task in BENCHMARK.tasks}
+    assert before == {
+        task.name: load_prompts(task, "official").sha256 for task in BENCHMARK.tasks
+    }
     changed = {**EXEMPLARS[0], "question": "other"}
     monkeypatch.setattr(module, "EXEMPLARS", (changed, *EXEMPLARS[1:]))
     after = {task.name: load_prompts(task).sha256 for task in BENCHMARK.tasks}
-    assert {name for name in after if after[name] != before[name]} == {"kqa_icl", "kqa_icl_rag"}
+    assert {name for name in after if after[name] != before[name]} == {
+        "kqa_icl",
+        "kqa_icl_rag",
+    }
 
 
 def test_wrong_use() -> None:
@@ -151,8 +178,13 @@ def lines_of(item: Item) -> list[str]:
 
 def test_gold_has_each_statement_on_its_own_line() -> None:
     for item in ITEMS:
-        assert lines_of(item) == [*item.fields["must_have"], *item.fields["nice_to_have"]]
-    item = other_item(must_have=[" first ", "", "in\ntwo\r\nlines"], nice_to_have=["\t", "last"])
+        assert lines_of(item) == [
+            *item.fields["must_have"],
+            *item.fields["nice_to_have"],
+        ]
+    item = other_item(
+        must_have=[" first ", "", "in\ntwo\r\nlines"], nice_to_have=["\t", "last"]
+    )
     assert lines_of(item) == ["first", "in two lines", "last"]
 
 
@@ -166,7 +198,9 @@ def test_our_texts_are_not_the_authors() -> None:
     theirs: set[tuple[str, ...]] = set()
     for path in sorted((folder / "prompts").glob("*.txt")):
         theirs |= word_runs(path.read_text(encoding="utf-8"))
-    for line in (folder / "questions_w_answers.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (folder / "questions_w_answers.jsonl").read_text(encoding="utf-8").splitlines()
+    ):
         values = json.loads(line)
         for text in (
             values["Question"],
@@ -177,10 +211,18 @@ def test_our_texts_are_not_the_authors() -> None:
             theirs |= word_runs(text)
     assert len(theirs) > 10_000
 
-    ours = [*TEXTS.values(), *(text for exemplar in EXEMPLARS for text in exemplar.values())]
+    ours = [
+        *TEXTS.values(),
+        *(text for exemplar in EXEMPLARS for text in exemplar.values()),
+    ]
     ours += [document.text for document in demo_documents()]
     for row in demo_rows():
-        ours += [row["question"], row["answer"], *row["must_have"], *row["nice_to_have"]]
+        ours += [
+            row["question"],
+            row["answer"],
+            *row["must_have"],
+            *row["nice_to_have"],
+        ]
     assert len(ours) > 100
     for text in ours:
         assert not word_runs(text) & theirs

@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 import medical_tasks.benchmarks.kqa.prompts as module
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items
 from medical_tasks.benchmarks.kqa.documents import Chunk, Document, chunk_documents
-from medical_tasks.benchmarks.kqa.prompts import TOKENIZER, Index, open_retriever, search_words
+from medical_tasks.benchmarks.kqa.prompts import (
+    TOKENIZER,
+    Index,
+    open_retriever,
+    search_words,
+)
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
@@ -43,9 +48,9 @@ def ids(chunks: list[Chunk]) -> list[str]:
     return [chunk.id for chunk in chunks]
 
 
-WORDS = st.lists(st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12).map(
-    " ".join
-)
+WORDS = st.lists(
+    st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12
+).map(" ".join)
 
 
 def test_ties_go_by_order_and_a_title_counts() -> None:
@@ -53,11 +58,15 @@ def test_ties_go_by_order_and_a_title_counts() -> None:
     assert ids(index.best("mole", 5)) == [f"d{number}#1" for number in range(1, 6)]
     assert len(index.best("mole", 50)) == 41
     assert ids(index.best("zebra mole", 2)) == ["d0#1", "d1#1"]
-    chunks = list(chunk_documents([document("flu"), document("text", "e", "Mole")], 150))
+    chunks = list(
+        chunk_documents([document("flu"), document("text", "e", "Mole")], 150)
+    )
     assert ids(Index(chunks).best("mole", 5)) == ["e#1"]
 
 
-@pytest.mark.parametrize("question", ["", "?", "what is it", "giraffe", "giraffe and lion"])
+@pytest.mark.parametrize(
+    "question", ["", "?", "what is it", "giraffe", "giraffe and lion"]
+)
 def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
     assert index_of("a mole", "a flu").best(question, 5) == []
 
@@ -65,7 +74,9 @@ def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
 def test_the_demo_finds_what_its_questions_are_about() -> None:
     retriever = open_retriever("kqa_rag", {})
     first = {
-        str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][:1]
+        str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][
+            :1
+        ]
         for item in ITEMS
     }
     about = {
@@ -147,7 +158,9 @@ def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> N
     """In a process of its own, with packages of these names on the path, which take notice of being imported."""
     for name in ("jax", "numba"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported ' + __name__)")
+        (tmp_path / name / "__init__.py").write_text(
+            "raise SystemExit('imported ' + __name__)"
+        )
     code = """
 import logging, sys
 logging.basicConfig(level=logging.DEBUG)
@@ -172,7 +185,11 @@ assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.mo
             "PYTHONHASHSEED": seed,
         }
         done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, cwd=home, capture_output=True, text=True
+            [sys.executable, "-c", code],
+            env=environment,
+            cwd=home,
+            capture_output=True,
+            text=True,
         )
         assert (done.returncode, done.stderr) == (0, "")
         said.append(done.stdout)
@@ -190,14 +207,25 @@ def passages(text: str, size: int) -> list[str]:
     return [chunk.text for chunk in chunk_documents([document(text)], size)]
 
 
-@pytest.mark.parametrize(("why", "text", "parts"), cases("retrieval")["passages_of_20_words"])
+@pytest.mark.parametrize(
+    ("why", "text", "parts"), cases("retrieval")["passages_of_20_words"]
+)
 def test_passages(why: str, text: str, parts: list[str]) -> None:
     assert passages(text, 20) == parts, why
 
 
 def test_ids_and_text_without_spaces() -> None:
-    chunks = list(chunk_documents([document("w " * 50, "f/a.txt"), document("x", "b.jsonl:3")], 20))
-    assert [chunk.id for chunk in chunks] == ["f/a.txt#1", "f/a.txt#2", "f/a.txt#3", "b.jsonl:3#1"]
+    chunks = list(
+        chunk_documents(
+            [document("w " * 50, "f/a.txt"), document("x", "b.jsonl:3")], 20
+        )
+    )
+    assert [chunk.id for chunk in chunks] == [
+        "f/a.txt#1",
+        "f/a.txt#2",
+        "f/a.txt#3",
+        "b.jsonl:3#1",
+    ]
     parts = passages("x" * 10_000, 20)
     assert max(map(len, parts)) == 800
     assert len(parts) == math.ceil((250 - 20) / 16) + 1
@@ -209,7 +237,10 @@ def test_ids_and_text_without_spaces() -> None:
 )
 @settings(deadline=None, max_examples=150)
 def test_laws_of_passages(pieces: list[str], size: int) -> None:
-    numbered = [f"{piece}{place}" if piece in "ab" else piece for place, piece in enumerate(pieces)]
+    numbered = [
+        f"{piece}{place}" if piece in "ab" else piece
+        for place, piece in enumerate(pieces)
+    ]
     text = " ".join(numbered)
     cut = [part.split() for part in passages(text, size)]
     assert all(0 < len(part) <= size for part in cut)

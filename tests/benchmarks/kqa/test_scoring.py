@@ -59,7 +59,8 @@ def _score(
 ) -> ItemScore:
     """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing.
 
-    `official`: as the judge of the authors' prompts decides where its replies mean these labels.
+    `official`: as the judge of the authors' prompts decides where its replies mean
+    these labels.
     """
     letters = {"e": "entailment", "n": "neutral", "c": "contradiction", "?": None}
     table = {f"i/must/{place}": letters[letter] for place, letter in enumerate(must)}
@@ -112,14 +113,21 @@ def test_by_hand() -> None:
     score = _score("", "c", official=True)
     assert math.isnan(score.values["comprehensiveness"])
     assert math.isnan(score.values["comprehensiveness_norm_official"])
-    assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (
+    assert (
+        score.values["comprehensiveness_official"],
+        score.values["hallucination_rate"],
+    ) == (
         0.0,
         1.0,
     )
     score = _score("", official=True)
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
-    assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (
+    assert (
+        score.values["hallucination_official"],
+        score.values["words"],
+        score.unscored,
+    ) == (
         0.0,
         3.0,
         None,
@@ -132,7 +140,9 @@ def test_by_hand() -> None:
         == (0.5, 0.75)
     )
     assert (
-        score.limits["hallucination_rate"] == score.limits["hallucination_official"] == (1.0, 3.0)
+        score.limits["hallucination_rate"]
+        == score.limits["hallucination_official"]
+        == (1.0, 3.0)
     )
     assert score.values == {
         "contradicted": 1.0,
@@ -167,13 +177,17 @@ def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) 
     wholes = []
     for letters in itertools.product("enc", repeat=n_open):
         chosen = iter(letters)
-        filled = "".join(next(chosen) if letter == "?" else letter for letter in must + nice)
+        filled = "".join(
+            next(chosen) if letter == "?" else letter for letter in must + nice
+        )
         whole = _score(filled[: len(must)], filled[len(must) :], answer, official=True)
         wholes.append(whole.values)
     for name in NAMES:
         seen = [whole[name] for whole in wholes]
         if name in score.values:
-            assert all(value == score.values[name] or math.isnan(value) for value in seen), name
+            assert all(
+                value == score.values[name] or math.isnan(value) for value in seen
+            ), name
             assert math.isnan(seen[0]) == math.isnan(score.values[name])
         else:
             assert (min(seen), max(seen)) == score.limits[name], name
@@ -183,16 +197,30 @@ def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) 
 def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
     """Brute force over what may come of the open abstention, beside every value the rest may have."""
     verdict = AnswerVerdict(
-        statements=tuple(StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)),
+        statements=tuple(
+            StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)
+        ),
         answered=None,
     )
     for others in itertools.product([0.0, 1.0, 5.0], repeat=2):
-        case = Case(id="i", question="", answer="word " * 7, must_have=("a", "b"), nice_to_have=())
+        case = Case(
+            id="i",
+            question="",
+            answer="word " * 7,
+            must_have=("a", "b"),
+            nice_to_have=(),
+        )
         limits = item_score(case, verdict, most_statements=5).limits
         for name in ("comprehensiveness_answered", "hallucination_rate_answered"):
             low, high = limits[name]
-            rest = [min(value, 1.0) if name.startswith("comp") else value for value in others]
-            own = {"comprehensiveness_answered": 0.0, "hallucination_rate_answered": 2.0}[name]
+            rest = [
+                min(value, 1.0) if name.startswith("comp") else value
+                for value in others
+            ]
+            own = {
+                "comprehensiveness_answered": 0.0,
+                "hallucination_rate_answered": 2.0,
+            }[name]
             means = [sum(rest) / 2, (sum(rest) + own) / 3]
             assert (sum(rest) + low) / 3 <= min(means) + 1e-12
             assert (sum(rest) + high) / 3 >= max(means) - 1e-12
@@ -225,7 +253,9 @@ def _released() -> tuple[list[Item], list[str]]:
     return _gold(
         list(
             read_rows(
-                "answered", "test", {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"}
+                "answered",
+                "test",
+                {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"},
             )
         )
     )
@@ -292,9 +322,12 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
         (1 / 4, 4),
         (1 / 3, 3),
     ]
-    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four
-    # questions.
-    assert (told["comprehensiveness"]["bound_low"], told["comprehensiveness"]["bound_high"]) == (
+    # Our own leaves the question open; of theirs nothing is open, and the interval
+    # knows of four questions.
+    assert (
+        told["comprehensiveness"]["bound_low"],
+        told["comprehensiveness"]["bound_high"],
+    ) == (
         1.5 / 4,
         2.5 / 4,
     )
@@ -304,11 +337,13 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert (comp["unanswered"], "scored" in comp) == (1, False)
     said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
     assert said in value_notes(entry)
-    # A question of one statement cannot have as many contradictions as the others' mean: theirs
-    # knows nothing of that.
+    # A question of one statement cannot have as many contradictions as the others'
+    # mean: theirs knows nothing of that.
     most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
     few = _summary_of(
-        ("cc", "cc"), 3, unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id]))
+        ("cc", "cc"),
+        3,
+        unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id])),
     )
     assert few["metrics"]["hallucination_norm_official"]["value"] == 2.0
     assert few["metrics"]["hallucination_rate"]["value"] == (2 + 2 + 1) / 3
@@ -317,7 +352,9 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert (nothing["value"], nothing["reason"]) == (None, NO_ANSWER)
 
 
-def test_a_reply_that_is_missing_leaves_the_authors_without_a_figure_and_says_why() -> None:
+def test_a_reply_that_is_missing_leaves_the_authors_without_a_figure_and_says_why() -> (
+    None
+):
     metrics = _summary_of(("ee", "e?"), 4)["metrics"]
     for name in OFFICIAL:
         assert metrics[name]["value"] is None

@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, statement_verdict
-from medical_tasks.benchmarks.kqa.metric import RELATIONS, statement_weights, weighted_counts
+from medical_tasks.benchmarks.kqa.metric import (
+    RELATIONS,
+    statement_weights,
+    weighted_counts,
+)
 from medical_tasks.benchmarks.kqa.scoring import item_score
 from medical_tasks.judges.base import LABELS, Label
 
@@ -38,7 +42,12 @@ def weighted_score(
 
 
 def test_by_hand() -> None:
-    labels: list[Label | None] = ["entailment", "contradiction", "neutral", "entailment"]
+    labels: list[Label | None] = [
+        "entailment",
+        "contradiction",
+        "neutral",
+        "entailment",
+    ]
     assert weighted_score(labels, [1, 2, 4, 8]).value == 9
     assert weighted_score(labels, [1, 2, 4, 8], "does not entail").value == 6
     assert weighted_score(labels, [1, 2, 4, 8], "contradicts").value == 2
@@ -46,7 +55,10 @@ def test_by_hand() -> None:
     assert weighted_score(labels, [1, 2, 4, 8], "is neutral").value == 4
     assert weighted_score(labels, [1, 2, 4, 8], "is not neutral").value == 11
     assert weighted_score(labels, [1, 1, 1, 1], "entails", normalised=True).value == 0.5
-    assert weighted_score(labels, [3, -2, 0, -1], lambda label: label != "neutral").value == 0
+    assert (
+        weighted_score(labels, [3, -2, 0, -1], lambda label: label != "neutral").value
+        == 0
+    )
     score = weighted_score(["entailment", None, None], [2, 3, -1])
     assert math.isnan(score.value)
     assert (score.low, score.high, score.missing) == (1, 5, 2)
@@ -68,7 +80,9 @@ def test_both_metrics_are_cases_of_it(
     must: Sequence[Label], nice: Sequence[Label], answered: bool
 ) -> None:
     statements = [statement_verdict(f"must/{i}", label) for i, label in enumerate(must)]
-    statements += [statement_verdict(f"nice/{i}", label) for i, label in enumerate(nice)]
+    statements += [
+        statement_verdict(f"nice/{i}", label) for i, label in enumerate(nice)
+    ]
     verdict = AnswerVerdict(statements=tuple(statements), answered=answered)
     case = Case(
         id="i",
@@ -107,7 +121,8 @@ def test_limits_are_those_of_all_completions(
     open_to = {None: THREE_WAY, "not_entailment": ("neutral", "contradiction")}
     choices = [open_to.get(label, (label,)) for label, _ in rows]
     values = [
-        weighted_score(labels, weights, relation).value for labels in itertools.product(*choices)
+        weighted_score(labels, weights, relation).value
+        for labels in itertools.product(*choices)
     ]
     assert min(values) == pytest.approx(score.low)
     assert max(values) == pytest.approx(score.high)
@@ -123,7 +138,8 @@ def test_a_relation_and_its_negation_make_the_sum(
 ) -> None:
     labels, weights = [label for label, _ in rows], [weight for _, weight in rows]
     one, other = (
-        weighted_score(labels, weights, name) for name in (f"{verb}s", f"does not {verb}")
+        weighted_score(labels, weights, name)
+        for name in (f"{verb}s", f"does not {verb}")
     )
     assert one.value + other.value == pytest.approx(math.fsum(weights))
 
@@ -136,12 +152,17 @@ def test_weights_and_bad_input() -> None:
     ):
         statement_weights(1, 1, {"must": 1})
     with pytest.raises(
-        ValueError, match="one for each of 1 must-have and 1 nice-to-have statements; got 3"
+        ValueError,
+        match="one for each of 1 must-have and 1 nice-to-have statements; got 3",
     ):
         statement_weights(1, 1, [1, 2, 3])
     with pytest.raises(ValueError, match="weights must be finite numbers"):
         statement_weights(1, 0, [math.nan])
-    with pytest.raises(ValueError, match="relation must be one of entails, .* got 'implies'"):
+    with pytest.raises(
+        ValueError, match="relation must be one of entails, .* got 'implies'"
+    ):
         weighted_score(["neutral"], [1], "implies")
-    with pytest.raises(ValueError, match="a normalised score needs weights of at least 0; got -1"):
+    with pytest.raises(
+        ValueError, match="a normalised score needs weights of at least 0; got -1"
+    ):
         weighted_score(["neutral"], [-1], normalised=True)

@@ -13,7 +13,9 @@ from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS
 from tests.support import SHARED
 
 V1 = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-ROWS = json.loads(Path(__file__).with_name("official_rows.json").read_text(encoding="utf-8"))
+ROWS = json.loads(
+    Path(__file__).with_name("official_rows.json").read_text(encoding="utf-8")
+)
 
 
 def v1_cells() -> list[dict[str, str]]:
@@ -48,7 +50,10 @@ def official_row(number: int, **cells: str) -> dict[str, str]:
 
 def v12_rows() -> list[dict[str, str]]:
     """Four rows as the later releases write them."""
-    return [official_row(number, **cells) for number, cells in enumerate(ROWS["v1.2"], start=1)]
+    return [
+        official_row(number, **cells)
+        for number, cells in enumerate(ROWS["v1.2"], start=1)
+    ]
 
 
 def csv_text(
@@ -56,7 +61,9 @@ def csv_text(
 ) -> str:
     """The rows as CSV, quoted and ended as the official files are."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, tuple(columns), lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(
+        stream, tuple(columns), lineterminator="\n", extrasaction="ignore"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()

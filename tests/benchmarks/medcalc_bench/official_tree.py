@@ -22,7 +22,9 @@ EXAMPLES: Mapping[str, Any] = {
 }
 
 
-def write_tree(folder: Path, *, run: str = RUN, code: str = CODE, examples: Any = EXAMPLES) -> Path:
+def write_tree(
+    folder: Path, *, run: str = RUN, code: str = CODE, examples: Any = EXAMPLES
+) -> Path:
     """Writes the three files where the authors have them; returns the folder."""
     place = folder / "evaluation"
     place.mkdir(parents=True, exist_ok=True)

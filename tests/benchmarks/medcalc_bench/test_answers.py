@@ -12,12 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.quantities import ages, dates, measurements, plain
+from medical_tasks.benchmarks.medcalc_bench.quantities import (
+    ages,
+    dates,
+    measurements,
+    plain,
+)
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 ROWS: dict[str, dict[str, object]] = TABLES["rows"]
 CLEARANCE = ROWS["CLEARANCE"]
@@ -35,7 +42,9 @@ REPLIES: dict[str, Any] = json.loads(
 def answers(side: str) -> list[tuple[str, str]]:
     """Name of the row, and the answer."""
     numbers = [
-        (row, answer) for row, answers in REPLIES[f"{side}_numbers"].items() for answer in answers
+        (row, answer)
+        for row, answers in REPLIES[f"{side}_numbers"].items()
+        for answer in answers
     ]
     return [
         *numbers,
@@ -45,14 +54,23 @@ def answers(side: str) -> list[tuple[str, str]]:
 
 
 def test_the_replies_are_there() -> None:
-    counts = {kind: len(found) for kind, found in REPLIES.items() if isinstance(found, list)}
+    counts = {
+        kind: len(found) for kind, found in REPLIES.items() if isinstance(found, list)
+    }
     assert counts == TABLES["the_replies_are_there"]
-    assert (len(answers("right")), len(answers("wrong"))) == (65 + 26 + 28, 46 + 14 + 10)
+    assert (len(answers("right")), len(answers("wrong"))) == (
+        65 + 26 + 28,
+        46 + 14 + 10,
+    )
 
 
 @pytest.mark.parametrize(
     ("side", "reply"),
-    [(side, reply) for side in ("right", "wrong") for reply in REPLIES[f"{side}_places"]],
+    [
+        (side, reply)
+        for side in ("right", "wrong")
+        for reply in REPLIES[f"{side}_places"]
+    ],
 )
 def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
     assert _right(reply, CLEARANCE) is (side == "right")
@@ -86,7 +104,11 @@ def test_long_replies_and_long_fields() -> None:
         assert _right(json.dumps({"answer": answer}), ROWS["AGE"])
 
 
-@given(st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda value: round(value, 3)))
+@given(
+    st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(
+        lambda value: round(value, 3)
+    )
+)
 @settings(deadline=None, max_examples=200)
 def test_a_number_is_read_as_it_was_written(value: float) -> None:
     for written in (
@@ -105,7 +127,14 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
 @given(st.dates(min_value=date(1970, 1, 1), max_value=date(2069, 12, 31)))
 @settings(deadline=None, max_examples=100)
 def test_a_date_is_read_as_it_was_written(day: date) -> None:
-    for form in ("%m/%d/%Y", "%Y-%m-%d", "%B %d, %Y", "%d %b %Y", "%m/%d/%y", "%A, %B %d, %Y"):
+    for form in (
+        "%m/%d/%Y",
+        "%Y-%m-%d",
+        "%B %d, %Y",
+        "%d %b %Y",
+        "%m/%d/%y",
+        "%A, %B %d, %Y",
+    ):
         assert [each.value for each in dates(day.strftime(form))] == [day]
 
 
@@ -113,5 +142,9 @@ def test_a_date_is_read_as_it_was_written(day: date) -> None:
 @settings(deadline=None, max_examples=100)
 def test_an_age_is_read_as_it_was_written(weeks: int, days: int) -> None:
     for form in TABLES["an_age_is_read_as_it_was_written"]:
-        assert [age.value for age in ages(form.format(weeks, days))] == [weeks * 7 + days]
-    assert [age.value for age in ages(f"{weeks + days / 7:.2f} weeks")] == [weeks * 7 + days]
+        assert [age.value for age in ages(form.format(weeks, days))] == [
+            weeks * 7 + days
+        ]
+    assert [age.value for age in ages(f"{weeks + days / 7:.2f} weeks")] == [
+        weeks * 7 + days
+    ]

@@ -27,7 +27,11 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of, golds_table
-from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS, gold_response, load_prompts
+from medical_tasks.benchmarks.medcalc_bench.prompts import (
+    TEXTS,
+    gold_response,
+    load_prompts,
+)
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import (
     BENCHMARK,
@@ -57,9 +61,18 @@ GAP, AGE, GCS, DUE = (
 NOTE = "Sodium 140, chloride 100, bicarbonate 24."
 
 
-def cells(number: int, name: str, answer: str, *limits: str, **more: str) -> dict[str, str]:
+def cells(
+    number: int, name: str, answer: str, *limits: str, **more: str
+) -> dict[str, str]:
     """A row of the labels' file; both limits are the answer unless they are given."""
-    given = (str(number), name, "How much?", NOTE, answer, *(limits or (answer, answer)))
+    given = (
+        str(number),
+        name,
+        "How much?",
+        NOTE,
+        answer,
+        *(limits or (answer, answer)),
+    )
     return {**dict(zip(CORRECTED_COLUMNS, given, strict=True)), **more}
 
 
@@ -76,7 +89,9 @@ def items_of(path: Path, *rows: Mapping[str, str]) -> list[Item]:
     return load_items(MEDCALC, list(read_corrected_rows(write_labels(path, *rows))))
 
 
-def test_what_the_file_lacks_comes_from_the_calculator_or_is_empty(tmp_path: Path) -> None:
+def test_what_the_file_lacks_comes_from_the_calculator_or_is_empty(
+    tmp_path: Path,
+) -> None:
     file = write_labels(tmp_path / "x.csv", cells(7, GAP, "16", "15.2", "16.8"))
     (row,) = read_rows(CORRECTED, "test", {"test": file})
     assert row == {
@@ -116,40 +131,81 @@ def test_limits_are_the_files_for_measurements_alone(
     file = write_labels(tmp_path / "x.csv", cells(1, name, answer, *limits))
     (row,) = read_corrected_rows(file)
     kept = {"N/A": ("", ""), "-6": limits}.get(answer, (answer, answer))
-    assert (row["ground_truth_answer"], row["lower_limit"], row["upper_limit"]) == (answer, *kept)
+    assert (row["ground_truth_answer"], row["lower_limit"], row["upper_limit"]) == (
+        answer,
+        *kept,
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"Unique ID": "x"}, "Unique ID x, column 'Unique ID': expected a whole number, got 'x'"),
-        ({"Calculator Name": "Apgar"}, "column 'Calculator Name': must be one of the 55"),
+        (
+            {"Unique ID": "x"},
+            "Unique ID x, column 'Unique ID': expected a whole number, got 'x'",
+        ),
+        (
+            {"Calculator Name": "Apgar"},
+            "column 'Calculator Name': must be one of the 55",
+        ),
         ({"Question": " "}, "column 'Question': must not be empty"),
         ({"Patient Note": ""}, "column 'Patient Note': must not be empty"),
-        ({"Ground Truth Answer": "n/a"}, "expected a number or N/A, got 'n/a'. Download the file"),
-        ({"Ground Truth Answer": "N/A"}, "column 'Lower Limit': must be N/A, as the answer is"),
-        ({"Upper Limit": "much"}, "column 'Upper Limit': expected a number, got 'much'"),
-        ({"Lower Limit": "17"}, "must lie below the answer 16, and the Upper Limit 16 above it"),
-        ({"Calculator Name": GCS, "Ground Truth Answer": "3.5"}, "expected a whole number or N/A"),
-        ({"Calculator Name": AGE, "Ground Truth Answer": "9w"}, "whole number of days or N/A"),
+        (
+            {"Ground Truth Answer": "n/a"},
+            "expected a number or N/A, got 'n/a'. Download the file",
+        ),
+        (
+            {"Ground Truth Answer": "N/A"},
+            "column 'Lower Limit': must be N/A, as the answer is",
+        ),
+        (
+            {"Upper Limit": "much"},
+            "column 'Upper Limit': expected a number, got 'much'",
+        ),
+        (
+            {"Lower Limit": "17"},
+            "must lie below the answer 16, and the Upper Limit 16 above it",
+        ),
+        (
+            {"Calculator Name": GCS, "Ground Truth Answer": "3.5"},
+            "expected a whole number or N/A",
+        ),
+        (
+            {"Calculator Name": AGE, "Ground Truth Answer": "9w"},
+            "whole number of days or N/A",
+        ),
         ({"Calculator Name": DUE}, "expected MM/DD/YYYY or N/A, got '16'"),
-        ({"Difficulty": "hard"}, "wrong columns for the corrected labels of MedCalc-Bench v1.0"),
+        (
+            {"Difficulty": "hard"},
+            "wrong columns for the corrected labels of MedCalc-Bench v1.0",
+        ),
     ],
 )
-def test_rows_that_are_refused(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+def test_rows_that_are_refused(
+    tmp_path: Path, changed: dict[str, str], message: str
+) -> None:
     file = write_labels(tmp_path / "x.csv", cells(1, GAP, "16", **changed))
     with pytest.raises(UsageError) as caught:
         list(read_corrected_rows(file))
     assert message in str(caught.value)
 
 
-def test_files_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     row = cells(1, GAP, "16")
     with pytest.raises(UsageError, match=r"row 3: Unique ID 1 stands in row 2 already"):
         list(read_corrected_rows(write_labels(tmp_path / "x.csv", row, row)))
 
     def refused(source: Path, config: str) -> str:
-        where = ["--source", str(source), "--config", config, "--out", str(tmp_path / "out")]
+        where = [
+            "--source",
+            str(source),
+            "--config",
+            config,
+            "--out",
+            str(tmp_path / "out"),
+        ]
         assert main(["build", DATASET.name, *where]) == 2
         return capsys.readouterr().err
 
@@ -193,7 +249,9 @@ def checkout(folder: Path, **texts: str) -> Path:
 def test_the_labels_authors_question(tmp_path: Path) -> None:
     row = cells(1, GAP, "16", **{"Patient Note": "A {question} in braces."})
     (item,) = items_of(tmp_path / "x.csv", row)
-    asked = load_prompts(MEDCALC, "official", checkout(tmp_path / "own"), config=CORRECTED)
+    asked = load_prompts(
+        MEDCALC, "official", checkout(tmp_path / "own"), config=CORRECTED
+    )
     system, question = asked.render(item)
     assert (system["role"], question["role"]) == ("system", "user")
     assert system["content"] == "Say N/A where nothing can be said."
@@ -202,9 +260,13 @@ def test_the_labels_authors_question(tmp_path: Path) -> None:
         "data/system_prompt.txt",
         "data/user_prompt_template.txt",
     ]
-    with pytest.raises(UsageError, match="medcalc_direct has no official prompts on corrected"):
+    with pytest.raises(
+        UsageError, match="medcalc_direct has no official prompts on corrected"
+    ):
         load_prompts(MEDCALC_DIRECT, "official", tmp_path / "own", config=CORRECTED)
-    with pytest.raises(MissingError, match=r"the authors' data/system_prompt.txt is not there"):
+    with pytest.raises(
+        MissingError, match=r"the authors' data/system_prompt.txt is not there"
+    ):
         load_prompts(MEDCALC, "official", tmp_path, config=CORRECTED)
 
 
@@ -212,13 +274,23 @@ def test_the_labels_authors_question(tmp_path: Path) -> None:
     ("texts", "message"),
     [
         ({"system_prompt": "Be brief."}, "must be a text that says when to answer N/A"),
-        ({"user_prompt_template": "{question}"}, "must have {patient_note} and {question} once"),
-        ({"user_prompt_template": "{question} {patient_note}"}, "{patient_note} and {question}"),
+        (
+            {"user_prompt_template": "{question}"},
+            "must have {patient_note} and {question} once",
+        ),
+        (
+            {"user_prompt_template": "{question} {patient_note}"},
+            "{patient_note} and {question}",
+        ),
     ],
 )
-def test_files_that_are_not_theirs(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+def test_files_that_are_not_theirs(
+    tmp_path: Path, texts: dict[str, str], message: str
+) -> None:
     with pytest.raises(MissingError) as caught:
-        load_prompts(MEDCALC, "official", checkout(tmp_path / "own", **texts), config=CORRECTED)
+        load_prompts(
+            MEDCALC, "official", checkout(tmp_path / "own", **texts), config=CORRECTED
+        )
     assert message in str(caught.value)
 
 
@@ -227,7 +299,12 @@ def test_files_that_are_not_theirs(tmp_path: Path, texts: dict[str, str], messag
     [
         (GAP, "N/A", "N/A", True),
         (GAP, "N/A", "<answer>N/A</answer>", True),
-        (GAP, "N/A", '{"step_by_step_thinking": "Sodium 140 alone.", "answer": "N/A"}', True),
+        (
+            GAP,
+            "N/A",
+            '{"step_by_step_thinking": "Sodium 140 alone.", "answer": "N/A"}',
+            True,
+        ),
         (GAP, "N/A", "The anion gap cannot be calculated from this note.", True),
         (GAP, "N/A", '{"answer": "16"}', False),
         (GAP, "N/A", "", False),
@@ -263,7 +340,11 @@ def test_no_number_is_right_where_there_is_no_answer(number: float) -> None:
         "upper_limit": "",
     }
     (item,) = load_items(MEDCALC, [fields])
-    replies = [f"{number}", json.dumps({"answer": f"{number}"}), f"The answer is {number}."]
+    replies = [
+        f"{number}",
+        json.dumps({"answer": f"{number}"}),
+        f"The answer is {number}.",
+    ]
     for score in score_items(MEDCALC, [item] * len(replies), replies):
         assert score.values["accuracy"] == 0.0
 
@@ -317,7 +398,8 @@ def test_where_golds_agree(tmp_path: Path) -> None:
     labels = made_labels(tmp_path / "x.csv")
     found = [golds_of(row, labels) for row in ROWS]
     decisions = [
-        (each.label_and_rule, each.label_and_corrected, each.rule_and_corrected) for each in found
+        (each.label_and_rule, each.label_and_corrected, each.rule_and_corrected)
+        for each in found
     ]
     assert decisions == [
         (True, True, True),
@@ -328,7 +410,8 @@ def test_where_golds_agree(tmp_path: Path) -> None:
     assert [each.not_computable for each in found] == [False, False, True, False]
     audited = [audit_row(row, labels) for row in ROWS]
     assert [
-        (each.corrected, each.label_by_corrected, each.recomputed_by_corrected) for each in audited
+        (each.corrected, each.label_by_corrected, each.recomputed_by_corrected)
+        for each in audited
     ] == [
         ("16", "right", "right"),
         ("20", "right", "wrong"),
@@ -369,7 +452,9 @@ def test_the_metric_is_none_corrected_for_a_judges_errors() -> None:
 
 def test_labels_that_are_not_built(tmp_path: Path) -> None:
     (item,) = load_items(MEDCALC, [official_fields(1, "16")])
-    with pytest.raises(UsageError, match="the configuration corrected of medcalc_bench is not bu"):
+    with pytest.raises(
+        UsageError, match="the configuration corrected of medcalc_bench is not bu"
+    ):
         score_items(MEDCALC, [item], ["16"], arguments={"corrected": str(tmp_path)})
     assert BENCHMARK.found_beside(MEDCALC, tmp_path, "v1.0") == {}
 
@@ -379,7 +464,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1.0 and its corrected labels, built beside each other."""
     made = tmp_path_factory.mktemp("home")
     for config, file in (("v1.0", V1), (CORRECTED, FILE)):
-        where = ["--config", config, "--source", str(file), "--out", str(made / DATASET.name)]
+        where = [
+            "--config",
+            config,
+            "--source",
+            str(file),
+            "--out",
+            str(made / DATASET.name),
+        ]
         assert main(["build", DATASET.name, *where]) == 0
     return made
 
@@ -394,7 +486,9 @@ def test_golds_score_full_marks_and_n_a_alone_scores_its_69_rows(home: Path) -> 
         scores = score_items(task, data.items, golds)
         assert [score.id for score in scores if score.values["accuracy"] != 1.0] == []
         # The script of v1.0 reads no N/A, and no age of one digit.
-        assert sum(score.values["accuracy_official"] for score in scores) == 887 - 69 - 1
+        assert (
+            sum(score.values["accuracy_official"] for score in scores) == 887 - 69 - 1
+        )
     for reply in ("N/A", '{"answer": "N/A"}', "<answer>N/A</answer>"):
         scores = score_items(MEDCALC, data.items, [reply] * 887)
         assert sum(score.values["accuracy"] for score in scores) == 69
@@ -409,8 +503,13 @@ def test_the_authors_files_render_every_question(home: Path) -> None:
     for item in data.items:
         system, question = asked.render(item)
         note, wanted = item.fields["patient_note"], item.fields["question"]
-        assert system["content"] == (LABELS / "system_prompt.txt").read_text(encoding="utf-8")
-        assert question["content"] == f"Patient Note: {note}\n\nQuestion: {wanted}\n\nResponse:"
+        assert system["content"] == (LABELS / "system_prompt.txt").read_text(
+            encoding="utf-8"
+        )
+        assert (
+            question["content"]
+            == f"Patient Note: {note}\n\nQuestion: {wanted}\n\nResponse:"
+        )
 
 
 @needs_shared
@@ -422,7 +521,14 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
 
     def run(config: str, *more: str) -> dict[str, Any]:
         folder = tmp_path / config
-        asked = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", config]
+        asked = [
+            "--tasks",
+            "medcalc",
+            "--model",
+            "baseline/reference",
+            "--config",
+            config,
+        ]
         assert main(["run", *asked, *more, "--out", str(folder)]) == 0
         return dict(read_results(folder)["tasks"]["medcalc"])
 
@@ -435,10 +541,24 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
         where = ["--format", form, "--out", str(page)]
         assert main(["report", str(tmp_path / "v1.0"), *where]) == 0
         shown = page.read_text(encoding="utf-8")
-        figures = ("608 of 887", "691 of 873", "603 of 734", "both on 131 of 734 rows, on 50 of")
+        figures = (
+            "608 of 887",
+            "691 of 873",
+            "603 of 734",
+            "both on 131 of 734 rows, on 50 of",
+        )
         assert [each for each in figures if each not in shown] == []
     package = str(tmp_path / "package.zip")
-    asked = ["--to", "space", "--model-name", "m", "--organisation", "o", "--open-weights", "no"]
+    asked = [
+        "--to",
+        "space",
+        "--model-name",
+        "m",
+        "--organisation",
+        "o",
+        "--open-weights",
+        "no",
+    ]
     assert main(["submit", str(tmp_path / "v1.0"), *asked, "--out", package]) == 0
     assert main(["verify", package]) == 0
     labels = f"corrected={home / DATASET.name}"
@@ -461,8 +581,14 @@ def test_the_documents_figures_are_the_measured_ones() -> None:
     def loosely(name: str) -> int:
         return sum(each.agrees_loosely(getattr(each, name)) for each in reviewed)
 
-    assert (loosely("original"), loosely("pipeline"), loosely("physicians")) == (10, 37, 50)
-    document = " ".join((ROOT / "measurements" / "README.md").read_text(encoding="utf-8").split())
+    assert (loosely("original"), loosely("pipeline"), loosely("physicians")) == (
+        10,
+        37,
+        50,
+    )
+    document = " ".join(
+        (ROOT / "measurements" / "README.md").read_text(encoding="utf-8").split()
+    )
     printed = [" ".join(line.split()) for line in report(V1, FILE, physicians)]
     assert [line for line in printed if line not in document] == []
 
@@ -472,7 +598,11 @@ def test_physicians_agreement_by_hand() -> None:
     measured = {"calculator_id": 39}
     coma = Reviewed(row=score, physicians=8.0, original=11.0, pipeline=9.0)
     assert [coma.agrees(value) for value in (8.0, 9.0, None)] == [True, False, False]
-    assert [coma.agrees_loosely(value) for value in (9.0, 7.0, 10.0)] == [True, True, False]
+    assert [coma.agrees_loosely(value) for value in (9.0, 7.0, 10.0)] == [
+        True,
+        True,
+        False,
+    ]
     gap = Reviewed(row=measured, physicians=-3.0, original=2.1, pipeline=-3.0)
     assert [gap.agrees(value) for value in (-3.15, -2.86, -3.2)] == [True, True, False]
     unanswerable = Reviewed(row=measured, physicians=None, original=2.0, pipeline=None)

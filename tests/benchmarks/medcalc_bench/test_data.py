@@ -44,7 +44,9 @@ from tests.benchmarks.medcalc_bench.official_csv import (
 )
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
 def read(path: Path, config: str = "v1.0") -> list[Row]:
@@ -88,7 +90,10 @@ SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (csv_text([official_row(1, Category="x" * 500)]), r"got 'x{60}\.\.\.'\. Download"),
+        (
+            csv_text([official_row(1, Category="x" * 500)]),
+            r"got 'x{60}\.\.\.'\. Download",
+        ),
         (
             csv_text([official_row(4), official_row(5), official_row(4)]),
             "Row Number 4 stands in row 2 and again in row 4; it must be unique",
@@ -97,7 +102,10 @@ SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
             csv_text(WIDE, [*OFFICIAL_COLUMNS, "Difficulty"]),
             "wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'",
         ),
-        (csv_text(WIDE, SHORT), "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"),
+        (
+            csv_text(WIDE, SHORT),
+            "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'",
+        ),
         (TWICE[: TWICE.rindex("sodium 140")], "."),
         (
             TWICE[: TWICE.rindex(",pmc-1002-1")],
@@ -114,20 +122,28 @@ def test_files_that_are_refused(tmp_path: Path, text: str, message: str) -> None
         read(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize(("column", "value", "message"), TABLES["bad_cells_name_row_and_column"])
+@pytest.mark.parametrize(
+    ("column", "value", "message"), TABLES["bad_cells_name_row_and_column"]
+)
 def test_bad_cells_name_row_and_column(
     tmp_path: Path, column: str, value: str, message: str
 ) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **{column: value})])
+    path = write_csv(
+        tmp_path / "x.csv", [official_row(1), official_row(2, **{column: value})]
+    )
     with pytest.raises(UsageError, match=message) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}: row 3, Row Number ")
 
 
 @pytest.mark.parametrize(("output_type", "answer", "good"), TABLES["forms_of_the_gold"])
-def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: bool) -> None:
+def test_forms_of_the_gold(
+    tmp_path: Path, output_type: str, answer: str, good: bool
+) -> None:
     gold = dict.fromkeys(("Ground Truth Answer", "Lower Limit", "Upper Limit"), answer)
-    path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Output Type": output_type}, **gold)])
+    path = write_csv(
+        tmp_path / "x.csv", [official_row(1, **{"Output Type": output_type}, **gold)]
+    )
     if good:
         assert read(path)[0]["ground_truth_answer"] == answer
     else:
@@ -176,7 +192,11 @@ def test_source_covers_the_spec() -> None:
     ]
     # Paper, abstract; READMEs of the two repositories.
     assert source.published_rows["v1.0"] == {"test": 1047}
-    assert source.published_rows["v1.2"] == source.published_rows["verified"] == {"test": 1100}
+    assert (
+        source.published_rows["v1.2"]
+        == source.published_rows["verified"]
+        == {"test": 1100}
+    )
     assert source.living == {"v1.2", "verified"}
 
 
@@ -197,7 +217,11 @@ def test_v1(v1: list[Row]) -> None:
     )
     assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
-    assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
+    assert Counter(row["output_type"] for row in v1) == {
+        "decimal": 627,
+        "integer": 380,
+        "date": 40,
+    }
     for source, row in zip(v1_cells(), v1, strict=True):
         for theirs, ours in OFFICIAL_COLUMNS.items():
             if theirs in ("Row Number", "Calculator ID"):
@@ -215,12 +239,22 @@ def test_v1(v1: list[Row]) -> None:
         ), row["row_number"]
     for row in v1:
         if row["output_type"] != "decimal":
-            assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
+            assert (
+                row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
+            )
     items = load_items(MEDCALC, v1)
-    notes = {item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)}
-    assert len(notes) == len(set(notes.values())) == len({row["patient_note"] for row in v1}) == 979
+    notes = {
+        item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)
+    }
+    assert (
+        len(notes)
+        == len(set(notes.values()))
+        == len({row["patient_note"] for row in v1})
+        == 979
+    )
     assert all(
-        notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True)
+        notes[item.cluster] == row["patient_note"]
+        for item, row in zip(items, v1, strict=True)
     )
     from medical_tasks.data.dataset_source import file_sha256
 
@@ -235,12 +269,18 @@ def test_there_are_enough_of_every_kind() -> None:
     assert len(DEMO) == 31
     assert len({row["calculator_id"] for row in DEMO}) == 30
     assert {row["category"] for row in DEMO} == set(CATEGORIES)
-    assert Counter(row["output_type"] for row in DEMO) == {"decimal": 18, "integer": 11, "date": 2}
+    assert Counter(row["output_type"] for row in DEMO) == {
+        "decimal": 18,
+        "integer": 11,
+        "date": 2,
+    }
     assert len([row for row in DEMO if row["ground_truth_answer"].startswith("(")]) == 2
     assert [row["row_number"] for row in DEMO] == list(range(1, 32))
     texts = {row["note_id"]: row["patient_note"] for row in DEMO}
     assert all(texts[row["note_id"]] == row["patient_note"] for row in DEMO)
-    assert len(texts) == len(set(texts.values())) == 29  # two notes are asked about twice
+    assert (
+        len(texts) == len(set(texts.values())) == 29
+    )  # two notes are asked about twice
 
 
 @pytest.mark.parametrize("row", DEMO, ids=lambda row: str(row["row_number"]))
@@ -253,7 +293,9 @@ def test_each_row(row: dict[str, Any]) -> None:
         assert gold == f"{Decimal(gold).normalize():f}"
     else:
         assert gold == answer_text(answer)
-    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", row["patient_note"])}
+    numbers = {
+        float(number) for number in re.findall(r"\d+(?:\.\d+)?", row["patient_note"])
+    }
     spelled = {"two", "four"}  # doses a day are written as words
     for name, found in json.loads(row["relevant_entities"]).items():
         if isinstance(found, list):
@@ -318,7 +360,8 @@ def test_refused(text: str, message: str) -> None:
 )
 def test_texts_made_to_exhaust_the_parser_are_refused(text: str) -> None:
     with pytest.raises(
-        ValueError, match=r"neither a JSON|nested too deeply|a mapping of|Exceeds the limit"
+        ValueError,
+        match=r"neither a JSON|nested too deeply|a mapping of|Exceeds the limit",
     ):
         canonical_entities(text)
 

@@ -22,10 +22,14 @@ from medical_tasks.benchmarks.medcalc_bench.expression import (
     formula_value,
 )
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
-@pytest.mark.parametrize(("text", "value"), [*TABLES["values"], ("7//2, 7%3", (3, 1)), ("()", ())])
+@pytest.mark.parametrize(
+    ("text", "value"), [*TABLES["values"], ("7//2, 7%3", (3, 1)), ("()", ())]
+)
 def test_values(text: str, value: object) -> None:
     assert evaluate(text, EXTRACTION) == value
 
@@ -57,7 +61,9 @@ def test_no_table_leads_to_code_or_files() -> None:
     names = {*EXTRACTION, *CHECK, *FORMULA}
     assert len(names) > 100
     forbidden = "eval exec compile open getattr setattr vars globals locals type input breakpoint import class builtins os sys"
-    assert not {name.split(".")[-1].strip("_") for name in names} & set(forbidden.split())
+    assert not {name.split(".")[-1].strip("_") for name in names} & set(
+        forbidden.split()
+    )
 
 
 @given(st.text(alphabet="0123456789.+-*/()%e_j<>=,[]'\" \nabc#if", max_size=60))
@@ -71,6 +77,8 @@ def test_any_text_has_a_value_or_an_expression_error(text: str) -> None:
 
 def test_formulas_as_models_write_them() -> None:
     values = TABLES["formulas_as_models_write_them"]
-    assert {text: formula_value(text) for text in values} == pytest.approx(values, rel=1e-12)
+    assert {text: formula_value(text) for text in values} == pytest.approx(
+        values, rel=1e-12
+    )
     for text in ("140 - age", "", "1/0", "9**9**9", "True", "sqrt(-1)"):
         assert formula_value(text) is None

@@ -20,9 +20,7 @@ GUARD = Guard()
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm() -> None:
-    for row in (
-        ROWS
-    ):  # the standard library imports its date parser on first use, which the guard would forbid
+    for row in ROWS:  # the standard library imports its date parser on first use, which the guard would forbid
         assert len(list(decisions('{"answer": "03/07/2021"}', row))) == 2
 
 

@@ -22,14 +22,20 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
 from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 MEDCALC = SHARED / "data" / "medcalc"
 AGE = "('4 weeks', '3 days')"
 
 
 def _row(case: dict[str, Any]) -> dict[str, Any]:
-    gold = {"gold": case["ground_truth"], "lower": case["lower"], "upper": case["upper"]}
+    gold = {
+        "gold": case["ground_truth"],
+        "lower": case["lower"],
+        "upper": case["upper"],
+    }
     return {"calculator_id": int(case["calid"]), **gold}
 
 
@@ -49,24 +55,29 @@ def test_decisions_of_the_reference() -> None:
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
         results.append((row["Category"], decision.correct))
     published = json.loads(
-        (MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(encoding="utf-8")
+        (MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(
+            encoding="utf-8"
+        )
     )
     groups = {
-        category: [right for each, right in results if each == category] for category, _ in results
+        category: [right for each, right in results if each == category]
+        for category, _ in results
     }
     found = {}
     for name, group in {**groups, "overall": [right for _, right in results]}.items():
         p = sum(group) / len(group)
-        # NumPy rounds by scaling, as the authors do; results.json has both figures in this way.
+        # NumPy rounds by scaling, as the authors do; results.json has both figures in
+        # this way.
         found[name] = {
             "average": round(p * 1e4) / 100,
             "std": round(math.sqrt(p * (1 - p) / len(group)) * 100) / 100,
         }
     assert found == published
-    # Decisions and read answers that the authors' script gave on invented replies (fixtures/README.md).
-    fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
-        "medcalc"
-    ]
+    # Decisions and read answers that the authors' script gave on invented replies
+    # (fixtures/README.md).
+    fixture = json.loads(
+        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+    )["medcalc"]
     cases = fixture["raw_outputs"]
     assert len(cases) >= 142
     for case in cases:
@@ -102,27 +113,43 @@ def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([" ", "\n", "\t", "\r\n", "\u00a0", "\x1f"]), min_size=5, max_size=5)
+    st.lists(
+        st.sampled_from([" ", "\n", "\t", "\r\n", "\u00a0", "\x1f"]),
+        min_size=5,
+        max_size=5,
+    )
 )
 @settings(deadline=None, max_examples=60)
 def test_white_space_is_single_spaces_before_anything_is_read(gaps: list[str]) -> None:
     """Their client hands every reply on so (llm_inference.py): JSON over several lines is read."""
     parts = ["{", '"answer":', '"25.238', "mg", '"', "}"]
     reply = "".join(part + gap for part, gap in zip(parts, [*gaps, "\n"], strict=True))
-    assert official_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26").correct
+    assert official_decision(
+        reply, calculator_id=2, gold="25.238", lower="24", upper="26"
+    ).correct
 
 
 @pytest.mark.parametrize(
-    ("reply", "correct"), TABLES["the_answer_of_a_dialogue_about_code_is_checked_as_it_is"]
+    ("reply", "correct"),
+    TABLES["the_answer_of_a_dialogue_about_code_is_checked_as_it_is"],
 )
-def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(reply: str, correct: bool) -> None:
+def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(
+    reply: str, correct: bool
+) -> None:
     """The call that should read the answer lacks an argument there: the text itself is checked."""
-    decision = official_code_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26")
+    decision = official_code_decision(
+        reply, calculator_id=2, gold="25.238", lower="24", upper="26"
+    )
     assert decision.correct is correct
 
 
 def test_dates_ages_and_unknown_calculators() -> None:
-    day: dict[str, Any] = {"calculator_id": 13, "gold": "05/04/2021", "lower": "", "upper": ""}
+    day: dict[str, Any] = {
+        "calculator_id": 13,
+        "gold": "05/04/2021",
+        "lower": "",
+        "upper": "",
+    }
     assert official_code_decision("5/4/2021", **day).correct
     assert not official_code_decision(
         "5/4/2021 or so", **day
@@ -156,7 +183,12 @@ def test_numbers_python_does_not_read_are_wrong(reply: str) -> None:
     ("calculator_id", "answer", "gold", "lower", "upper", "correct"), TABLES["checks"]
 )
 def test_checks(
-    calculator_id: int, answer: object, gold: object, lower: str, upper: str, correct: bool
+    calculator_id: int,
+    answer: object,
+    gold: object,
+    lower: str,
+    upper: str,
+    correct: bool,
 ) -> None:
     """Integers half to even, limits inclusive and in order, numbers that touch; whatever raises there is wrong."""
     decision = official_check(
@@ -167,17 +199,22 @@ def test_checks(
 
 def test_a_long_reply_is_read_from_its_last_answer() -> None:
     row = {"gold": "3", "lower": "3", "upper": "3"}
-    assert official_decision("x" * MAX_REPLY + '{"answer": "3"}', calculator_id=4, **row).correct
+    assert official_decision(
+        "x" * MAX_REPLY + '{"answer": "3"}', calculator_id=4, **row
+    ).correct
     assert official_decision(
         '{"answer": "3"}' + "x" * 2 * MAX_REPLY, calculator_id=4, **row
     ).correct
     assert not official_decision("x" * 2 * MAX_REPLY, calculator_id=4, **row).correct
-    # Their check evaluates the answer with their own variables around it, so this reply counts as right.
+    # Their check evaluates the answer with their own variables around it, so this reply
+    # counts as right.
     row = {"gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
     assert official_decision(
         "{\"answer\": str('float(lower_limit)')}", calculator_id=2, **row
     ).correct
-    assert official_decision("{\"answer\": str('12.5+12.5')}", calculator_id=2, **row).correct
+    assert official_decision(
+        "{\"answer\": str('12.5+12.5')}", calculator_id=2, **row
+    ).correct
 
 
 @given(
@@ -212,5 +249,7 @@ def test_reading_raises_nothing_else(pieces: list[str], kind: Any) -> None:
 @given(st.floats(min_value=-1e9, max_value=1e9).map(lambda value: round(value, 4)))
 @settings(deadline=None, max_examples=100)
 def test_a_plain_number_comes_back(value: float) -> None:
-    assert official_answer(f'{{"answer": "{value:.4f}"}}', "decimal") == str(float(f"{value:.4f}"))
+    assert official_answer(f'{{"answer": "{value:.4f}"}}', "decimal") == str(
+        float(f"{value:.4f}")
+    )
     assert official_answer(f'{{"answer": "{value:.4f}"}}', "integer") == f"{value:.4f}"

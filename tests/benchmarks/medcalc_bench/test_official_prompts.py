@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
-from medical_tasks.benchmarks.medcalc_bench.official_prompts import EXAMPLES as EXAMPLES_FILE
+from medical_tasks.benchmarks.medcalc_bench.official_prompts import (
+    EXAMPLES as EXAMPLES_FILE,
+)
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import read_code
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 from medical_tasks.benchmarks.medcalc_bench.spec import (
@@ -37,7 +39,9 @@ from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, wr
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 ITEMS = load_items(MEDCALC, demo_rows())
 ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)
@@ -61,14 +65,24 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_messages_of_each_style(tree: Path) -> None:
     item = item_with("a {note} µ\r\n", "how {much}?", 2)
     assert read_code(tree).tries == 20
-    said = {task.name: load_prompts(task, "official", tree).render(item) for task in ASKED}
+    said = {
+        task.name: load_prompts(task, "official", tree).render(item) for task in ASKED
+    }
     assert json.loads(json.dumps(said)) == TABLES["the_messages_of_each_style"]
 
 
-@example(note="n", question="q?", calculator=24)  # its example has a question of its own
-@given(note=st.text(max_size=60), question=st.text(max_size=30), calculator=st.integers(1, 69))
+@example(
+    note="n", question="q?", calculator=24
+)  # its example has a question of its own
+@given(
+    note=st.text(max_size=60),
+    question=st.text(max_size=30),
+    calculator=st.integers(1, 69),
+)
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_what_the_functions_of_the_file_would_make(
     tree: Path, note: str, question: str, calculator: int
@@ -81,7 +95,10 @@ def test_what_the_functions_of_the_file_would_make(
         f'It is {{"answer": y}}:\n\n{json.dumps(example["Response"])}'
     )
     messages = load_prompts(MEDCALC_ONE_SHOT, "official", tree).render(item)
-    assert [message["content"] for message in messages] == [system, f"Now:\n\n{note}\n\n{question}"]
+    assert [message["content"] for message in messages] == [
+        system,
+        f"Now:\n\n{note}\n\n{question}",
+    ]
 
 
 def test_the_recipe_names_the_files_as_git_does(tree: Path) -> None:
@@ -100,12 +117,15 @@ def test_the_recipe_names_the_files_as_git_does(tree: Path) -> None:
             ["git", "hash-object", *paths], capture_output=True, text=True, check=True
         ).stdout
         names = [f"evaluation/{name}" for name in wanted[task.name]]
-        assert prompts.settings == {"files": dict(zip(names, told.split(), strict=True))}
+        assert prompts.settings == {
+            "files": dict(zip(names, told.split(), strict=True))
+        }
 
 
 def test_every_text_is_in_the_hash(tmp_path: Path) -> None:
     before = {
-        task.name: load_prompts(task, "official", write_tree(tmp_path)).sha256 for task in ASKED
+        task.name: load_prompts(task, "official", write_tree(tmp_path)).sha256
+        for task in ASKED
     }
     assert len(set(before.values())) == 4
     changes: list[tuple[Any, dict[str, Any]]] = [
@@ -141,7 +161,9 @@ def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
     assert not {name for name in set(sys.modules) - modules if "run" in name.split(".")}
 
 
-@pytest.mark.parametrize(("file", "name", "old", "new", "expected"), TABLES["other_forms"])
+@pytest.mark.parametrize(
+    ("file", "name", "old", "new", "expected"), TABLES["other_forms"]
+)
 def test_a_script_of_another_form_is_refused(
     tmp_path: Path, file: str, name: str, old: str, new: str, expected: str
 ) -> None:
@@ -173,18 +195,23 @@ def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) ->
         load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
 
 
-def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path) -> None:
+def test_no_file_no_folder_no_example_and_no_such_set(
+    tree: Path, tmp_path: Path
+) -> None:
     for task in ASKED:
         with pytest.raises(UsageError, match="give its folder with --upstream"):
             load_prompts(task, "official")
-        with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
+        with pytest.raises(
+            MissingError, match=r"the authors. evaluation/\w+\.py is not there"
+        ):
             load_prompts(task, "official", tmp_path)
         assert (
             load_prompts(task, "official", tree / "evaluation").sha256
             == load_prompts(task, "official", tree).sha256
         )
     with pytest.raises(
-        UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"
+        UsageError,
+        match="medcalc_open_book has no official prompts: the authors do not ask with",
     ):
         load_prompts(MEDCALC_OPEN_BOOK, "official", tree)
     place = write_tree(tmp_path) / "evaluation"
@@ -198,7 +225,9 @@ def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path
             load_prompts(task, "official", tmp_path)
         write_tree(tmp_path)
     prompts = load_prompts(
-        MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples={"999": EXAMPLES["2"]})
+        MEDCALC_ONE_SHOT,
+        "official",
+        write_tree(tmp_path, examples={"999": EXAMPLES["2"]}),
     )
     with pytest.raises(
         MissingError,
@@ -214,7 +243,9 @@ def test_an_example_that_is_the_item_is_found_by_its_text(
     key = str(item.fields["calculator_id"])
     spaced = "  ".join(item.fields["patient_note"].split(" "))
     examples = {**EXAMPLES, key: {**EXAMPLES["2"], "Patient Note": spaced}}
-    prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples=examples))
+    prompts = load_prompts(
+        MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples=examples)
+    )
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [item, other]) == [item.id]
     assert (
         f"is the item itself, answer included, for 1 of 2 items: {item.id}."
@@ -225,11 +256,15 @@ def test_an_example_that_is_the_item_is_found_by_its_text(
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [dose]) == []
     assert (
         leaking_examples(
-            MEDCALC_ONE_SHOT, prompts, [item_with("example 24 µ {x}", "Another question?", 24)]
+            MEDCALC_ONE_SHOT,
+            prompts,
+            [item_with("example 24 µ {x}", "Another question?", 24)],
         )
         != []
     )
-    assert leaking_examples(MEDCALC_ONE_SHOT, load_prompts(MEDCALC_ONE_SHOT), ITEMS) == []
+    assert (
+        leaking_examples(MEDCALC_ONE_SHOT, load_prompts(MEDCALC_ONE_SHOT), ITEMS) == []
+    )
     assert leaking_examples(MEDCALC, load_prompts(MEDCALC), ITEMS) == []
 
 
@@ -257,18 +292,33 @@ def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     assert (
-        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "demo",
+                "--out",
+                str(home / "medcalc_bench"),
+            ]
+        )
         == 0
     )
     return home
 
 
 def test_a_run_sends_them_and_its_recipe_says_so(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    built: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     item = ITEMS[0]
     key = str(item.fields["calculator_id"])
-    examples = {**EXAMPLES, key: {**EXAMPLES["2"], "Patient Note": item.fields["patient_note"]}}
+    examples = {
+        **EXAMPLES,
+        key: {**EXAMPLES["2"], "Patient Note": item.fields["patient_note"]},
+    }
     tree = write_tree(tmp_path, examples=examples)
     monkeypatch.setenv("SCRIPT_API_KEY", "x")
     tasks = "medcalc,medcalc_direct,medcalc_one_shot"
@@ -318,26 +368,38 @@ def test_a_run_sends_them_and_its_recipe_says_so(
     }
     assert recipes["medcalc_one_shot"]["leaking_examples"] == [item.id]
     assert "leaking_examples" not in recipes["medcalc"]
-    assert list(recipes["medcalc"]["prompts"]["settings"]["files"]) == ["evaluation/run.py"]
+    assert list(recipes["medcalc"]["prompts"]["settings"]["files"]) == [
+        "evaluation/run.py"
+    ]
     assert f"for 1 of {len(ITEMS)} items: {item.id}." in capsys.readouterr().err
 
 
 def test_copying_the_example_is_a_baseline(built: Path, tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree")
-    words = ["run", "--config", "demo", "--data", str(built), "--model", "baseline/copy-example"]
+    words = [
+        "run",
+        "--config",
+        "demo",
+        "--data",
+        str(built),
+        "--model",
+        "baseline/copy-example",
+    ]
     for name, more in (
         ("own", []),
         ("official", ["--prompts", "official", "--upstream", str(tree)]),
     ):
         out = tmp_path / name
-        assert main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
-        recipe = json.loads((out / "results.json").read_text())["tasks"]["medcalc_one_shot"][
-            "recipe"
-        ]
+        assert (
+            main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
+        )
+        recipe = json.loads((out / "results.json").read_text())["tasks"][
+            "medcalc_one_shot"
+        ]["recipe"]
         prompts = load_prompts(MEDCALC_ONE_SHOT, name, tree)
         assert recipe["baseline"] == {"prompts": name, "sha256": prompts.sha256}
         if name == "official":
-            assert {row["parsed"] for row in read_items(out) if row["parsed"][:1].isdigit()} == {
-                "1"
-            }
+            assert {
+                row["parsed"] for row in read_items(out) if row["parsed"][:1].isdigit()
+            } == {"1"}
     assert main([*words, "--tasks", "medcalc", "--out", str(tmp_path / "no")]) == 2

@@ -37,19 +37,30 @@ ROWS = [
 
 
 def read(folder: Path, content: bytes | str) -> list[dict[str, Any]]:
-    (folder / "rows").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (folder / "rows").write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
     return read_own_rows(folder / "rows")
 
 
-def test_every_form_gives_the_same_rows_and_their_golds_are_right(tmp_path: Path) -> None:
-    lines = "\n".join(json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS[1:])
+def test_every_form_gives_the_same_rows_and_their_golds_are_right(
+    tmp_path: Path,
+) -> None:
+    lines = "\n".join(
+        json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS[1:]
+    )
     first, *others = [
-        read(tmp_path, each) for each in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)
+        read(tmp_path, each)
+        for each in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)
     ]
     assert others == [first] * 3
     assert [row["row_number"] for row in first] == [1, 2, 3, 4]
     assert first[0]["ground_truth_answer"] == "93.3333333333"
-    assert (first[1]["lower_limit"], first[1]["upper_limit"], first[1]["relevant_entities"]) == (
+    assert (
+        first[1]["lower_limit"],
+        first[1]["upper_limit"],
+        first[1]["relevant_entities"],
+    ) == (
         "23.75",
         "26.25",
         "",
@@ -58,18 +69,24 @@ def test_every_form_gives_the_same_rows_and_their_golds_are_right(tmp_path: Path
     assert "mm Hg" in first[0]["question"]
     items = load_items(MEDCALC, first)
     golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
-    assert [score.values["accuracy"] for score in score_items(MEDCALC, items, golds)] == [1.0] * 4
+    assert [
+        score.values["accuracy"] for score in score_items(MEDCALC, items, golds)
+    ] == [1.0] * 4
 
 
 @tabled("row", "message")
 def test_a_row_that_does_not_fit(tmp_path: Path, row: list[str], message: str) -> None:
-    told = rf"(?s)rows: row 6, Row Number 5, column {message}.*rows: row 7, Row Number 6"
+    told = (
+        rf"(?s)rows: row 6, Row Number 5, column {message}.*rows: row 7, Row Number 6"
+    )
     with pytest.raises(UsageError, match=told):
         read(tmp_path, as_csv([*ROWS, row, row]))
 
 
 @tabled("change", "message")
-def test_a_record_that_does_not_fit(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_record_that_does_not_fit(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     record = {
         "Calculator ID": 5,
         "Patient Note": "x",
@@ -90,7 +107,9 @@ def test_a_release_keeps_labels_its_entities_contradict(
         "Ground Truth Answer": "93.3",
     }
     given = official_row(
-        7, **right, **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"}
+        7,
+        **right,
+        **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"},
     )
     wrong = {
         **given,
@@ -107,7 +126,8 @@ def test_a_release_keeps_labels_its_entities_contradict(
     )
     del wrong["Ground Truth Explanation"]
     with pytest.raises(
-        UsageError, match="row 2, Row Number 9, column 'Ground Truth Answer': must agree"
+        UsageError,
+        match="row 2, Row Number 9, column 'Ground Truth Answer': must agree",
     ):
         read(tmp_path, as_csv([[*wrong], [*wrong.values()]]))
 
@@ -117,14 +137,30 @@ def test_without_a_build(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_bytes(as_csv(ROWS))
-    Path("answers.csv").write_bytes(b"Row Number,answer\n1,93\n2,31\n3,10/26/2024\n4,\n")
-    assert main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"]) == 5
+    Path("answers.csv").write_bytes(
+        b"Row Number,answer\n1,93\n2,31\n3,10/26/2024\n4,\n"
+    )
+    assert (
+        main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"])
+        == 5
+    )
     assert "accuracy 66.7 %" in " ".join(capsys.readouterr().out.split())
     Path("rows.csv").write_bytes(
         b"Calculater,Seen on ward 4\n5,x\n5,y\n"
     )  # the second may be a note, without a header
     assert (
-        main(["build", "medcalc_bench", "--config", "own", "--source", "rows.csv", "--out", "d"])
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "own",
+                "--source",
+                "rows.csv",
+                "--out",
+                "d",
+            ]
+        )
         == 2
     )
     assert (

@@ -21,10 +21,10 @@ from measurements.medcalc_passages import (
     report,
 )
 
-REASONING = "The formula is known. MAP = (140 + 2 * 80) / 3. Therefore, the MAP is 100 mmHg."
-NO_ANSWER = (
-    "The equation needs creatinine, age and sex. Filling them in gives the clearance sought."
+REASONING = (
+    "The formula is known. MAP = (140 + 2 * 80) / 3. Therefore, the MAP is 100 mmHg."
 )
+NO_ANSWER = "The equation needs creatinine, age and sex. Filling them in gives the clearance sought."
 
 
 def _row(explanation: str, answer: str = "100", **cells: object) -> dict[str, object]:
@@ -42,7 +42,9 @@ def _blob(folder: Path, rows: list[dict[str, object]]) -> str:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     text = "\n".join(json.dumps(row) for row in rows)
     command = ["git", "-C", str(folder), "hash-object", "-w", "--stdin"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -80,7 +82,9 @@ def test_replies_are_the_last_message_or_what_is_left_of_them() -> None:
         ("100", NO_ANSWER, False),
     ],
 )
-def test_agreement_with_a_reading_by_hand(value: str | None, text: str, same: bool) -> None:
+def test_agreement_with_a_reading_by_hand(
+    value: str | None, text: str, same: bool
+) -> None:
     assert agrees(_reading("", text, value), text)[0] is same
 
 
@@ -103,7 +107,9 @@ def test_a_changed_passage_and_a_missing_blob_are_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blob = _blob(tmp_path, [_row(REASONING + " And more.")])
-    monkeypatch.setattr(medcalc_passages, "readings", lambda: [_reading(blob, REASONING, "100")])
+    monkeypatch.setattr(
+        medcalc_passages, "readings", lambda: [_reading(blob, REASONING, "100")]
+    )
     with pytest.raises(MirrorError, match="line 1: the passage's SHA-256 is"):
         list(compared(tmp_path))
     monkeypatch.setattr(

@@ -41,7 +41,9 @@ from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item
 from tests.support import SHARED, asked, needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 PAGES = specifications()
 
@@ -72,16 +74,23 @@ def test_every_calculator_has_a_page_that_names_every_input() -> None:
     code = re.compile(
         r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset"
     )
-    assert {number: found for number, text in PAGES.items() if (found := code.findall(text))} == {}
+    assert {
+        number: found for number, text in PAGES.items() if (found := code.findall(text))
+    } == {}
     with pytest.raises(
-        UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"
+        UsageError,
+        match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4",
     ):
         render_specification(1)
 
 
 # The thresholds as the publications print them.
-@pytest.mark.parametrize(("calculator", "texts"), TABLES["the_numbers_of_the_rule_are_there"])
-def test_the_numbers_of_the_rule_are_there(calculator: int, texts: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("calculator", "texts"), TABLES["the_numbers_of_the_rule_are_there"]
+)
+def test_the_numbers_of_the_rule_are_there(
+    calculator: int, texts: tuple[str, ...]
+) -> None:
     for text in texts:
         assert text in PAGES[calculator]
 
@@ -94,7 +103,8 @@ def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     for line, table in ((men, MEN), (women, WOMEN)):
         numbers = {float(number) for number in re.findall(r"-?\d+\.?\d*", line)}
         assert {value for value in vars(table).values() if value} <= numbers
-    # By hand, for a man of 55: total cholesterol 200, HDL 45, pressure 130, untreated, no smoker.
+    # By hand, for a man of 55: total cholesterol 200, HDL 45, pressure 130, untreated,
+    # no smoker.
     terms = (
         (52.00961, math.log(55)),
         (20.014077, math.log(200)),
@@ -120,19 +130,26 @@ def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     }  # calculators whose formula is a function that others call too
 
     def called(entry: Calculator[Any, Any]) -> set[int]:
-        used = [entry.function.__globals__.get(name) for name in entry.function.__code__.co_names]
+        used = [
+            entry.function.__globals__.get(name)
+            for name in entry.function.__code__.co_names
+        ]
         others = [value for value in used if isinstance(value, Calculator)]
         direct = {steps.get(getattr(value, "__name__", "")) for value in used} | {
             other.id for other in others
         }
-        return {number for number in direct if number}.union(*map(called, others)) - {entry.id}
+        return {number for number in direct if number}.union(*map(called, others)) - {
+            entry.id
+        }
 
     assert {key: set(others) for key, others in BUILDS_ON.items()} == {
         entry.id: found for entry in CALCULATORS if (found := called(entry))
     }
 
 
-def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: list[Item]) -> None:
+def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(
+    items: list[Item],
+) -> None:
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
     plain = load_prompts(MEDCALC)
     assert len(items) >= 24
@@ -157,11 +174,18 @@ def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: l
 
 def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     before = load_prompts(MEDCALC_OPEN_BOOK).sha256
-    # The rules are read from docstrings: whoever edits one changes what models are asked, and the task's version.
+    # The rules are read from docstrings: whoever edits one changes what models are
+    # asked, and the task's version.
     assert before == "2060cd00e5600fac7d54d92d2c10152445d57d0f2e2124890d06a837bc6be39e"
     assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
     assert (
-        len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
+        len(
+            {
+                load_prompts(task).sha256
+                for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
+            }
+        )
+        == 3
     )
     changed = {**PAGES, 69: PAGES[69] + "."}
     monkeypatch.setattr(
@@ -174,14 +198,18 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_shared
 def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
     path = SHARED / "data" / "medcalc" / "one_shot_finalized_explanation.json"
-    examples: Mapping[str, Mapping[str, object]] = json.loads(path.read_text(encoding="utf-8"))
+    examples: Mapping[str, Mapping[str, object]] = json.loads(
+        path.read_text(encoding="utf-8")
+    )
     assert len(examples) == 55
     book = "\n".join(PAGES.values())
     shared = set()
     for example in examples.values():
         words = json.dumps(example["Response"], ensure_ascii=False).split()
         shared |= {
-            run for n in range(len(words) - 11) if (run := " ".join(words[n : n + 12])) in book
+            run
+            for n in range(len(words) - 11)
+            if (run := " ".join(words[n : n + 12])) in book
         }
     assert shared == set()
 
@@ -202,7 +230,8 @@ def test_zero_shot_styles_ask_for_their_form() -> None:
         [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail]
     )
     with pytest.raises(
-        UsageError, match="unknown prompt set 'theirs' for medcalc. Sets: own, official."
+        UsageError,
+        match="unknown prompt set 'theirs' for medcalc. Sets: own, official.",
     ):
         load_prompts(MEDCALC, "theirs")
 
@@ -227,7 +256,10 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
             "Now the patient in question."
         )
         assert head.count("Patient note:") == tail.count("Patient note:") == 1
-        assert f"{example.note}\n\nQuestion:\n{example.question}\n\nReply:\n{example.reply}" in head
+        assert (
+            f"{example.note}\n\nQuestion:\n{example.question}\n\nReply:\n{example.reply}"
+            in head
+        )
         assert item.fields["patient_note"] in tail
         assert item.fields["patient_note"] not in head
     exemplars = own_exemplars()
@@ -239,7 +271,8 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         assert list(reply) == ["step_by_step_thinking", "answer"]
         last = reply["step_by_step_thinking"].splitlines()[-1]
         assert last.startswith(f"{entry.name} = ")
-        # The steps end in the answer, and the suite's own scorer reads the reply as that answer.
+        # The steps end in the answer, and the suite's own scorer reads the reply as
+        # that answer.
         numbers = re.findall(r"-?\d+(?:\.\d+)?", last.removeprefix(entry.name))
         gold = reply["answer"]
         if entry.id == 69:

@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench import protocol as module
-from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode, read_code
+from medical_tasks.benchmarks.medcalc_bench.official_prompts import (
+    OfficialCode,
+    read_code,
+)
 from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS
 from medical_tasks.benchmarks.medcalc_bench.protocol import (
     MAX_TRIES,
@@ -26,7 +29,9 @@ from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, Turn
 from tests.benchmarks.medcalc_bench.official_tree import write_tree
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")
 OPENING: tuple[Message, ...] = ({"role": "user", "content": "question"},)
@@ -42,7 +47,9 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
     """A program, and a reply that has it in a block."""
     lines = draw(
         st.lists(
-            st.sampled_from(["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]),
+            st.sampled_from(
+                ["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]
+            ),
             max_size=5,
         )
     )
@@ -50,7 +57,16 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
     fence = draw(st.sampled_from(["```", "~~~", "````", "~~~~~"]))
     word = draw(
         st.sampled_from(
-            ["python", "Python", "PY", "python3", "py3", "python3.11", "{.python}", "ipython"]
+            [
+                "python",
+                "Python",
+                "PY",
+                "python3",
+                "py3",
+                "python3.11",
+                "{.python}",
+                "ipython",
+            ]
         )
     )
     title = draw(
@@ -73,9 +89,13 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
         )
     )
     body = "\n".join(f"{inner}{line}" for line in program.split("\n"))
-    end = draw(st.sampled_from([f"\n{inner}{fence}", f"\n{inner}{fence}  \nThat is all.", ""]))
+    end = draw(
+        st.sampled_from([f"\n{inner}{fence}", f"\n{inner}{fence}  \nThat is all.", ""])
+    )
     before = draw(
-        st.sampled_from(["", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"])
+        st.sampled_from(
+            ["", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"]
+        )
     )
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     reply = f"{before}{lead}{fence}{gap}{word}{title}\n{body}{end}"
@@ -132,14 +152,23 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         programs.append(code)
         if "bad" in code:
             return Outcome(
-                stdout="", stderr_tail="x" * 3000 + "NameError: bad\n", exit="error", seconds=0.1
+                stdout="",
+                stderr_tail="x" * 3000 + "NameError: bad\n",
+                exit="error",
+                seconds=0.1,
             )
         if "slow" in code:
             return Outcome(
-                stdout="1\n", stderr_tail="Stopped: it had not ended", exit="timeout", seconds=20
+                stdout="1\n",
+                stderr_tail="Stopped: it had not ended",
+                exit="timeout",
+                seconds=20,
             )
         return Outcome(
-            stdout="" if "mute" in code else "7\n", stderr_tail="a warning", exit="ok", seconds=0.1
+            stdout="" if "mute" in code else "7\n",
+            stderr_tail="a warning",
+            exit="ok",
+            seconds=0.1,
         )
 
     monkeypatch.setattr(module, "run_code", run)
@@ -165,7 +194,9 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
 def test_a_failure_is_shown_and_another_program_asked_for(
     ran: list[str], reply: str, told: str
 ) -> None:
-    made = turn("```python\nbad(1)\n```", reply)  # a new try sees the last program alone
+    made = turn(
+        "```python\nbad(1)\n```", reply
+    )  # a new try sees the last program alone
     assert isinstance(made, Ask)
     opening, said, feedback = made.messages
     assert opening == OPENING[0]
@@ -191,7 +222,9 @@ def test_twenty_tries_and_no_more(ran: list[str]) -> None:
 
 def test_a_program_is_run_once(ran: list[str]) -> None:
     records = Records()
-    dialogues = [Dialogue(item=ITEM, opening=OPENING, answers=("```python\nprint(7)\n```",))] * 3
+    dialogues = [
+        Dialogue(item=ITEM, opening=OPENING, answers=("```python\nprint(7)\n```",))
+    ] * 3
     protocol = CodeProtocol()
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
@@ -229,7 +262,9 @@ def test_real_programs(official: OfficialCode) -> None:
         "```python\nimport numpy\n```",
         "Sorry, I cannot.",
     ]
-    dialogues = [Dialogue(item=ITEM, opening=OPENING, answers=(reply,)) for reply in replies]
+    dialogues = [
+        Dialogue(item=ITEM, opening=OPENING, answers=(reply,)) for reply in replies
+    ]
     done, failed, prose = CodeProtocol().next_turns(dialogues, records)
     assert done == Done('{"answer": "24.691358024691358"}')
     assert isinstance(failed, Ask)
@@ -241,7 +276,9 @@ def test_real_programs(official: OfficialCode) -> None:
     made = official_turn(official, f"```python\n{program}\n```")
     assert isinstance(made, Ask)
     said = made.messages[-1]["content"]
-    assert said.startswith("It wrote\n                e\nµ\nTraceback (most recent call last):\n")
+    assert said.startswith(
+        "It wrote\n                e\nµ\nTraceback (most recent call last):\n"
+    )
     assert said.endswith(
         "ZeroDivisionError: division by zero\n\n                and {that} is all."
     )
@@ -268,7 +305,9 @@ def test_the_authors_dialogue_keeps_all_that_was_said(
 ) -> None:
     made = official_turn(official, "hm", "```python\nx\n```", CODE)
     assert isinstance(made, Ask)
-    assert [message["content"] for message in made.messages] == TABLES["the_authors_dialogue"]
+    assert [message["content"] for message in made.messages] == TABLES[
+        "the_authors_dialogue"
+    ]
     assert len(ran) == 1
     reply = "<answer>\n1\n<\\answer>"
     made = official_turn(official, CODE, reply)
@@ -281,7 +320,9 @@ def test_the_authors_dialogue_keeps_all_that_was_said(
     for reply in (CODE, "hm", "<answer>\n<\\answer>"):
         assert isinstance(official_turn(official, *[reply] * 19), Ask)
         assert official_turn(official, *[reply] * 20) == Done("")
-    assert official_turn(official, *[CODE] * 19, "<answer>3<\\answer>") == Done('{"answer": "3"}')
+    assert official_turn(official, *[CODE] * 19, "<answer>3<\\answer>") == Done(
+        '{"answer": "3"}'
+    )
 
 
 @pytest.mark.parametrize(("reply", "text"), TABLES["ends"])

@@ -17,12 +17,16 @@ def holds(rule: Rule, sentence: str) -> bool:
     return any(pattern.search(sentence) for pattern in rule.patterns)
 
 
-@pytest.mark.parametrize(("rule", "sentence"), HOLDS, ids=[sentence for _, sentence in HOLDS])
+@pytest.mark.parametrize(
+    ("rule", "sentence"), HOLDS, ids=[sentence for _, sentence in HOLDS]
+)
 def test_a_rule_holds(rule: Rule, sentence: str) -> None:
     assert holds(rule, sentence.lower()), rule.law
 
 
-@pytest.mark.parametrize(("rule", "sentence"), FAILS, ids=[sentence for _, sentence in FAILS])
+@pytest.mark.parametrize(
+    ("rule", "sentence"), FAILS, ids=[sentence for _, sentence in FAILS]
+)
 def test_a_rule_does_not_hold(rule: Rule, sentence: str) -> None:
     assert not holds(rule, sentence.lower()), rule.law
 
@@ -44,8 +48,14 @@ NEGATIVE = {"calculator_id": 63, "gold": "-2", "lower": "-2.1", "upper": "-1.9"}
 @pytest.mark.parametrize(
     ("row", "reply"),
     [
-        (CLEARANCE, "The factor is 0.85. This gives a creatinine clearance of 37.7 mL/min."),
-        (CLEARANCE, "Using the CKD-EPI 2021 equation is wrong here. The CrCl is ***37.7***."),
+        (
+            CLEARANCE,
+            "The factor is 0.85. This gives a creatinine clearance of 37.7 mL/min.",
+        ),
+        (
+            CLEARANCE,
+            "Using the CKD-EPI 2021 equation is wrong here. The CrCl is ***37.7***.",
+        ),
         (CLEARANCE, '{"answer": "37.7 mL/min"'),
         (CLEARANCE, "Final answer:\n\n> **37.7**"),
         (QT, "QTc ≈ 412 ms (0.412 s)"),
@@ -89,7 +99,9 @@ def test_what_a_person_could_not_tell_is_unclear(
         ("37.7 mg/dL", ("unit_mismatch: mg/dL for mL/min",)),
     ],
 )
-def test_a_right_number_in_another_unit_is_noted(reply: str, note: tuple[str, ...]) -> None:
+def test_a_right_number_in_another_unit_is_noted(
+    reply: str, note: tuple[str, ...]
+) -> None:
     decision = decide(f"The creatinine clearance is {reply}.", **CLEARANCE)  # type: ignore[arg-type]
     assert decision.correct
     assert decision.notes == note
@@ -114,7 +126,9 @@ WORDS = sorted(
     front=st.lists(st.sampled_from(WORDS), max_size=8),
     behind=st.lists(st.sampled_from(WORDS), max_size=6),
 )
-def test_the_patterns_that_are_not_tried_do_not_match(front: list[str], behind: list[str]) -> None:
+def test_the_patterns_that_are_not_tried_do_not_match(
+    front: list[str], behind: list[str]
+) -> None:
     before, after = " ".join([*front, ""]), " ".join(["", *behind])
     reasons = [rule.reason for rule in RULES if holds(rule, f"{before}{THIS}{after}")]
     assert reason_of(before, after) == (reasons[0] if reasons else "")

@@ -28,7 +28,9 @@ from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
 def _item(
@@ -62,8 +64,8 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
 OTHER_POLICY = {
     # A share of something is no number of points.
     '{"answer": "3%"}': False,
-    # A person reads the value that its working follows, a whole value whose object lacks its last
-    # brace, and a Swiss thousand.
+    # A person reads the value that its working follows, a whole value whose object
+    # lacks its last brace, and a Swiss thousand.
     '{"answer": "25.24 = 53*48/(100.8)"}': True,
     '{"answer": "25.238"': True,
     """{"answer": "1'234.5"}""": True,
@@ -78,12 +80,17 @@ def test_v1() -> None:
     for (
         form,
         reply_of,
-    ) in FORMS.items():  # 1,047 of 1,047, also when the gold is only in the authors' explanation
-        decided = ((row["Row Number"], decide(reply_of(row), **gold_of(row))) for row in v1_cells())
+    ) in (
+        FORMS.items()
+    ):  # 1,047 of 1,047, also when the gold is only in the authors' explanation
+        decided = (
+            (row["Row Number"], decide(reply_of(row), **gold_of(row)))
+            for row in v1_cells()
+        )
         assert [pair for pair in decided if not pair[1].correct] == [], form
-    cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
-        "medcalc"
-    ]
+    cases = json.loads(
+        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
+    )["medcalc"]
     assert len(cases["raw_outputs"]) >= 142
     assert len(cases["direct_checks"]) >= 27
     for case in cases["raw_outputs"] + cases["direct_checks"]:
@@ -97,7 +104,8 @@ def test_v1() -> None:
         )
         sane = OTHER_POLICY.get(reply, bool(case["sane"]))
         assert decision.correct == sane, (case, decision)
-    # Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md).
+    # Who repeats the labels, and who follows the published rules: 839 rows are common
+    # to both (docs/medcalc_audit.md).
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
     computed = [recompute_or_none(item.fields) for item in items]
     labels = [item.fields["ground_truth_answer"] for item in items]
@@ -107,10 +115,14 @@ def test_v1() -> None:
     ]
     means = {}
     for name, replies in (("labels", labels), ("rules", rules)):
-        scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
+        scores = score_items(
+            MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies]
+        )
         for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
             values = [
-                score.values[metric] for score in scores if not math.isnan(score.values[metric])
+                score.values[metric]
+                for score in scores
+                if not math.isnan(score.values[metric])
             ]
             means[name, metric] = (sum(values), len(values))
     assert means == {
@@ -135,7 +147,9 @@ def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
         "replies_that_state_the_gold_and_replies_that_only_mention_it"
     ]:
         right, wrong = counts[author]
-        assert right.sane.total() >= (1 - lost) * right.replies.total(), right.misses[:20]
+        assert right.sane.total() >= (1 - lost) * right.replies.total(), right.misses[
+            :20
+        ]
         assert wrong.sane.total() <= accepted * wrong.replies.total(), wrong.misses[:20]
     made, document = (
         medcalc_reading.table(counts),
@@ -164,9 +178,14 @@ def test_items_are_scored() -> None:
         _item(4, "3", "3", "3", "integer"),
         _item(99, "7", "6.65", "7.35"),
     ]
-    scores = score_items(MEDCALC, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}'])
+    scores = score_items(
+        MEDCALC, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}']
+    )
     assert [score.id for score in scores] == ["row-2", "row-4", "row-99"]
-    assert [(score.values["accuracy"], score.values["accuracy_official"]) for score in scores] == [
+    assert [
+        (score.values["accuracy"], score.values["accuracy_official"])
+        for score in scores
+    ] == [
         (1, 1),
         (1, 0),
         (1, 0),
@@ -180,7 +199,10 @@ def test_items_are_scored() -> None:
     item = _item(21, "16", "16", "16", "integer")
     item = replace(
         item,
-        fields={**item.fields, "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1])},
+        fields={
+            **item.fields,
+            "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1]),
+        },
     )
     (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
     assert score.why.endswith("; by the published rule: 12 is 12")
@@ -188,49 +210,70 @@ def test_items_are_scored() -> None:
     others = [
         task.name
         for task in BENCHMARK.tasks
-        if {metric.name for metric in task.metrics if not metric.needs} != set(score.values)
+        if {metric.name for metric in task.metrics if not metric.needs}
+        != set(score.values)
     ]
     assert others == ["medcalc_twins"]
 
 
 @pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])
 def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
-    (score,) = score_items(MEDCALC, [_item(2, "25.238", "23.9761", "26.4999")], [response])
+    (score,) = score_items(
+        MEDCALC, [_item(2, "25.238", "23.9761", "26.4999")], [response]
+    )
     assert (score.values["accuracy"], score.values["accuracy_official"]) == (0.0, 0.0)
     assert (score.parsed, score.unscored) == ("", None)
     assert score.why == "no final number found"
 
 
 @pytest.mark.parametrize(("reply", "row", "reason"), TABLES["reasons"])
-def test_the_reason_says_what_was_read(reply: str, row: dict[str, Any], reason: str) -> None:
+def test_the_reason_says_what_was_read(
+    reply: str, row: dict[str, Any], reason: str
+) -> None:
     assert decide(reply, **row).why == reason
 
 
 @pytest.mark.parametrize(("row", "right", "wrong"), TABLES["tolerance"])
 def test_tolerance(row: dict[str, Any], right: list[str], wrong: list[str]) -> None:
     """Limits in either order, 5 % where there are none, the gold as stated where they coincide; per cent."""
-    assert [answer for answer in right + wrong if decide(answer, **row).correct] == right
+    assert [
+        answer for answer in right + wrong if decide(answer, **row).correct
+    ] == right
 
 
-@pytest.mark.parametrize(("row", "message"), TABLES["a_gold_that_cannot_be_read_is_told"])
+@pytest.mark.parametrize(
+    ("row", "message"), TABLES["a_gold_that_cannot_be_read_is_told"]
+)
 def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         decide("3 on 3/7/2021 at 4w3d", **row)
 
 
 @pytest.mark.parametrize(
-    ("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"]
+    ("calculator_id", "entities", "gold", "reply", "views"),
+    TABLES["views_of_the_label"],
 )
 def test_views_of_the_label(
-    calculator_id: int, entities: object, gold: str, reply: str, views: list[float | None]
+    calculator_id: int,
+    entities: object,
+    gold: str,
+    reply: str,
+    views: list[float | None],
 ) -> None:
     """Without a value where no rule has an answer, and `accuracy_agreed` where the label is wrong; the limit of 0 is 0."""
     decimal = answer_kind(calculator_id) == "decimal"
-    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
+    low, high = (
+        str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05)
+    )
     item = _item(calculator_id, gold, low, high)
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
+    item = replace(
+        item, fields={**item.fields, "relevant_entities": json.dumps(entities)}
+    )
     (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
-    found = [score.values[name] for name in ("accuracy", "accuracy_recomputed", "accuracy_agreed")]
+    found = [
+        score.values[name]
+        for name in ("accuracy", "accuracy_recomputed", "accuracy_agreed")
+    ]
     assert [None if math.isnan(value) else value for value in found] == views
 
 

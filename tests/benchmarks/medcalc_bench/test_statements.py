@@ -52,7 +52,9 @@ def drawn() -> list[Case]:
 def test_replies_are_read_as_a_person_reads_them(drawn: list[Case]) -> None:
     """Limits of the misread shares, on a sample that holds every kind and calculator."""
     sample = drawn[:: len(drawn) // SAMPLE]
-    assert {case.calculator_id for case in sample} == {entry.id for entry in CALCULATORS}
+    assert {case.calculator_id for case in sample} == {
+        entry.id for entry in CALCULATORS
+    }
     counts = counted(sample)
 
     right = summed(counts, "right", "plain")
@@ -72,7 +74,9 @@ def _shown(count: Count) -> str:
 
 @pytest.mark.slow
 def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
-    halves = {half: counted(case for case in drawn if case.half == half) for half in HALVES}
+    halves = {
+        half: counted(case for case in drawn if case.half == half) for half in HALVES
+    }
     document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
     assert medcalc_statements.document_with(table(halves), document) == document, (
         "run python -m measurements.medcalc_statements --write"
@@ -96,7 +100,9 @@ def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
                 assert used[calculator.id, name, side] >= 40, (name, side)
 
 
-def test_the_same_seed_draws_the_same_replies_and_another_seed_others(drawn: list[Case]) -> None:
+def test_the_same_seed_draws_the_same_replies_and_another_seed_others(
+    drawn: list[Case],
+) -> None:
     again = list(cases())
     others = {case.reply for case in cases(seed=1)}
     assert again == drawn
@@ -105,17 +111,23 @@ def test_the_same_seed_draws_the_same_replies_and_another_seed_others(drawn: lis
 
 def test_no_slot_is_left_and_every_form_but_a_rare_one_is_used(author: Author) -> None:
     replies = list(cases(author=author))
-    assert not [case.reply for case in replies if "«" in case.reply or "»" in case.reply]
+    assert not [
+        case.reply for case in replies if "«" in case.reply or "»" in case.reply
+    ]
     unused = {form.text for form in forms(author)} - {case.form for case in replies}
     assert len(unused) < len(forms(author)) / 50, unused
 
 
 def test_no_listed_form_has_two_authors() -> None:
-    authors = Counter(text for author in AUTHORS for text in {form.text for form in forms(author)})
+    authors = Counter(
+        text for author in AUTHORS for text in {form.text for form in forms(author)}
+    )
     assert not [text for text, count in authors.items() if count > 1]
 
 
-def test_the_halves_share_no_form_and_both_hold_a_third_of_the_replies(drawn: list[Case]) -> None:
+def test_the_halves_share_no_form_and_both_hold_a_third_of_the_replies(
+    drawn: list[Case],
+) -> None:
     held_out = {case.form for case in drawn if case.half == "held-out"}
     development = {case.form for case in drawn if case.half == "development"}
     assert not held_out & development
@@ -218,7 +230,10 @@ def test_the_last_number_rule_takes_the_last_number() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--misses", "verbs"], "--misses: 'verbs' is no kind. Use all, or one of: ['another"),
+        (
+            ["--misses", "verbs"],
+            "--misses: 'verbs' is no kind. Use all, or one of: ['another",
+        ),
         (["--write", "--half", "held-out"], "--write: the document shows both halves"),
         (["--write", "--seed", "3"], "--write: the document shows both halves"),
         (["--write", "--author", "second"], "--write: the document shows both halves"),

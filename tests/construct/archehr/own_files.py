@@ -17,7 +17,10 @@ from medical_tasks.cli.entry import main
 from medical_tasks.io.cells import plain
 
 OWN = json.loads(
-    Path(__file__).with_name("cases").joinpath("own_files.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("own_files.json")
+    .read_text(encoding="utf-8")
 )
 SECRET: str = OWN["secret"]
 POSTS, NOTES, CODES, TITLES = (
@@ -39,7 +42,9 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) 
 def write_sources(folder: Path) -> Path:
     """Writes all the user has: posts.csv, notes.csv.gz, codes.csv.gz, titles.csv."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "posts.csv", ("id", "text", "forum"), [(*post, "x") for post in POSTS])
+    write_csv(
+        folder / "posts.csv", ("id", "text", "forum"), [(*post, "x") for post in POSTS]
+    )
     write_csv(folder / "notes.csv.gz", ("note_id", "hadm_id", "text"), NOTES)
     write_csv(folder / "codes.csv.gz", ("hadm_id", "icd_code", "icd_version"), CODES)
     write_csv(folder / "titles.csv", ("icd_code", "icd_version", "long_title"), TITLES)
@@ -52,22 +57,31 @@ def construct(*words: object) -> int:
 
 def aligned(source: Path, folder: Path) -> Path:
     """Does the steps up to the sheet of candidates."""
-    assert construct("filter", "--folder", folder, "--source", source / "posts.csv") == 0
+    assert (
+        construct("filter", "--folder", folder, "--source", source / "posts.csv") == 0
+    )
     tables = ("--codes", source / "codes.csv.gz", "--dictionary", source / "titles.csv")
     assert construct("expand", "--folder", folder, *tables) == 0
     assert (
-        construct("align", "--folder", folder, "--source", source / "notes.csv.gz", "--top", 2) == 0
+        construct(
+            "align", "--folder", folder, "--source", source / "notes.csv.gz", "--top", 2
+        )
+        == 0
     )
     return folder
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Rows as their cells say, escapes taken away."""
-    header, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
+    header, *rows = csv.reader(
+        io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")
+    )
     return [dict(zip(header, map(plain, row), strict=True)) for row in rows]
 
 
-def edit_sheet(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
+def edit_sheet(
+    path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]
+) -> None:
     """Edits a sheet as a spreadsheet program does, without escapes; None takes a row out."""
     changed = [row for each in read_rows(path) if (row := change(each)) is not None]
     write_csv(path, list(read_rows(path)[0]), [list(row.values()) for row in changed])
@@ -95,7 +109,11 @@ def annotate(row: dict[str, str]) -> dict[str, str]:
         return row | {"text": f"What about case {case}, who {SECRET}?"}
     if kind == "sentence":
         mark = (
-            "E" if number in ESSENTIAL[case] else "context" if row["text"] == "Follow up:" else "n"
+            "E"
+            if number in ESSENTIAL[case]
+            else "context"
+            if row["text"] == "Follow up:"
+            else "n"
         )
         return row | {"relevance": mark}
     if kind == "answer" and number == "1":
@@ -106,14 +124,21 @@ def annotate(row: dict[str, str]) -> dict[str, str]:
     return row
 
 
-def first_round(source: Path, folder: Path, reviewers: str = "ann", overlap: int = 0) -> list[Path]:
+def first_round(
+    source: Path, folder: Path, reviewers: str = "ann", overlap: int = 0
+) -> list[Path]:
     """Does everything up to filled sheets of the first round."""
     aligned(source, folder)
     choose(folder)
     assert (
-        construct("sheet", "--folder", folder, "--reviewers", reviewers, "--overlap", overlap) == 0
+        construct(
+            "sheet", "--folder", folder, "--reviewers", reviewers, "--overlap", overlap
+        )
+        == 0
     )
-    sheets = [folder / "round_1" / "sheets" / f"{name}.csv" for name in reviewers.split(",")]
+    sheets = [
+        folder / "round_1" / "sheets" / f"{name}.csv" for name in reviewers.split(",")
+    ]
     for path in sheets:
         edit_sheet(path, annotate)
     return sheets

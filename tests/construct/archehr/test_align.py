@@ -64,13 +64,16 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
     assert (made["admissions"], made["codes"], made["without_description"]) == (3, 5, 1)
     codes = load_admission_codes(folder)
     described = {
-        name: [codes.titles[number] for number in codes.of(name)] for name in ("h1", "h2", "h4")
+        name: [codes.titles[number] for number in codes.of(name)]
+        for name in ("h1", "h2", "h4")
     }
     # Both versions of a code say the same, once.
     assert described == {"h1": [TITLES[0][2]], "h2": [TITLES[2][2]], "h4": []}
     # MIMIC-III: one version, other names in capitals, admissions without a code.
     old = write_csv(
-        source / "old.csv", ("ROW_ID", "HADM_ID", "ICD9_CODE"), [("1", "7", "5849"), ("2", "8", "")]
+        source / "old.csv",
+        ("ROW_ID", "HADM_ID", "ICD9_CODE"),
+        [("1", "7", "5849"), ("2", "8", "")],
     )
     book = write_csv(
         source / "book.csv",
@@ -80,11 +83,15 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
     made = expand_notes(folder, old, book)
     assert (made["admissions"], made["without_description"]) == (1, 0)
     # Tables of different releases.
-    bare = write_csv(source / "bare.csv", ("hadm_id", "code"), [each[:2] for each in CODES])
+    bare = write_csv(
+        source / "bare.csv", ("hadm_id", "code"), [each[:2] for each in CODES]
+    )
     with pytest.raises(MedicalTasksError, match="has no column icd_version"):
         expand_notes(folder, bare, source / "titles.csv")
     other = write_csv(source / "other.csv", ("code", "description"), [("A1", "x")])
-    with pytest.raises(MedicalTasksError, match="none of its 5 codes has a description"):
+    with pytest.raises(
+        MedicalTasksError, match="none of its 5 codes has a description"
+    ):
         expand_notes(folder, bare, other)
     with pytest.raises(MedicalTasksError, match="no such file"):
         expand_notes(folder, bare, source / "none.csv")
@@ -93,7 +100,9 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
 def test_descriptions_find_what_the_words_do_not(
     source: Path, folder: Path, tmp_path: Path
 ) -> None:
-    posts = write_csv(source / "one.csv", ("id", "text"), [("p", "Hospitalized: why the puffer?")])
+    posts = write_csv(
+        source / "one.csv", ("id", "text"), [("p", "Hospitalized: why the puffer?")]
+    )
     notes = write_csv(
         source / "two.csv",
         ("note_id", "hadm_id", "text"),
@@ -102,7 +111,9 @@ def test_descriptions_find_what_the_words_do_not(
     bare, full = tmp_path / "bare", tmp_path / "full"
     for place in (bare, full):
         filter_posts(posts, place, keywords="ours")
-    with pytest.raises(MedicalTasksError, match="no note shares a word with any of the 1 messages"):
+    with pytest.raises(
+        MedicalTasksError, match="no note shares a word with any of the 1 messages"
+    ):
         align_posts(notes, bare)
     table = write_csv(
         source / "p.csv",
@@ -135,14 +146,19 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     assert [f"{float(score):g}" for score in scores] == scores
     assert all(0 < float(score) < 100 for score in scores)
     assert (folder / rows[0]["notes"]).read_bytes().decode() == NOTES[0][2]
-    assert {path.name for path in (folder / "notes").iterdir()} == {"n1.txt", "n2.txt", "n3.txt"}
+    assert {path.name for path in (folder / "notes").iterdir()} == {
+        "n1.txt",
+        "n2.txt",
+        "n3.txt",
+    }
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) == 11
     assert "all of them are essential" in (folder / "guidelines.txt").read_text()
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     assert (
         SECRET
-        not in (folder / "align.json").read_text() + (folder / "candidates.jsonl").read_text()
+        not in (folder / "align.json").read_text()
+        + (folder / "candidates.jsonl").read_text()
     )
     # Again: as it is. Then nothing that it was made with may change.
     before = {path: path.read_bytes() for path in files}
@@ -187,7 +203,10 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "is empty"),
-        (f"{SECRET}\n".encode(), "missing, or more than once: note_id or row_id, hadm_id, text"),
+        (
+            f"{SECRET}\n".encode(),
+            "missing, or more than once: note_id or row_id, hadm_id, text",
+        ),
         (
             f"note_id,hadm_id,text\nn 1,h,{SECRET}\n".encode(),
             "row 2: note_id must be an id, got a text of 3 characters",
@@ -197,7 +216,9 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
             "a note's id stands twice",
         ),
         (
-            gzip.compress(f"note_id,hadm_id,text\nn1,h,{SECRET}\n".encode() * 50, mtime=0)[:-30],
+            gzip.compress(
+                f"note_id,hadm_id,text\nn1,h,{SECRET}\n".encode() * 50, mtime=0
+            )[:-30],
             "cut off",
         ),
     ],
@@ -214,7 +235,9 @@ def test_notes_that_are_none(folder: Path, content: bytes, message: str) -> None
 def test_damaged_files_of_earlier_steps(source: Path, folder: Path) -> None:
     expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
     (folder / "note_codes.jsonl").write_text(json.dumps({"titles": [1]}) + "\n")
-    with pytest.raises(MedicalTasksError, match=r"note_codes.jsonl: not as medical-tasks wrote it"):
+    with pytest.raises(
+        MedicalTasksError, match=r"note_codes.jsonl: not as medical-tasks wrote it"
+    ):
         align_posts(source / "notes.csv.gz", folder)
     with pytest.raises(MedicalTasksError, match="--top must be from 1 to 100, got 0"):
         align_posts(source / "notes.csv.gz", folder, top=0)
@@ -224,12 +247,19 @@ WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
 
 def ranked(
-    queries: Sequence[Sequence[str]], notes: Sequence[tuple[str, Sequence[str]]], top: int
+    queries: Sequence[Sequence[str]],
+    notes: Sequence[tuple[str, Sequence[str]]],
+    top: int,
 ) -> list[list[Hit]]:
     ranking = Ranking(queries, top=top)
     numbers = ranking.numbers
     bags = [
-        (key, bag_of(Counter(numbers[word] for word in words if word in numbers), len(words)))
+        (
+            key,
+            bag_of(
+                Counter(numbers[word] for word in words if word in numbers), len(words)
+            ),
+        )
         for key, words in notes
     ]
     for _, bag in bags:
@@ -240,9 +270,11 @@ def ranked(
 
 
 def test_by_hand_and_nothing_to_find() -> None:
-    # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm 1.5 (0.25 +
-    # 0.75 * 2/3).
-    (hits,) = ranked([["a", "z"]], [("n1", ["a", "b"]), ("n2", ["c", "c", "d", "e"])], 5)
+    # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm
+    # 1.5 (0.25 + 0.75 * 2/3).
+    (hits,) = ranked(
+        [["a", "z"]], [("n1", ["a", "b"]), ("n2", ["c", "c", "d", "e"])], 5
+    )
     assert [hit.key for hit in hits] == ["n1"]
     assert hits[0].score == pytest.approx(math.log(2) / (1 + 1.5 * 0.75), abs=1e-12)
     assert ranked([[], ["a"]], [("n1", []), ("n2", ["b"])], 3) == [[], []]
@@ -253,11 +285,18 @@ def test_by_hand_and_nothing_to_find() -> None:
     st.lists(WORDS.filter(bool), min_size=1, max_size=14),
 )
 @settings(deadline=None, max_examples=60)
-def test_scores_are_those_of_bm25s(queries: list[list[str]], notes: list[list[str]]) -> None:
+def test_scores_are_those_of_bm25s(
+    queries: list[list[str]], notes: list[list[str]]
+) -> None:
     bm25s = importlib.import_module("bm25s")
     vocabulary: dict[str, int] = {}
-    ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in words] for words in notes]
-    library = bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy", csc_backend="numpy")
+    ids = [
+        [vocabulary.setdefault(word, len(vocabulary)) for word in words]
+        for words in notes
+    ]
+    library = bm25s.BM25(
+        k1=K1, b=B, method="lucene", backend="numpy", csc_backend="numpy"
+    )
     library.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     keyed = [(f"{number:02}", words) for number, words in enumerate(notes)]
     for query, hits in zip(queries, ranked(queries, keyed, len(notes)), strict=True):

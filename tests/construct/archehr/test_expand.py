@@ -36,10 +36,15 @@ from tests.construct.archehr.own_files import (
 from tests.fault_server import FaultServer
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("expand.json")
+    .read_text(encoding="utf-8")
 )
 
-GOOD = json.dumps({"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]})
+GOOD = json.dumps(
+    {"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]}
+)
 
 
 @pytest.fixture
@@ -53,7 +58,12 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
     assert read_codes(GOOD) == {"N17.9": "Acute kidney failure"}
     assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
     assert read_codes('{"codes": []}') == {}
-    twice = {"codes": [{"code": "I10", "description": "a"}, {"code": "i10", "description": "b"}]}
+    twice = {
+        "codes": [
+            {"code": "I10", "description": "a"},
+            {"code": "i10", "description": "b"},
+        ]
+    }
     assert read_codes(json.dumps(twice)) == {"I10": "a"}
     for reply, problem in CASES["test_replies_that_cannot"]:
         found = read_codes(reply)
@@ -70,13 +80,22 @@ def test_no_message_ends_its_quotation() -> None:
 @pytest.fixture
 def server() -> Iterator[FaultServer]:
     with FaultServer(
-        answer=lambda call: "nothing" if "wheeze" in call.body["messages"][0]["content"] else GOOD
+        answer=lambda call: (
+            "nothing" if "wheeze" in call.body["messages"][0]["content"] else GOOD
+        )
     ) as opened:
         yield opened
 
 
-def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    elsewhere = ("--model", "openai-api/there/m", "--model-args", "base_url=http://192.0.2.1/v1")
+def test_by_a_model(
+    folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = (
+        "--model",
+        "openai-api/there/m",
+        "--model-args",
+        "base_url=http://192.0.2.1/v1",
+    )
     assert construct("expand", "--folder", folder, *elsewhere) == 4
     assert SECRET not in capsys.readouterr().err
     assert not (folder / "post_codes.jsonl").exists()
@@ -88,12 +107,18 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     )
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
     said = capsys.readouterr()
-    assert "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
+    assert (
+        "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
+    )
     assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
     assert SECRET not in said.out + said.err
     assert len(server.calls) == 4
     codes = load_post_codes(folder)
-    assert codes == {"m1": ["Acute kidney failure"], "m2": ["Acute kidney failure"], "m4": []}
+    assert codes == {
+        "m1": ["Acute kidney failure"],
+        "m2": ["Acute kidney failure"],
+        "m4": [],
+    }
     made = json.loads((folder / "expand.json").read_text())
     assert made["posts"]["failed"] == {"no JSON": 1}
     assert SECRET not in (folder / "expand.json").read_text()
@@ -114,7 +139,9 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
         )
         == 2
     )
-    assert "descriptions were begun with other settings (model:" in capsys.readouterr().err
+    assert (
+        "descriptions were begun with other settings (model:" in capsys.readouterr().err
+    )
 
 
 def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
@@ -129,13 +156,17 @@ def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
         "generate" in capsys.readouterr().err
     )
     assert main(["construct", "ehrnoteqa", "align", "--folder", "x"]) == 2
-    assert "construct ehrnoteqa has the steps sample, generate" in capsys.readouterr().err
+    assert (
+        "construct ehrnoteqa has the steps sample, generate" in capsys.readouterr().err
+    )
 
 
 def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
     header = ("id", "code", "description")
     table = write_csv(
-        tmp_path / "a.csv", header, [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")]
+        tmp_path / "a.csv",
+        header,
+        [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")],
     )
     made = codes_from_file(folder, table)
     assert (made["with_codes"], made["codes"], made["rows_of_others"]) == (1, 1, 1)
@@ -156,8 +187,8 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
 def test_whole_words_of_any_case() -> None:
     for list_name, text, found in CASES["test_whole_words_of_any_case"]:
         assert keyword_finder(keyword_lists()[list_name])(text) == found, text
-    # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each
-    # once.
+    # The paper's keywords, counted in its supplement (Other Details); ours are these
+    # and more, each once.
     assert {name: len(words) for name, words in keyword_lists().items()} == {
         "paper": 16,
         "ours": 35,
@@ -166,11 +197,15 @@ def test_whole_words_of_any_case() -> None:
     assert all(len(set(words)) == len(words) for words in keyword_lists().values())
 
 
-@given(st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12))
+@given(
+    st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12)
+)
 @settings(deadline=None, max_examples=60)
 def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
     text = " ".join(words)
-    expected = [each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "]
+    expected = [
+        each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "
+    ]
     assert keyword_finder(("ward", "night ward", "bed"))(text.upper()) == expected
 
 
@@ -197,9 +232,13 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     assert SECRET not in (folder / "filter.json").read_text()
     assert filter_posts(source / "posts.csv", folder, keywords="ours") == made
     lines = tmp_path / "posts.jsonl"
-    lines.write_text("".join(json.dumps({"id": each[0], "text": each[1]}) + "\n" for each in POSTS))
+    lines.write_text(
+        "".join(json.dumps({"id": each[0], "text": each[1]}) + "\n" for each in POSTS)
+    )
     filter_posts(lines, tmp_path / "other", keywords="ours")
-    assert read_lines(tmp_path / "other" / "posts.jsonl") == read_lines(folder / "posts.jsonl")
+    assert read_lines(tmp_path / "other" / "posts.jsonl") == read_lines(
+        folder / "posts.jsonl"
+    )
     words = tmp_path / "words.txt"
     words.write_text("# of skin\nDry   Skin\n\n")
     with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
@@ -208,14 +247,19 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
         "by_keyword"
     ] == {"dry skin": 1}
     # A changed file is reported.
-    (folder / "posts.jsonl").write_text((folder / "posts.jsonl").read_text().replace("ICU", "ward"))
+    (folder / "posts.jsonl").write_text(
+        (folder / "posts.jsonl").read_text().replace("ICU", "ward")
+    )
     with pytest.raises(
-        MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"
+        MedicalTasksError,
+        match=r"posts.jsonl: was changed or moved away since it was written",
     ):
         load_posts(folder)
 
 
-@pytest.mark.parametrize(("header", "rows", "message"), CASES["test_messages_that_are_none"])
+@pytest.mark.parametrize(
+    ("header", "rows", "message"), CASES["test_messages_that_are_none"]
+)
 def test_messages_that_are_none(
     tmp_path: Path, header: list[str], rows: list[list[str]], message: str
 ) -> None:
@@ -228,7 +272,10 @@ def test_messages_that_are_none(
 
 def test_keywords_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
-    none, odd = (b"", b"# x\n"), ((b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8"))
+    none, odd = (
+        (b"", b"# x\n"),
+        ((b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8")),
+    )
     for content, message in (*((each, "has no keyword") for each in none), *odd):
         path.write_bytes(content)
         with pytest.raises(MedicalTasksError, match=message):

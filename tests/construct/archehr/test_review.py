@@ -19,7 +19,11 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     offsets_are_places,
 )
 from medical_tasks.construct.archehr.files import content_words
-from medical_tasks.construct.archehr.release_files import excerpt_text, offsets, phrase_places
+from medical_tasks.construct.archehr.release_files import (
+    excerpt_text,
+    offsets,
+    phrase_places,
+)
 from medical_tasks.construct.archehr.review import (
     label_agreement,
     measure_agreement,
@@ -43,7 +47,10 @@ from tests.construct.archehr.own_files import (
 )
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("review.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("review.json")
+    .read_text(encoding="utf-8")
 )
 
 E, S, N = LABELS
@@ -57,8 +64,8 @@ def number(figure: Figure, name: str = "value") -> float:
 
 
 def test_the_papers_first_review() -> None:
-    # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212 to
-    # not-relevant. The rest is ours.
+    # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212
+    # to not-relevant. The rest is ours.
     before = [E] * 318 + [E] * 212 + [S] * 267 + [N] * 2653
     after = [S] * 318 + [N] * 212 + [N] * 267 + [N] * 2653
     clusters = [str(number % 134) for number in range(3450)]
@@ -67,16 +74,26 @@ def test_the_papers_first_review() -> None:
     assert (
         f"{made['agreement']['value']:.3f}" == "0.769"
     )  # the paper prints 77.1 %, and 2653/3450 is 76.9 %
-    assert number(made["agreement"], "ci_low") < 0.769 < number(made["agreement"], "ci_high")
+    assert (
+        number(made["agreement"], "ci_low")
+        < 0.769
+        < number(made["agreement"], "ci_high")
+    )
     edits = [
-        (each["before"], each["after"], each["count"], round(number(each["of_edits"]), 3))
+        (
+            each["before"],
+            each["after"],
+            each["count"],
+            round(number(each["of_edits"]), 3),
+        )
         for each in made["edits"]
     ]
     assert edits == [(E, S, 318, 0.399), (S, N, 267, 0.335), (E, N, 212, 0.266)]
 
 
 def test_by_hand() -> None:
-    # Observed 3/4; by chance (2*1 + 1*2 + 1*1)/16 = 5/16; kappa (12/16 - 5/16) / (11/16) = 7/11.
+    # Observed 3/4; by chance (2*1 + 1*2 + 1*1)/16 = 5/16; kappa (12/16 - 5/16) /
+    # (11/16) = 7/11.
     made = label_agreement([E, E, S, N], [E, S, S, N], ["1", "1", "2", "2"])
     assert made["kappa"]["value"] == pytest.approx(7 / 11)
     assert made["agreement"]["value"] == 0.75
@@ -87,10 +104,16 @@ def test_by_hand() -> None:
     assert label_agreement([N], [N], ["1"])["edits"] == []
     # Clustered intervals are wider.
     before, after = [E] * 40, [E] * 20 + [S] * 20
-    alone = label_agreement(before, after, [str(number) for number in range(40)])["agreement"]
-    alike = label_agreement(before, after, [str(number // 10) for number in range(40)])["agreement"]
+    alone = label_agreement(before, after, [str(number) for number in range(40)])[
+        "agreement"
+    ]
+    alike = label_agreement(before, after, [str(number // 10) for number in range(40)])[
+        "agreement"
+    ]
     assert alike["value"] == alone["value"] == 0.5
-    widths = [number(each, "ci_high") - number(each, "ci_low") for each in (alone, alike)]
+    widths = [
+        number(each, "ci_high") - number(each, "ci_low") for each in (alone, alike)
+    ]
     assert widths[0] < widths[1]
     # Words that were kept.
     for text, edited, kept in CASES["test_words_that_were_kept"]:
@@ -109,7 +132,8 @@ def test_laws_of_what_was_kept(before: str, after: str) -> None:
 def case(name: str, labels: str, answer: str = "") -> OwnCase:
     spelt = {"e": E, "s": S, "n": N}
     sentences = tuple(
-        Sentence(id=str(number), paragraph_id="0", text="x") for number in range(1, len(labels) + 1)
+        Sentence(id=str(number), paragraph_id="0", text="x")
+        for number in range(1, len(labels) + 1)
     )
     return OwnCase(
         id=name,
@@ -120,8 +144,13 @@ def case(name: str, labels: str, answer: str = "") -> OwnCase:
         annotation=Annotation(
             phrases=("Why?",),
             question="Why so?",
-            labels={each.id: spelt[label] for each, label in zip(sentences, labels, strict=True)},
-            answer=(AnswerSentence(id="1", text=answer, citations=()),) if answer else (),
+            labels={
+                each.id: spelt[label]
+                for each, label in zip(sentences, labels, strict=True)
+            },
+            answer=(AnswerSentence(id="1", text=answer, citations=()),)
+            if answer
+            else (),
         ),
     )
 
@@ -132,12 +161,20 @@ def test_rounds_over_the_cases_that_both_have() -> None:
         "2": case("2", "ss"),
         "3": case("3", "n", "gone"),
     }
-    after = {"1": case("1", "esn", "The aorta ruptured."), "2": case("2", "sn", "new words")}
+    after = {
+        "1": case("1", "esn", "The aorta ruptured."),
+        "2": case("2", "sn", "new words"),
+    }
     after["2"] = replace(
-        after["2"], annotation=replace(after["2"].annotation, question="How?", phrases=())
+        after["2"],
+        annotation=replace(after["2"].annotation, question="How?", phrases=()),
     )
     made = round_agreement(before, after)
-    assert (made["cases"], made["labels"]["agreed"], made["labels"]["sentences"]) == (2, 3, 5)
+    assert (made["cases"], made["labels"]["agreed"], made["labels"]["sentences"]) == (
+        2,
+        3,
+        5,
+    )
     assert (made["questions_changed"], made["focus_changed"]) == (1, 1)
     answers = made["answers"]
     assert (
@@ -153,23 +190,32 @@ def test_rounds_over_the_cases_that_both_have() -> None:
         round_agreement({"3": before["3"]}, after)
 
 
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "own"
     with pytest.raises(MedicalTasksError, match="no sheets were imported yet"):
         measure_agreement(folder)
     sheets = first_round(write_sources(tmp_path / "src"), folder, "ann,ben", 3)
-    edit_sheet(sheets[1], lambda row: row | ({"relevance": "s"} if row["relevance"] == "E" else {}))
+    edit_sheet(
+        sheets[1],
+        lambda row: row | ({"relevance": "s"} if row["relevance"] == "E" else {}),
+    )
     assert construct("import", "--folder", folder, *sheets) == 0
     assert construct("sheet", "--folder", folder, "--reviewers", "eve") == 0
     path = folder / "round_2" / "sheets" / "eve.csv"
     edit_sheet(
-        path, lambda row: row | ({"relevance": "s"} if row["relevance"] == "essential" else {})
+        path,
+        lambda row: (
+            row | ({"relevance": "s"} if row["relevance"] == "essential" else {})
+        ),
     )
     assert construct("import", "--folder", folder, path) == 0
     capsys.readouterr()
     assert construct("agreement", "--folder", folder) == 0
     said = capsys.readouterr().out
-    # All three cases by both, 12 sentences of whole notes, of which three labels differ.
+    # All three cases by both, 12 sentences of whole notes, of which three labels
+    # differ.
     assert "Round 1, ann and ben: the same label 75.0 %" in said
     assert "(9/12), Cohen's kappa" in said
     made = measure_agreement(folder)
@@ -182,7 +228,9 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert f"[{essential}/{essential}]" in said
     assert "0 of 3 answers changed" in said
     (folder / "round_2" / "cases.jsonl").write_text("{}")
-    with pytest.raises(MedicalTasksError, match=r"cases.jsonl: was changed or moved away"):
+    with pytest.raises(
+        MedicalTasksError, match=r"cases.jsonl: was changed or moved away"
+    ):
         measure_agreement(folder)
 
 
@@ -193,12 +241,27 @@ def test_headings_paragraphs_and_wrapped_lines() -> None:
         ("2", "0", "She came with acute renal failure."),
         ("3", "0", "Furosemide was stopped since creatinine rose to 4.1."),
     ]
-    assert [each.paragraph_id for each in sentences] == ["0", "0", "0", "0", "1", "1", "2", "2"]
-    assert sentences[-1] == Sentence(id="8", paragraph_id="2", text="See Dr. Lee in 2 weeks.")
-    assert excerpt_text(sentences[5:]) == "Family visited.\n\nFollow up:\nSee Dr. Lee in 2 weeks."
+    assert [each.paragraph_id for each in sentences] == [
+        "0",
+        "0",
+        "0",
+        "0",
+        "1",
+        "1",
+        "2",
+        "2",
+    ]
+    assert sentences[-1] == Sentence(
+        id="8", paragraph_id="2", text="See Dr. Lee in 2 weeks."
+    )
+    assert (
+        excerpt_text(sentences[5:])
+        == "Family visited.\n\nFollow up:\nSee Dr. Lee in 2 weeks."
+    )
     assert split_note(" \n\n\x0c\r\n") == ()
     assert [
-        each.text for each in split_note("The plan, as said before by all of us here:\nrest.")
+        each.text
+        for each in split_note("The plan, as said before by all of us here:\nrest.")
     ] == ["The plan, as said before by all of us here: rest."]
     # Paragraphs without any wanted sentence go.
     sentences = split_note("One here. Two here.\n\nThree here. Four here.\n\nFive.")
@@ -214,7 +277,9 @@ def test_headings_paragraphs_and_wrapped_lines() -> None:
     ]
 
 
-NOTE = st.text(alphabet=st.sampled_from("ab.:?\n\r \t1-\x0b\x0c\x1f\u2028é"), max_size=60)
+NOTE = st.text(
+    alphabet=st.sampled_from("ab.:?\n\r \t1-\x0b\x0c\x1f\u2028é"), max_size=60
+)
 
 
 @given(NOTE)
@@ -222,10 +287,16 @@ NOTE = st.text(alphabet=st.sampled_from("ab.:?\n\r \t1-\x0b\x0c\x1f\u2028é"), m
 def test_no_word_is_lost_and_the_builder_agrees(text: str) -> None:
     sentences = split_note(text)
     # Signs that XML has no place for are blanks.
-    expected = text.replace("\x0b", " ").replace("\x0c", " ").replace("\x1f", " ").split()
+    expected = (
+        text.replace("\x0b", " ").replace("\x0c", " ").replace("\x1f", " ").split()
+    )
     assert " ".join(each.text for each in sentences).split() == expected
-    assert [each.id for each in sentences] == [str(number + 1) for number in range(len(sentences))]
-    assert all(each.text == " ".join(each.text.split()) and each.text for each in sentences)
+    assert [each.id for each in sentences] == [
+        str(number + 1) for number in range(len(sentences))
+    ]
+    assert all(
+        each.text == " ".join(each.text.split()) and each.text for each in sentences
+    )
     places = offsets(sentences)
     assert excerpt_problem(excerpt_text(sentences), sentences) is None
     assert offset_problem(sentences, places) is None

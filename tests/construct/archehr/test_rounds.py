@@ -42,7 +42,10 @@ from tests.construct.archehr.own_files import (
 )
 
 CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("rounds.json").read_text(encoding="utf-8")
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("rounds.json")
+    .read_text(encoding="utf-8")
 )
 
 
@@ -60,7 +63,10 @@ def folder(filled: Path, tmp_path: Path) -> Path:
 
 
 def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
-    return [folder / f"round_{number}" / "sheets" / f"{name}.csv" for name in names.split(",")]
+    return [
+        folder / f"round_{number}" / "sheets" / f"{name}.csv"
+        for name in names.split(",")
+    ]
 
 
 def take(folder: Path, **options: object) -> RoundReview:
@@ -89,7 +95,10 @@ def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
 
 
 def released(folder: Path, split: str = "test") -> dict[str, Row]:
-    return {row["id"]: row for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")}
+    return {
+        row["id"]: row
+        for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")
+    }
 
 
 def test_a_release_that_the_builder_reads(
@@ -99,7 +108,10 @@ def test_a_release_that_the_builder_reads(
     tmp_path: Path,
 ) -> None:
     assert (
-        construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
+        construct(
+            "import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv"
+        )
+        == 0
     )
     rows = released(folder)
     assert "is not used" not in capsys.readouterr().err  # offsets are places
@@ -122,8 +134,8 @@ def test_a_release_that_the_builder_reads(
     assert list(out.rglob("*.parquet"))
     assert list(rows) == ["1", "2", "3"]
     assert rows["1"] == CASES["first_row"]
-    # Of the second note the first paragraph is gone, so its second sentence is the first, in the
-    # answer too.
+    # Of the second note the first paragraph is gone, so its second sentence is the
+    # first, in the answer too.
     assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
 
 
@@ -166,31 +178,42 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     )
     history = read_lines(folder / "round_2" / "history.jsonl")
     third = next(
-        row for row in rows if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3")
+        row
+        for row in rows
+        if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3")
     )
     fields = ("case_id", "kind", "field", "before", "after")
-    assert sorted([each[name] for name in fields] for each in history) == CASES["history"]
-    answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
+    assert (
+        sorted([each[name] for name in fields] for each in history) == CASES["history"]
+    )
+    answer = next(
+        each for each in history if (each["kind"], each["field"]) == ("answer", "text")
+    )
     assert (answer["reviewer"], answer["sheet"], answer["row"]) == (
         "eve",
         "eve.csv",
         rows.index(third) + 2,
     )
-    # A sheet of another round is told, and all cases in the split for development are too many.
+    # A sheet of another round is told, and all cases in the split for development are
+    # too many.
     export_sheets(folder, ("eve",))
     with pytest.raises(
-        MedicalTasksError, match="column 'round': must be 3, the round that is read back"
+        MedicalTasksError,
+        match="column 'round': must be 3, the round that is read back",
     ):
         import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
     with pytest.raises(
-        MedicalTasksError, match="--dev 3: leaves no case for the split test, of 3 cases"
+        MedicalTasksError,
+        match="--dev 3: leaves no case for the split test, of 3 cases",
     ):
         import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
     take_back = import_sheets(
         folder, sheets(folder, 3, "eve"), ReviewOptions(dev=0, note_source="")
     )
     assert take_back["splits"] == {"dev": 0, "test": 3}
-    assert {path.name for path in (folder / "release").rglob("*") if path.is_file()} == {
+    assert {
+        path.name for path in (folder / "release").rglob("*") if path.is_file()
+    } == {
         "archehr-qa.xml",
         "archehr-qa_key.json",
     }
@@ -198,19 +221,29 @@ def test_rounds_follow_each_other(folder: Path) -> None:
 
 def test_as_spreadsheets_save_them(folder: Path) -> None:
     take(folder)
-    before = {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()}
+    before = {
+        path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
+    }
     for path in sheets(folder):
         rows = read_rows(path)[::-1]
-        lines = [COLUMNS, *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows)]
+        lines = [
+            COLUMNS,
+            *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows),
+        ]
         text = "\r\n".join(
-            ";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1]) for line in lines
+            ";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1])
+            for line in lines
         )
         path.write_bytes(("\ufeff" + text).encode())
     take(folder)
-    assert {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()} == before
+    assert {
+        path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
+    } == before
 
 
-@pytest.mark.parametrize(("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"])
+@pytest.mark.parametrize(
+    ("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"]
+)
 def test_rows_that_are_wrong(
     folder: Path, kind: str, number: str, cells: dict[str, str], message: str
 ) -> None:
@@ -218,7 +251,9 @@ def test_rows_that_are_wrong(
     assert message in refused(folder)
 
 
-def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(folder: Path) -> None:
+def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(
+    folder: Path,
+) -> None:
     before = {path: path.read_bytes() for path in sheets(folder)}
     for number in ("3", "7"):
         edit(folder, "sentence", number, {"relevance": "not relevant"})
@@ -226,7 +261,10 @@ def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(folde
     for path, content in before.items():
         path.write_bytes(content)
     for path in sheets(folder):
-        edit_sheet(path, lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}))
+        edit_sheet(
+            path,
+            lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}),
+        )
     assert "is empty" in refused(folder)
     made = take(folder, blank_not_relevant=True)
     assert made["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
@@ -234,7 +272,9 @@ def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(folde
 
 def test_a_sheet_that_is_missing(folder: Path) -> None:
     shares = json.loads((folder / "round_1" / "shares.json").read_text())
-    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+    with pytest.raises(
+        MedicalTasksError, match="no sheet of ben is among the files; .* --partial"
+    ):
         import_sheets(folder, sheets(folder)[:1], ReviewOptions())
     made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
     own = [name for name, first in shares["first"].items() if first == "ann"]
@@ -245,18 +285,29 @@ def test_a_sheet_that_is_missing(folder: Path) -> None:
 def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
     shares = json.loads((folder / "round_1" / "shares.json").read_text())
     both = next(
-        name for name in shares["first"] if all(name in ids for ids in shares["sheets"].values())
+        name
+        for name in shares["first"]
+        if all(name in ids for ids in shares["sheets"].values())
     )
     for path in sheets(folder):
         edit_sheet(
             path,
             lambda row: (
-                row | ({"text": f"By {row['reviewer']}?"} if row["kind"] == "question" else {})
+                row
+                | (
+                    {"text": f"By {row['reviewer']}?"}
+                    if row["kind"] == "question"
+                    else {}
+                )
             ),
         )
     take(folder)
-    assert released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
-    marks = Counter(each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl"))
+    assert (
+        released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
+    )
+    marks = Counter(
+        each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl")
+    )
     assert marks[both] == 2
 
 
@@ -264,14 +315,20 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
     before = {path: path.read_bytes() for path in sheets(folder)}
     export_sheets(folder, ("ann", "ben"), overlap=1)
     assert {path: path.read_bytes() for path in sheets(folder)} == before
-    with pytest.raises(MedicalTasksError, match="exported of other cases or with other settings"):
+    with pytest.raises(
+        MedicalTasksError, match="exported of other cases or with other settings"
+    ):
         export_sheets(folder, ("ann", "ben"))
     choose(folder, m1=f"Another message, {SECRET}.")
-    with pytest.raises(MedicalTasksError, match="sheets of other cases were exported") as caught:
+    with pytest.raises(
+        MedicalTasksError, match="sheets of other cases were exported"
+    ) as caught:
         export_sheets(folder, ("ann", "ben"), overlap=1)
     assert SECRET not in str(caught.value)
     (folder / "round_0" / "cases.jsonl").write_text("{}\n")
-    assert "was changed since the sheets of round 1 were written of it" in refused(folder)
+    assert "was changed since the sheets of round 1 were written of it" in refused(
+        folder
+    )
 
 
 def test_choosing(tmp_path: Path) -> None:
@@ -288,10 +345,13 @@ def test_choosing(tmp_path: Path) -> None:
         chosen_cases(folder)
     edit_sheet(
         folder / "candidates.csv",
-        lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"}),
+        lambda row: (
+            row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"})
+        ),
     )
     with pytest.raises(
-        MedicalTasksError, match="column 'chosen': must be yes, no or empty, got a text of 18"
+        MedicalTasksError,
+        match="column 'chosen': must be yes, no or empty, got a text of 18",
     ) as caught:
         chosen_cases(folder)
     assert str(caught.value).count("are no pair of the candidates") == 2
@@ -309,30 +369,47 @@ def test_all_that_can_hold_words_is_closed(
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) >= 20
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {
-        0o700
-    }
+    assert {
+        stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()
+    } == {0o700}
     told = tmp_path / "told"
     told.mkdir()
     captured = capsys.readouterr()
     (told / "said.txt").write_text(captured.out + captured.err)
-    recipes = ["filter", "expand", "align", "agreement", "round_1/shares", "round_1/review"]
+    recipes = [
+        "filter",
+        "expand",
+        "align",
+        "agreement",
+        "round_1/shares",
+        "round_1/review",
+    ]
     for name in recipes:
         (told / f"{name.replace('/', '_')}.json").write_bytes(
             (folder / f"{name}.json").read_bytes()
         )
     assert all(SECRET not in path.read_text() for path in told.iterdir())
     for source in ("posts.jsonl", "candidates.csv"):
-        assert check_leaks(told, source_files(str(folder / source)), words=6).found == {}
+        assert (
+            check_leaks(told, source_files(str(folder / source)), words=6).found == {}
+        )
         assert check_leaks(
-            folder / "round_0" / "cases.jsonl", source_files(str(folder / source)), words=6
+            folder / "round_0" / "cases.jsonl",
+            source_files(str(folder / source)),
+            words=6,
         ).found  # the check can find some
 
 
-def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> None:
+def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> (
+    None
+):
     cases = [
         OwnCase(
-            id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=()
+            id=str(number),
+            post_id=f"p{number // 2}",
+            document_id="d",
+            narrative="x",
+            sentences=(),
         )
         for number in range(10)
     ]
@@ -351,7 +428,10 @@ def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again()
 
 def test_wrong_options(folder: Path) -> None:
     for options, message in (
-        ({"note_source": "own"}, "--note-source must be one of mimic-iii, mimic-iv, got 'own'"),
+        (
+            {"note_source": "own"},
+            "--note-source must be one of mimic-iii, mimic-iv, got 'own'",
+        ),
         ({"dev": -1}, "--dev must be 0 or more, got -1"),
         ({"seed": -1}, "--seed must be 0 or more, got -1"),
     ):

@@ -26,11 +26,24 @@ SAMPLED = 6
 
 def twin_notes(folder: Path) -> Path:
     """Writes some patients' notes, short ones; returns the file."""
-    return write_twin(folder, seed=3, questions=14, notes=60, scale=0.12, sums=False) / NOTES_FILE
+    return (
+        write_twin(folder, seed=3, questions=14, notes=60, scale=0.12, sums=False)
+        / NOTES_FILE
+    )
 
 
-def take_sample(source: Path, *more: str, folder: str = "own", cells: str = CELLS) -> int:
-    words = ["construct", "ehrnoteqa", "sample", "--source", str(source), "--folder", folder]
+def take_sample(
+    source: Path, *more: str, folder: str = "own", cells: str = CELLS
+) -> int:
+    words = [
+        "construct",
+        "ehrnoteqa",
+        "sample",
+        "--source",
+        str(source),
+        "--folder",
+        folder,
+    ]
     return main([*words, "--cells", cells, "--bounds", BOUNDS, *more])
 
 
@@ -39,7 +52,11 @@ def is_second_step(call: Call) -> bool:
 
 
 def patient_of(call: Call) -> str:
-    return str(call.body["messages"][0]["content"]).partition("Patient ID : ")[2].partition("\n")[0]
+    return (
+        str(call.body["messages"][0]["content"])
+        .partition("Patient ID : ")[2]
+        .partition("\n")[0]
+    )
 
 
 def drafted(call: Call) -> str:
@@ -67,18 +84,30 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    return list(
+        csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
+    )
 
 
-def edit_sheet(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
+def edit_sheet(
+    path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]
+) -> None:
     """Edits a sheet as a spreadsheet program does: each row but the header, None takes it out."""
     header, *rows = read_rows(path)
     changed = [change(dict(zip(header, row, strict=True))) for row in rows]
-    write_rows(path, header, [[row[name] for name in header] for row in changed if row is not None])
+    write_rows(
+        path,
+        header,
+        [[row[name] for name in header] for row in changed if row is not None],
+    )
 
 
 def write_rows(
-    path: Path, header: Iterable[str], rows: Iterable[Iterable[str]], *, delimiter: str = ","
+    path: Path,
+    header: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    delimiter: str = ",",
 ) -> None:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\r\n", delimiter=delimiter)
@@ -88,14 +117,26 @@ def write_rows(
 
 
 def by_hand(
-    folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] = lambda number: {}
+    folder: Path,
+    count: int,
+    *,
+    texts: Callable[[int], dict[str, Any]] = lambda number: {},
 ) -> Path:
     """Makes a construction with drafts, as if sampled and drafted; ids are p0, p1, ..."""
     folder.mkdir()
-    note = {"hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": f"Header\n{SECRET}."}
+    note = {
+        "hadm_id": "2",
+        "charttime": "2150-01-02 00:00:00",
+        "text": f"Header\n{SECRET}.",
+    }
     names = [f"p{number}" for number in range(count)]
-    notes = [{"patient_id": name, "notes": [{"note_id": f"{name}-DS-1", **note}]} for name in names]
-    patients = [{"patient_id": name, "level": 1, "num_notes": 1, "tokens": 9} for name in names]
+    notes = [
+        {"patient_id": name, "notes": [{"note_id": f"{name}-DS-1", **note}]}
+        for name in names
+    ]
+    patients = [
+        {"patient_id": name, "level": 1, "num_notes": 1, "tokens": 9} for name in names
+    ]
     digests = {
         name: construction.write_lines(folder / name, lines)
         for name, lines in ((files.NOTES, notes), (files.PATIENTS, patients))

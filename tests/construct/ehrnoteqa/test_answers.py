@@ -35,9 +35,17 @@ SAID = "a finding nobody wrote down"
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs on the demo: the gold, nothing, and a model that says the same about everyone."""
     place = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch, FaultServer(answer=lambda call: SAID) as server:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        FaultServer(answer=lambda call: SAID) as server,
+    ):
         patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
-        assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(place / "data")]) == 0
+        assert (
+            main(
+                ["build", "ehrnoteqa", "--config", "demo", "--out", str(place / "data")]
+            )
+            == 0
+        )
         for model in MODELS:
             words = [
                 "run",
@@ -54,7 +62,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 else ["--model-args", f"base_url={server.base_url},max_retries=0"]
             )
             out = str(place / model.split("/")[1])
-            assert main([*words, *args, "--data", str(place / "data"), "--out", out]) == 0
+            assert (
+                main([*words, *args, "--data", str(place / "data"), "--out", out]) == 0
+            )
     return place
 
 
@@ -80,12 +90,17 @@ def answer_sheet(runs: Path, *more: str) -> int:
 
 
 def scores(*more: str) -> int:
-    return main(["construct", "ehrnoteqa", "scores", "marks", "--out", "scores.csv", *more])
+    return main(
+        ["construct", "ehrnoteqa", "scores", "marks", "--out", "scores.csv", *more]
+    )
 
 
 def mark(decide: Callable[[dict[str, str]], str]) -> None:
     for name in ("ann", "ben"):
-        edit_sheet(Path("marks/sheets") / f"{name}.csv", lambda row: row | {"verdict": decide(row)})
+        edit_sheet(
+            Path("marks/sheets") / f"{name}.csv",
+            lambda row: row | {"verdict": decide(row)},
+        )
 
 
 def as_it_is(row: dict[str, str]) -> str:
@@ -97,14 +112,23 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
     marks = Path("marks")
     key = json.loads((marks / "key.json").read_text())
     assert key["models"] == MODELS
-    sheets = {name: read_rows(marks / "sheets" / f"{name}.csv") for name in ("ann", "ben")}
-    text = "".join((marks / "sheets" / f"{name}.csv").read_text("utf-8") for name in sheets)
+    sheets = {
+        name: read_rows(marks / "sheets" / f"{name}.csv") for name in ("ann", "ben")
+    }
+    text = "".join(
+        (marks / "sheets" / f"{name}.csv").read_text("utf-8") for name in sheets
+    )
     assert not any(model in text for model in MODELS)
     # Each question with two answers (the third says nothing), two of eight for both.
     rows = [
-        dict(zip(header, row, strict=True)) for header, *found in sheets.values() for row in found
+        dict(zip(header, row, strict=True))
+        for header, *found in sheets.values()
+        for row in found
     ]
-    assert Counter(Counter(row["id"] for row in rows).values()) == {2: QUESTIONS - 2, 4: 2}
+    assert Counter(Counter(row["id"] for row in rows).values()) == {
+        2: QUESTIONS - 2,
+        4: 2,
+    }
     answers = {
         (each["id"], str(each["answer_number"])): each
         for each in read_lines(marks / "answers.jsonl")
@@ -114,11 +138,13 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
         answers[row["id"], row["answer_number"]]["response"] == plain(row["response"])
         for row in rows
     )
-    firsts = Counter(each["model"] for (_, number), each in answers.items() if number == "1")
+    firsts = Counter(
+        each["model"] for (_, number), each in answers.items() if number == "1"
+    )
     assert len(firsts) > 1  # the order is another one for each question
-    assert {stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()} == {
-        0o600
-    }
+    assert {
+        stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()
+    } == {0o600}
     before = {path: path.read_bytes() for path in marks.rglob("*.csv")}
     assert answer_sheet(runs, "--overlap", "2") == 0
     assert {path: path.read_bytes() for path in marks.rglob("*.csv")} == before
@@ -138,9 +164,14 @@ def test_marks_become_the_tables_that_other_verbs_take(
     found = read_human_scores(Path("marks/ratings.csv"))
     assert found.raters == ("rater_ann", "rater_ben")
     assert len(found.rows) == QUESTIONS * 2
-    assert Counter(row.model for row in found.rows) == {MODELS[1]: QUESTIONS, MODELS[2]: QUESTIONS}
+    assert Counter(row.model for row in found.rows) == {
+        MODELS[1]: QUESTIONS,
+        MODELS[2]: QUESTIONS,
+    }
     for row in found.rows:
-        assert {each for each in row.correct if each is not None} == {row.model == MODELS[1]}
+        assert {each for each in row.correct if each is not None} == {
+            row.model == MODELS[1]
+        }
     assert sum(None not in row.correct for row in found.rows) == 2 * 2
     assert stat.S_IMODE(Path("marks/ratings.csv").stat().st_mode) == 0o600
 
@@ -152,7 +183,9 @@ def test_sheets_that_are_wrong(
     assert answer_sheet(runs) == 0
     mark(as_it_is)
     header, *rows = read_rows(Path("marks/sheets/ann.csv"))
-    rows[1] = [cells.get(name, cell) for name, cell in zip(header, rows[1], strict=True)]
+    rows[1] = [
+        cells.get(name, cell) for name, cell in zip(header, rows[1], strict=True)
+    ]
     write_rows(Path("marks/sheets/ann.csv"), header, rows)
     assert scores() == 2
     said = capsys.readouterr().err
@@ -161,7 +194,9 @@ def test_sheets_that_are_wrong(
     assert not Path("scores.csv").exists()
 
 
-def test_rows_lost_twice_or_open(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_lost_twice_or_open(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert answer_sheet(runs) == 0
     assert scores("--partial") == 2
     assert "nothing is marked yet" in capsys.readouterr().err
@@ -181,12 +216,19 @@ def test_rows_lost_twice_or_open(runs: Path, capsys: pytest.CaptureFixture[str])
     assert "stands twice" in capsys.readouterr().err
 
 
-def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: list[str]) -> Path:
+def marked_by_hand(
+    folder: Path, models: list[str], said: list[str], verdicts: list[str]
+) -> Path:
     """A question a line, all models' answers; one clinician, whose sheet has what is not empty."""
     ids = [f"p{number}" for number in range(len(said) // len(models))]
     places = [(name, number) for name in ids for number in range(1, len(models) + 1)]
     answers = [
-        {"id": name, "answer_number": number, "model": models[number - 1], "response": text}
+        {
+            "id": name,
+            "answer_number": number,
+            "model": models[number - 1],
+            "response": text,
+        }
         for (name, number), text in zip(places, said, strict=True)
     ]
     construction.write_lines(folder / "answers.jsonl", answers)
@@ -198,7 +240,11 @@ def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: l
     construction.write_json(folder / "key.json", key)
     rows = [
         dict.fromkeys(COLUMNS, "")
-        | {"index": ids.index(str(each["id"])) + 1, "reviewer": "ann", "verdict": verdict}
+        | {
+            "index": ids.index(str(each["id"])) + 1,
+            "reviewer": "ann",
+            "verdict": verdict,
+        }
         | each
         for each, verdict in zip(
             [each for each in answers if each["response"]], verdicts, strict=True
@@ -213,10 +259,12 @@ def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: l
 
 
 def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> None:
-    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says nothing on
-    # all but p0.
+    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says
+    # nothing on all but p0.
     said = ["a", "b", "a", "", "a", "", "", ""]
-    folder = marked_by_hand(tmp_path / "marks", ["one", "two"], said, ["1.0", "0", "", ""])
+    folder = marked_by_hand(
+        tmp_path / "marks", ["one", "two"], said, ["1.0", "0", "", ""]
+    )
     _, rows = write_scores(folder, tmp_path / "scores.csv", partial=True)
     assert rows == [("one", "50.00"), ("two", "0.00")]
 
@@ -234,13 +282,18 @@ def test_a_model_with_a_long_path_is_told_apart_in_the_ratings(tmp_path: Path) -
     assert (folder / "ratings.csv").read_text().count("\"'- a list") == 2
 
 
-def test_runs_that_do_not_go_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_that_do_not_go_together(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert answer_sheet(runs, "--max-samples", "0") == 2
     assert "--max-samples must be 1 or more" in capsys.readouterr().err
     assert answer_sheet(runs, "--max-samples", "3") == 0
     assert len(json.loads(Path("marks/key.json").read_text())["first"]) == 3
     assert answer_sheet(runs, "--max-samples", "4") == 2
-    assert "holds sheets of other answers or with other settings" in capsys.readouterr().err
+    assert (
+        "holds sheets of other answers or with other settings"
+        in capsys.readouterr().err
+    )
     changed = Path("marks/answers.jsonl")
     changed.write_text(changed.read_text().replace(SAID, "another"))
     assert scores() == 2

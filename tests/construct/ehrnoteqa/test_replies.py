@@ -37,7 +37,10 @@ def test_good_replies() -> None:
         "reason": "r",
     }
     fenced = f"```json\n{json.dumps(CHOICES)}\n```"
-    assert read_choices(fenced) == {**CHOICES, "choices": [f"text {letter}" for letter in "ABCDE"]}
+    assert read_choices(fenced) == {
+        **CHOICES,
+        "choices": [f"text {letter}" for letter in "ABCDE"],
+    }
     fib = CHOICES["choices"] | {"A": "A. fib with rapid response"}  # type: ignore[operator]
     assert isinstance(read_choices(json.dumps({**CHOICES, "choices": fib})), dict)
 
@@ -72,7 +75,9 @@ def test_what_is_asked() -> None:
 
 @given(st.permutations("ABCDE"), st.sampled_from("ABCDE"), st.text(max_size=10))
 @settings(deadline=None, max_examples=100)
-def test_shuffling_keeps_the_right_choice(choices: list[str], answer: str, key: str) -> None:
+def test_shuffling_keeps_the_right_choice(
+    choices: list[str], answer: str, key: str
+) -> None:
     new, letter, written = shuffled(choices, answer, key=key)
     assert sorted(new) == sorted(choices)
     assert new["ABCDE".index(letter)] == choices["ABCDE".index(answer)]
@@ -81,8 +86,10 @@ def test_shuffling_keeps_the_right_choice(choices: list[str], answer: str, key: 
 
 
 def test_every_place_is_as_frequent() -> None:
-    # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4 standard
-    # deviations (113).
-    places = Counter(shuffled("vwxyz", "A", key=f"0:{number}")[1] for number in range(5000))
+    # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4
+    # standard deviations (113).
+    places = Counter(
+        shuffled("vwxyz", "A", key=f"0:{number}")[1] for number in range(5000)
+    )
     assert set(places) == set("ABCDE")
     assert all(abs(count - 1000) < 113 for count in places.values())

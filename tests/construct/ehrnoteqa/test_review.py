@@ -39,7 +39,9 @@ def folder(tmp_path: Path) -> Path:
     made = by_hand(tmp_path / "own", 4)
     export_sheets(made, ("ann", "ben"), overlap=1)
     for name in ("ann", "ben"):
-        edit_sheet(made / "sheets" / f"{name}.csv", lambda row: row | {"inclusion": "o"})
+        edit_sheet(
+            made / "sheets" / f"{name}.csv", lambda row: row | {"inclusion": "o"}
+        )
     return made
 
 
@@ -75,7 +77,9 @@ def refused(folder: Path) -> str:
 
 def shared(folder: Path) -> tuple[str, int, int]:
     """The question of both, and its row in each sheet."""
-    places = [{row[1]: int(row[0]) for row in read_rows(path)[1:]} for path in sheets(folder)]
+    places = [
+        {row[1]: int(row[0]) for row in read_rows(path)[1:]} for path in sheets(folder)
+    ]
     both = next(iter(places[0].keys() & places[1].keys()))
     return both, places[0][both], places[1][both]
 
@@ -83,7 +87,9 @@ def shared(folder: Path) -> tuple[str, int, int]:
 def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
     header, *rows = read_rows(sheets(folder)[0])
     assert tuple(header) == COLUMNS
-    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
+    assert [row[0] for row in rows] == [
+        str(number) for number in range(1, len(rows) + 1)
+    ]
     assert rows[0][3] == f"notes/{rows[0][1]}.txt"
     assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
     made = take(folder)
@@ -93,33 +99,47 @@ def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
     assert [row["id"] for row in found] == list(drafts)
     for row in found:
         assert all(
-            row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer")
+            row[name] == drafts[row["id"]][name]
+            for name in ("question", "choices", "answer")
         )
     assert (folder / "history.jsonl").read_text() == ""
-    # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save
-    # them: no edit.
+    # Semicolons, columns moved, rows sorted otherwise, white space changed, as
+    # spreadsheets save them: no edit.
     for path in sheets(folder):
         header, *rows = read_rows(path)
         order = list(range(len(header)))[::-1]
         moved = [
-            [cells[place].replace(", ", ",\n ") for place in order] for cells in reversed(rows)
+            [cells[place].replace(", ", ",\n ") for place in order]
+            for cells in reversed(rows)
         ]
         write_rows(path, [header[place] for place in order], moved, delimiter=";")
     assert take(folder)["unchanged"] == 4
 
 
 def test_edits_and_their_history(folder: Path) -> None:
-    identifier = edit(folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O")
+    identifier = edit(
+        folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O"
+    )
     made = take(folder)
-    assert (made["answers_revised"], made["letters_changed"], made["wrong_choices_revised"]) == (
+    assert (
+        made["answers_revised"],
+        made["letters_changed"],
+        made["wrong_choices_revised"],
+    ) == (
         1,
         1,
         2,
     )
     row = next(
-        each for each in read_own_rows(folder / "questions.jsonl") if each["id"] == identifier
+        each
+        for each in read_own_rows(folder / "questions.jsonl")
+        if each["id"] == identifier
     )
-    assert (row["answer"], row["choices"][3], row["clinician"]) == ("C", "=new text", "ann")
+    assert (row["answer"], row["choices"][3], row["clinician"]) == (
+        "C",
+        "=new text",
+        "ann",
+    )
     assert [
         (each["field"], each["after"], each["sheet"])
         for each in read_lines(folder / "history.jsonl")
@@ -141,16 +161,23 @@ def test_rows_that_are_wrong(folder: Path, cells: dict[str, str], message: str) 
 def test_ids_that_are_changed_lost_twice_or_of_another_sheet(folder: Path) -> None:
     header, *rows = read_rows(sheets(folder)[0])
     ids = [row[1] for row in rows]
-    write_rows(sheets(folder)[0], header, [[rows[0][0], ids[1], *rows[0][2:]], *rows[1:]])
+    write_rows(
+        sheets(folder)[0], header, [[rows[0][0], ids[1], *rows[0][2:]], *rows[1:]]
+    )
     said = refused(folder)
     assert f"must be 2 for question {ids[1]}" in said
     assert f"the sheet of ann: 1 rows are lost (questions {ids[0]})" in said
     write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
     said = refused(folder)
-    assert f"question {ids[-1]} stands in {sheets(folder)[0]}, row {len(rows)}, already" in said
+    assert (
+        f"question {ids[-1]} stands in {sheets(folder)[0]}, row {len(rows)}, already"
+        in said
+    )
     assert f"1 rows are lost (questions {ids[0]})" in said
     foreign = next(row for row in read_rows(sheets(folder)[1])[1:] if row[1] not in ids)
-    write_rows(sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]])
+    write_rows(
+        sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]]
+    )
     assert f"question {foreign[1]} is not in the sheet of ann" in refused(folder)
 
 
@@ -164,7 +191,9 @@ def test_everything_is_told_at_once_and_the_rest_counted(tmp_path: Path) -> None
 
 
 def test_a_sheet_that_is_missing(folder: Path) -> None:
-    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+    with pytest.raises(
+        MedicalTasksError, match="no sheet of ben is among the files; .* --partial"
+    ):
         import_sheets(folder, sheets(folder)[:1])
     # The question of both waits for the one who decides about it.
     made = import_sheets(folder, sheets(folder)[:1], partial=True)
@@ -195,7 +224,9 @@ def test_the_first_reviewer_decides_and_agreement_is_told(folder: Path) -> None:
     made = take(folder)
     pair = made["agreement"][0]
     assert (pair["questions"], pair["agreed"], pair["kappa"]["value"]) == (1, 0, 0.0)
-    first = {row["id"]: row["clinician"] for row in read_own_rows(folder / "questions.jsonl")}
+    first = {
+        row["id"]: row["clinician"] for row in read_own_rows(folder / "questions.jsonl")
+    }
     decides = "ann" if made["kept"] == 4 else "ben"
     assert first.get(both, "ben") == decides
 
@@ -206,14 +237,18 @@ def test_no_question_is_kept_and_drafts_that_are_others(folder: Path) -> None:
     assert "no question is kept" in refused(folder)
     path = folder / "drafts.jsonl"
     path.write_text(path.read_text().replace("What about", "How about", 1))
-    with pytest.raises(MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"):
+    with pytest.raises(
+        MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"
+    ):
         take(folder)
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
 def test_a_damaged_file_of_an_earlier_step(folder: Path, damaged: str) -> None:
     (folder / "shares.json").write_text(damaged)
-    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(folder)
+    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(
+        folder
+    )
 
 
 DRAFT = Content(question="q", answer="B", choices=("a", "b", "c", "d", "e"))
@@ -225,7 +260,9 @@ def counts(*after: Content | None) -> dict[str, int]:
         for number, each in enumerate(after)
     ]
     return {
-        name: value for name, value in revision_counts(reviewed).items() if isinstance(value, int)
+        name: value
+        for name, value in revision_counts(reviewed).items()
+        if isinstance(value, int)
     }
 
 
@@ -239,7 +276,9 @@ def test_each_kind_of_revision() -> None:
         replace(
             DRAFT, answer="C"
         ),  # another is right: its text is a new answer, the old one a new wrong choice
-        replace(DRAFT, choices=("e", "b", "c", "d", "a")),  # places changed, nothing revised
+        replace(
+            DRAFT, choices=("e", "b", "c", "d", "a")
+        ),  # places changed, nothing revised
         replace(
             DRAFT, answer="A", choices=("b", "a", "c", "d", "e")
         ),  # likewise, the right one too
@@ -258,7 +297,10 @@ def test_each_kind_of_revision() -> None:
         for name, each in {"a": None, "b": after}.items()
     }
     told = revision_counts(list(by.values()))["by_reviewer"]
-    assert {name: (each["removed"], each["questions_revised"]) for name, each in told.items()} == {
+    assert {
+        name: (each["removed"], each["questions_revised"])
+        for name, each in told.items()
+    } == {
         "a": (1, 0),
         "b": (0, 1),
     }
@@ -270,20 +312,29 @@ def test_moving_choices_with_their_letter_revises_nothing(
     old: list[str], answer: str, new: list[str]
 ) -> None:
     before = Content(question="q", answer=answer, choices=tuple(old))
-    after = Content(question="q", answer="ABCDE"[new.index(before.right)], choices=tuple(new))
-    found = revision_counts([Reviewed(id="1", reviewer="r", before=before, after=after)])
+    after = Content(
+        question="q", answer="ABCDE"[new.index(before.right)], choices=tuple(new)
+    )
+    found = revision_counts(
+        [Reviewed(id="1", reviewer="r", before=before, after=after)]
+    )
     assert (found["answers_revised"], found["wrong_choices_revised"]) == (0, 0)
 
 
 def test_kappa_by_hand() -> None:
-    # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 * 0.7 + 0.3 *
-    # 0.3 = 0.58;
-    # kappa = (0.8 - 0.58) / 0.42 = 0.5238.
-    one = dict.fromkeys(map(str, range(7)), "keep") | dict.fromkeys(map(str, range(7, 10)), "drop")
+    # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 *
+    # 0.7 + 0.3 * 0.3 = 0.58; kappa = (0.8 - 0.58) / 0.42 = 0.5238.
+    one = dict.fromkeys(map(str, range(7)), "keep") | dict.fromkeys(
+        map(str, range(7, 10)), "drop"
+    )
     other = dict.fromkeys(map(str, [0, 1, 2, 3, 4, 5, 7]), "keep") | dict.fromkeys(
         map(str, [6, 8, 9]), "drop"
     )
     found = agreement({"b": other, "a": one | {"99": "keep"}, "c": {"98": "keep"}})  # type: ignore[dict-item]
     assert len(found) == 1
-    assert (found[0]["reviewers"], found[0]["questions"], found[0]["agreed"]) == (["a", "b"], 10, 8)
+    assert (found[0]["reviewers"], found[0]["questions"], found[0]["agreed"]) == (
+        ["a", "b"],
+        10,
+        8,
+    )
     assert found[0]["kappa"]["value"] == pytest.approx(0.22 / 0.42)

@@ -36,7 +36,9 @@ from tests.case_tables import tabled
 from tests.construct.ehrnoteqa.construction_files import twin_notes
 
 
-def spec(cells: str = "1:1=2,1:2=1", **more: int | bool | tuple[int, int]) -> SampleSpec:
+def spec(
+    cells: str = "1:1=2,1:2=1", **more: int | bool | tuple[int, int]
+) -> SampleSpec:
     return SampleSpec(cells=parse_cells(cells), **more)  # type: ignore[arg-type]
 
 
@@ -62,7 +64,9 @@ def test_the_estimate(text: str, tokens: int) -> None:
 def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     folder = tmp_path / "words"
     folder.mkdir()
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "the": 1, "patient": 2}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(
+        WordLevel({"[UNK]": 0, "the": 1, "patient": 2}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=20)
@@ -94,7 +98,9 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
-    ids = data.draw(st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True))
+    ids = data.draw(
+        st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True)
+    )
     lengths = {each: PatientLength(1, 100) for each in ids}
     wanted = data.draw(st.integers(1, len(ids)))
     seed = data.draw(st.integers(0, 3))
@@ -106,9 +112,14 @@ def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None
 
 
 def test_too_few_patients() -> None:
-    lengths = {"1": PatientLength(1, 10), "2": PatientLength(2, 10), "3": PatientLength(1, 5000)}
+    lengths = {
+        "1": PatientLength(1, 10),
+        "2": PatientLength(2, 10),
+        "3": PatientLength(1, 5000),
+    }
     with pytest.raises(
-        MedicalTasksError, match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer"
+        MedicalTasksError,
+        match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer",
     ):
         draw(lengths, spec())
     assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
@@ -122,7 +133,11 @@ def test_cells_and_bounds_that_are_none(option: str, texts: list[str]) -> None:
 
 
 def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
-    rows = [note(seq=2, text="one  two"), note(101, text="x"), note(seq=3, text='a "b",\n\n c')]
+    rows = [
+        note(seq=2, text="one  two"),
+        note(101, text="x"),
+        note(seq=3, text='a "b",\n\n c'),
+    ]
     path = tmp_path / "discharge.csv"
     path.write_bytes(csv_bytes(*rows))
     counter = open_counter(ESTIMATE)
@@ -135,7 +150,8 @@ def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
     assert measured["101"].num_notes == 1
     packed = tmp_path / "discharge.csv.gz"
     packed.write_bytes(
-        gzip.compress(csv_bytes(*rows[:2])) + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1])
+        gzip.compress(csv_bytes(*rows[:2]))
+        + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1])
     )
     assert (
         measure_patients(packed, counter) == measured
@@ -165,7 +181,10 @@ def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> No
 
 def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
-    counter, wanted = open_counter(ESTIMATE), spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4)
+    counter, wanted = (
+        open_counter(ESTIMATE),
+        spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4),
+    )
     made = make_sample(source, folder, counter, wanted)
     assert {path.name for path in folder.iterdir()} == {
         "sample.json",
@@ -175,20 +194,30 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     patients = load_patients(folder)
-    assert [(each.level, each.num_notes) for each in patients] == [(1, 1)] * 3 + [(2, 2)] * 2
+    assert [(each.level, each.num_notes) for each in patients] == [(1, 1)] * 3 + [
+        (2, 2)
+    ] * 2
     assert all(len(each.notes) == each.num_notes for each in patients)
     assert all(
-        sum(counter.count([n["text"] for n in each.notes])) == each.tokens for each in patients
+        sum(counter.count([n["text"] for n in each.notes])) == each.tokens
+        for each in patients
     )
     table = made["table"][0]
-    assert (table["level"], table["num_notes"], table["asked_for"], table["sampled"]) == (
+    assert (
+        table["level"],
+        table["num_notes"],
+        table["asked_for"],
+        table["sampled"],
+    ) == (
         1,
         1,
         3,
         3,
     )
     assert (
-        sum(row["patients"] for row in made["table"]) + made["beyond_bounds"] + made["in_no_cell"]
+        sum(row["patients"] for row in made["table"])
+        + made["beyond_bounds"]
+        + made["in_no_cell"]
         == made["patients"]
     )
     assert made["notes"] == 60
@@ -200,21 +229,28 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert make_sample(source, folder, counter, wanted) == made
     with pytest.raises(MedicalTasksError, match=r"holds another sample \(other seed\)"):
-        make_sample(source, folder, counter, spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5))
+        make_sample(
+            source, folder, counter, spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5)
+        )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     # A larger one holds the smaller.
     larger = tmp_path / "larger"
-    make_sample(source, larger, counter, spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4))
+    make_sample(
+        source, larger, counter, spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4)
+    )
     assert {each.id for each in patients} < {each.id for each in load_patients(larger)}
 
 
-def test_stopped_between_files_it_goes_on_and_changed_files_are_told(tmp_path: Path) -> None:
+def test_stopped_between_files_it_goes_on_and_changed_files_are_told(
+    tmp_path: Path,
+) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
     counter, wanted = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
     made = make_sample(source, folder, counter, wanted)
     (folder / "sample.json").unlink()
     with pytest.raises(
-        MedicalTasksError, match="Do the step before: medical-tasks construct ehrnoteqa sample"
+        MedicalTasksError,
+        match="Do the step before: medical-tasks construct ehrnoteqa sample",
     ):
         load_patients(folder)
     # Lengths are taken as they were measured: a planted one is seen.
@@ -222,16 +258,23 @@ def test_stopped_between_files_it_goes_on_and_changed_files_are_told(tmp_path: P
     kept["patients"]["77"] = [1, 10**6]
     (folder / "lengths.json").write_text(json.dumps(kept))
     again = make_sample(source, folder, counter, wanted)
-    assert (again["beyond_bounds"], again["sha256"]) == (made["beyond_bounds"] + 1, made["sha256"])
+    assert (again["beyond_bounds"], again["sha256"]) == (
+        made["beyond_bounds"] + 1,
+        made["sha256"],
+    )
     path = folder / "notes.jsonl"
     path.write_text(path.read_text().replace("the", "The", 1))
-    with pytest.raises(MedicalTasksError, match=r"notes.jsonl: was changed since it was written"):
+    with pytest.raises(
+        MedicalTasksError, match=r"notes.jsonl: was changed since it was written"
+    ):
         load_patients(folder)
 
 
 def test_notes_that_no_row_could_hold(tmp_path: Path) -> None:
     path = tmp_path / "discharge.csv"
     path.write_bytes(csv_bytes(note(note_id="an id with spaces")))
-    with pytest.raises(MedicalTasksError, match="the notes of patient 100 cannot be used"):
+    with pytest.raises(
+        MedicalTasksError, match="the notes of patient 100 cannot be used"
+    ):
         make_sample(path, tmp_path / "own", open_counter(ESTIMATE), spec("1:1=1"))
     assert not (tmp_path / "own" / "notes.jsonl").exists()

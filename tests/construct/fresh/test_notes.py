@@ -25,23 +25,24 @@ from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.construct.fresh.rows import draw_item
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
-# A second reader of the notes: patterns apart from the generator's own wordings. For each entity
-# they know by which words a
-# note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks
-# of), what it says where a
-# denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and
-# how its unit is written.
+# A second reader of the notes: patterns apart from the generator's own wordings. For
+# each entity they know by which words a note speaks of it (`flags`, and `absences` of
+# entities that are the absence of what a note speaks of), what it says where a denial
+# does not decide (`verdicts`), what it says for each class, what a quantity is called,
+# and how its unit is written.
 LEXICON: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
 )
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
-# A sentence that denies: the words of denial, and the near misses (another time, another cause)
-# that amount to one. Harmless is
-# what reads like a denial and is none: part of a disease's name, or of what a finding looks like.
+# A sentence that denies: the words of denial, and the near misses (another time,
+# another cause) that amount to one. Harmless is what reads like a denial and is none:
+# part of a disease's name, or of what a finding looks like.
 DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
     for name in (
@@ -79,7 +80,8 @@ def long_rows() -> list[Row]:
 def unmarked(row: Row) -> Row:
     """A row of long notes without certain sentences.
 
-    Left out are those that say themselves that they are old, copied or of somebody else.
+    Left out are those that say themselves that they are old, copied or of somebody
+    else.
     """
     number = int(row["calculator_id"])
     patterns = [
@@ -88,7 +90,9 @@ def unmarked(row: Row) -> Row:
         *[KIN] * (number not in FAMILY_COUNTS),
     ]
     parts = sentences(row["patient_note"])
-    left = [part for part in parts if not any(pattern.search(part) for pattern in patterns)]
+    left = [
+        part for part in parts if not any(pattern.search(part) for pattern in patterns)
+    ]
     return {**row, "patient_note": "\n".join(left)}
 
 
@@ -98,7 +102,11 @@ def entities(row: Row) -> dict[str, Any]:
 
 def inputs(row: Row, kind: type) -> Iterator[Any]:
     """The calculator's inputs of a kind."""
-    return (item for item in find(int(row["calculator_id"])).inputs if isinstance(item, kind))
+    return (
+        item
+        for item in find(int(row["calculator_id"])).inputs
+        if isinstance(item, kind)
+    )
 
 
 def sentences(note: str) -> list[str]:
@@ -128,12 +136,25 @@ def test_length_templates_and_lexicon() -> None:
     for row in [*short, *long_rows()]:
         text = row["patient_note"] + row["question"]
         assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text
-    flags = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Flag)}
+    flags = {
+        item.name
+        for entry in CALCULATORS
+        for item in entry.inputs
+        if isinstance(item, Flag)
+    }
     assert flags == {*FLAGS, *ABSENCES, *VERDICTS}
     amounts = {
-        item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Quantity)
+        item.name
+        for entry in CALCULATORS
+        for item in entry.inputs
+        if isinstance(item, Quantity)
     }
-    elsewhere = {"age", "Systolic Blood Pressure", "Diastolic Blood Pressure", "cycle length"}
+    elsewhere = {
+        "age",
+        "Systolic Blood Pressure",
+        "Diastolic Blood Pressure",
+        "cycle length",
+    }
     elsewhere |= {"Number of Alcoholic Drinks Per Week"} | {
         name for name in amounts if " Dose" in name
     }
@@ -143,7 +164,11 @@ def test_length_templates_and_lexicon() -> None:
 def told_of(row: Row, pattern: str) -> list[bool]:
     """For each sentence that speaks of a finding, whether it says that the finding is there."""
     parts = [HARMLESS.sub("", part) for part in sentences(row["patient_note"])]
-    return [not DENIAL.search(part) for part in parts if re.search(pattern, part, re.IGNORECASE)]
+    return [
+        not DENIAL.search(part)
+        for part in parts
+        if re.search(pattern, part, re.IGNORECASE)
+    ]
 
 
 def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -> None:
@@ -167,18 +192,22 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
                 ]
                 assert found == [value is True, value is False], context
                 continue
-            told = told_of(row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name])
+            told = told_of(
+                row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name]
+            )
             if value is None:
                 assert told == [], context
-            elif item.name == BED_OR_SURGERY and known.get("Major surgery within 12 weeks"):
+            elif item.name == BED_OR_SURGERY and known.get(
+                "Major surgery within 12 weeks"
+            ):
                 continue  # one name for two findings: the operation alone makes it true
             elif value is (item.name in FLAGS):
                 assert True in told, context
             else:
                 assert told, context
                 assert True not in told, context
-    # Every finding occurs in all three forms; what gives a point by its absence is always spoken
-    # of.
+    # Every finding occurs in all three forms; what gives a point by its absence is
+    # always spoken of.
     wanted = [(name, value) for name in FLAGS for value in (True, False, None)]
     wanted += [(name, value) for name in ABSENCES for value in (True, False)]
     assert [each for each in wanted if not seen[each]] == []
@@ -226,7 +255,9 @@ def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> N
             else:
                 seen[item.name] += 1
                 assert len(stated) == 1, context
-                assert re.search(rf"{name} {number_pattern(value)}", note, flags), context
+                assert re.search(rf"{name} {number_pattern(value)}", note, flags), (
+                    context
+                )
     assert set(seen) >= set(QUANTITIES) - {
         "DOPamine",
         "DOBUTamine",
@@ -243,16 +274,24 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
         if "Systolic Blood Pressure" in known:
             counted["pressure"] += 1
             systolic = known["Systolic Blood Pressure"][0]
-            stated = re.findall(rf"(?:pressure|S?BP){LINK} (\d+)(?:/(\d+))? ?mm ?Hg", note)
+            stated = re.findall(
+                rf"(?:pressure|S?BP){LINK} (\d+)(?:/(\d+))? ?mm ?Hg", note
+            )
             assert len(stated) == 1, context
             assert int(stated[0][0]) == systolic, context
             if "Diastolic Blood Pressure" in known:
-                assert int(stated[0][1]) == known["Diastolic Blood Pressure"][0], context
-        elif any(item.name == "Systolic Blood Pressure" for item in inputs(row, Quantity)):
+                assert int(stated[0][1]) == known["Diastolic Blood Pressure"][0], (
+                    context
+                )
+        elif any(
+            item.name == "Systolic Blood Pressure" for item in inputs(row, Quantity)
+        ):
             assert not re.search(r"\d/\d+ ?mm ?Hg", note), context
         if "age" in known:
             counted["age"] += 1
-            assert re.search(rf"\b{known['age'][0]}(-year-old| y [MF]\b)", note), context
+            assert re.search(rf"\b{known['age'][0]}(-year-old| y [MF]\b)", note), (
+                context
+            )
         if "Number of Alcoholic Drinks Per Week" in known:
             counted["drinks"] += 1
             drinks = known["Number of Alcoholic Drinks Per Week"][0]
@@ -261,14 +300,20 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
             if name.endswith(" Dose"):
                 counted["dose"] += 1
                 drug = (
-                    name.removesuffix(" Dose").lower().replace("fentanyl buccal", "buccal fentanyl")
+                    name.removesuffix(" Dose")
+                    .lower()
+                    .replace("fentanyl buccal", "buccal fentanyl")
                 )
                 drug = drug.replace("fentanyl patch", "a fentanyl patch that delivers")
-                assert re.search(rf"{drug},? {value[0]:g} {re.escape(value[1])}\b", note), (
+                assert re.search(
+                    rf"{drug},? {value[0]:g} {re.escape(value[1])}\b", note
+                ), (
                     name,
                     context,
                 )
-    assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 30, counted
+    assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 30, (
+        counted
+    )
 
 
 def test_sex_is_kept_and_bodies_fit_it() -> None:
@@ -281,7 +326,10 @@ def test_sex_is_kept_and_bodies_fit_it() -> None:
         counted["woman" if woman else "man"] += 1
         assert not (MEN if woman else WOMEN).search(note), (row["note_id"], note)
         own = " ".join(part for part in sentences(note) if not KIN.search(part))
-        assert not (MEN_ONLY if woman else WOMEN_ONLY).search(own), (row["note_id"], note)
+        assert not (MEN_ONLY if woman else WOMEN_ONLY).search(own), (
+            row["note_id"],
+            note,
+        )
         if "sex" in known:
             assert known["sex"] == ("Female" if woman else "Male")
         if int(row["calculator_id"]) in (13, 68, 69):
@@ -294,7 +342,8 @@ def test_no_note_says_both(one: str, other: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
     for row in made_rows():
         found = tuple(
-            bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (one, other)
+            bool(re.search(pattern, row["patient_note"], re.IGNORECASE))
+            for pattern in (one, other)
         )
         assert found != (True, True), (row["note_id"], row["patient_note"])
         counts[found] += 1
@@ -310,7 +359,9 @@ DATE_FORMS = ("%Y-%m-%d", "%m/%d/%Y", "%d %B %Y", "%B %d, %Y")
 
 
 def test_weekdays_belong_to_their_dates() -> None:
-    found = [match for row in long_rows() for match in DATED.finditer(row["patient_note"])]
+    found = [
+        match for row in long_rows() for match in DATED.finditer(row["patient_note"])
+    ]
     assert len(found) > 50
     for match in found:
         days = []
@@ -333,7 +384,8 @@ def test_long_notes_have_one_reading_and_their_facts_give_the_gold(
     assert other_readings(item.chart, item.note, item.others) == []
     known = {entry.parameter: entry.name for entry in calculator.inputs}
     facts = {
-        known[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()
+        known[name]: value
+        for name, value in recomputed([*item.chart.facts, *item.others]).items()
     }
     assert calculator.calculate(facts).answer == item.result.answer
 
@@ -345,7 +397,9 @@ def test_a_competing_value_without_its_marker_is_found() -> None:
         if (item := draw_item(find(3), str(key), 2))
         and any(fact.status == "superseded" for fact in item.others)
     )
-    fact = next(fact for fact in item.others if fact.status == "superseded" and fact.reading)
+    fact = next(
+        fact for fact in item.others if fact.status == "superseded" and fact.reading
+    )
     assert fact.reading is not None
     planted = f"{item.note} Bloods: creatinine {fact.reading.text}."
     assert len(other_readings(item.chart, planted, item.others)) == 1

@@ -61,9 +61,13 @@ def test_every_quantity_is_checked() -> None:
     feet = AMOUNTS["height"].forms[-1]
     assert feet.entity(70) == [5, "ft", 10, "in"]
     assert feet.text(70, Draw("a")) == "5 ft 10 in"
-    per_microlitre = next(form for form in AMOUNTS["platelets"].forms if form.unit == "/µL")
+    per_microlitre = next(
+        form for form in AMOUNTS["platelets"].forms if form.unit == "/µL"
+    )
     assert per_microlitre.entity(per_microlitre.grid(149)) == [149_000, "/µL"]
-    assert per_microlitre.text(per_microlitre.grid(149), Draw("a")).startswith("149,000")
+    assert per_microlitre.text(per_microlitre.grid(149), Draw("a")).startswith(
+        "149,000"
+    )
     assert AMOUNTS["inr"].forms[0].entity(17) == 1.7
     assert AMOUNTS["inr"].forms[0].text(20, Draw("a")) == "2.0"
 
@@ -124,7 +128,8 @@ def test_draws() -> None:
     for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
         assert readings[value] > 60, value
     assert readings[8.0] < 40
-    # 19 mg/dL of urea nitrogen is 6.8 mmol/L of urea, and tables print 7: no value lies between.
+    # 19 mg/dL of urea nitrogen is 6.8 mmol/L of urea, and tables print 7: no value lies
+    # between.
     for key in range(1500):
         system: System = "si" if key % 2 else "us"
         reading = AMOUNTS["bun"].read(Draw(str(key)), system, 8, 46, near=(19.0,))
@@ -134,14 +139,20 @@ def test_draws() -> None:
 
 
 def test_persons() -> None:
-    ages = Counter(draw_person(Draw(str(key)), 20, 95, near=(65, 75)).age for key in range(3000))
+    ages = Counter(
+        draw_person(Draw(str(key)), 20, 95, near=(65, 75)).age for key in range(3000)
+    )
     assert min(ages) == 20
     assert max(ages) == 95
     for age in (64, 65, 66, 74, 75, 76):
         assert ages[age] > 2 * ages[40], age
     assert ages[65] > ages[64]
     woman = draw_person(Draw("a"), 82, 82, sex="female")
-    assert (woman.article, woman.described, woman.brief) == ("An", "82-year-old woman", "82 y F")
+    assert (woman.article, woman.described, woman.brief) == (
+        "An",
+        "82-year-old woman",
+        "82 y F",
+    )
     assert woman.title.startswith("Ms ")
     assert woman.words["His"] == "Her"
     boy = draw_person(Draw("b"), 7, 7, sex="male")

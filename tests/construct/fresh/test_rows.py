@@ -1,6 +1,7 @@
 """Rows of the fresh configuration.
 
-Reproducible, of the dataset's form, with golds that other paths confirm; how it is built.
+Reproducible, of the dataset's form, with golds that other paths confirm; how it is
+built.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from tests.support import ROOT
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 Row = dict[str, Any]
 
@@ -53,13 +56,15 @@ def digest(rows: list[Row], *columns: str) -> str:
 
 
 def test_what_a_seed_gives_is_pinned_and_the_same_in_another_process() -> None:
-    # When this fails, the same seed gives other questions than before: raise the version of the
-    # dataset's spec, say so in
-    # CHANGELOG.md, and only then record the new value. Golds are left out: their last digit is the
-    # C library's.
+    # When this fails, the same seed gives other questions than before: raise the
+    # version of the dataset's spec, say so in CHANGELOG.md, and only then record the
+    # new value. Golds are left out: their last digit is the C library's.
     rows = list(fresh_rows(1, 110, 1))
     assert rows[:60] == list(fresh_rows(1, 60, 1))
-    assert digest(rows, "note_id", "patient_note", "question", "relevant_entities") == PINNED
+    assert (
+        digest(rows, "note_id", "patient_note", "question", "relevant_entities")
+        == PINNED
+    )
     code = (
         "import json, sys; from medical_tasks.construct.fresh import fresh_rows; "
         "sys.stdout.write(json.dumps(list(fresh_rows(4711, 110, 1))))"
@@ -95,18 +100,24 @@ def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
             assert isinstance(row[column.name], int if column.dtype == "int64" else str)
             assert row[column.name] != ""
         assert row["category"] in CATEGORIES
-    assert [row["row_number"] for row in made_rows()] == list(range(1, len(made_rows()) + 1))
+    assert [row["row_number"] for row in made_rows()] == list(
+        range(1, len(made_rows()) + 1)
+    )
     counts = Counter(row["calculator_id"] for row in made_rows())
     assert set(counts) == {entry.id for entry in CALCULATORS}
     assert set(counts.values()) == {28}
     assert len({row["patient_note"] for row in made_rows()}) == len(made_rows())
-    assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(made_rows())
+    assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(
+        made_rows()
+    )
     items = load_items(MEDCALC, made_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         assert [score.id for score in scores if score.values["accuracy"] != 1.0] == []
         # The authors' script reads its own form of gold as well.
-        assert [score.id for score in scores if score.values["accuracy_official"] != 1.0] == []
+        assert [
+            score.id for score in scores if score.values["accuracy_official"] != 1.0
+        ] == []
 
 
 def test_entities_are_used_all_and_give_the_gold() -> None:
@@ -126,7 +137,8 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
         if number == 31:
             insulin += 1
             assert "insulin in µIU/mL" in row["question"]
-        # Typed at the command line, as texts instead of pairs: another reader of numbers and units.
+        # Typed at the command line, as texts instead of pairs: another reader of
+        # numbers and units.
         arguments = [f"{name}={as_argument(value)}" for name, value in known.items()]
         assert (
             calculate(number, from_arguments(number, arguments)).answer_text
@@ -139,7 +151,9 @@ def test_scores_units_and_styles_vary() -> None:
     golds: dict[str, set[str]] = {}
     for row in made_rows():
         if row["output_type"] == "integer" and row["calculator_id"] != 69:
-            golds.setdefault(row["calculator_name"], set()).add(row["ground_truth_answer"])
+            golds.setdefault(row["calculator_name"], set()).add(
+                row["ground_truth_answer"]
+            )
     assert len(golds) >= 18
     assert {name: found for name, found in golds.items() if len(found) < 3} == {}
     units = Counter(
@@ -150,17 +164,28 @@ def test_scores_units_and_styles_vary() -> None:
     )
     for unit in TABLES["both_laboratories_units_and_missing_items_occur"]:
         assert units[unit] > 5, unit
-    missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
+    missing = sum(
+        "not mentioned" in row["ground_truth_explanation"] for row in made_rows()
+    )
     assert missing > 150
-    marks = {"referral": "\nDear ", "soap": "\nO: ", "discharge": "Reason for admission:"}
+    marks = {
+        "referral": "\nDear ",
+        "soap": "\nO: ",
+        "discharge": "Reason for admission:",
+    }
     counts = Counter(
-        name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"]
+        name
+        for row in made_rows()
+        for name, mark in marks.items()
+        if mark in row["patient_note"]
     )
     counts["telegraphic"] = sum(
         bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
     )
     counts["narrative"] = len(made_rows()) - counts.total()
-    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, counts
+    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, (
+        counts
+    )
 
 
 def test_notes_have_hardly_a_run_of_words_in_common() -> None:
@@ -170,7 +195,8 @@ def test_notes_have_hardly_a_run_of_words_in_common() -> None:
     assert shared_runs([same, "ten"], [same]) == (0.0, 1.0)
     for level in (1, 2):
         notes, others = (
-            [row["patient_note"] for row in fresh_rows(seed, 110, level)] for seed in (50, 51)
+            [row["patient_note"] for row in fresh_rows(seed, 110, level)]
+            for seed in (50, 51)
         )
         assert shared_runs(notes, others)[1] < 0.1
 
@@ -234,13 +260,19 @@ def test_the_command_builds_and_the_recipe_has_the_seed(
 def test_wrong_use(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["build", "medcalc_bench", *words, "--out", str(tmp_path / "data")]) == 2
+    assert (
+        main(["build", "medcalc_bench", *words, "--out", str(tmp_path / "data")]) == 2
+    )
     assert message in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("calculator", CALCULATORS, ids=lambda calculator: str(calculator.id))
-def test_the_worked_examples_of_one_shot_prompts_are_drawn_items(calculator: AnyCalculator) -> None:
+@pytest.mark.parametrize(
+    "calculator", CALCULATORS, ids=lambda calculator: str(calculator.id)
+)
+def test_the_worked_examples_of_one_shot_prompts_are_drawn_items(
+    calculator: AnyCalculator,
+) -> None:
     example = own_exemplars()[str(calculator.id)]
     item = draw_item(calculator, f"exemplar:{calculator.id}")
     reply = json.loads(example.reply)

@@ -1,6 +1,7 @@
 """Twins.
 
-Golds that the notes' own text gives, notes alike but for one thing, and what replies score.
+Golds that the notes' own text gives, notes alike but for one thing, and what replies
+score.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
 from tests.construct.fresh import test_notes
 
-TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
 
 @functools.cache
@@ -38,11 +41,14 @@ def made_rows() -> list[Row]:
 
 
 def test_golden_family() -> None:
-    # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last note's 10.1
-    # is two years old.
+    # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last
+    # note's 10.1 is two years old.
     families = by_family(list(twin_rows(*TABLES["family"]["seed_and_rows"])))
     found = families[TABLES["family"]["name"]]
-    golds = {kind: [row["ground_truth_answer"], row["patient_note"]] for kind, row in found.items()}
+    golds = {
+        kind: [row["ground_truth_answer"], row["patient_note"]]
+        for kind, row in found.items()
+    }
     assert golds == TABLES["family"]["members"]
     digest = hashlib.sha256(
         json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
@@ -81,30 +87,51 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
         base = family["base"]
         assert list(family) == [kind for kind in KINDS if kind in family]
         for kind, row in family.items():
-            context = (row["note_id"], kind, row["ground_truth_answer"], row["patient_note"])
+            context = (
+                row["note_id"],
+                kind,
+                row["ground_truth_answer"],
+                row["patient_note"],
+            )
             counts[row["calculator_id"], kind] += 1
             assert agrees(row, family), context
-            assert (row["patient_note"] == base["patient_note"]) is (kind == "base"), context
+            assert (row["patient_note"] == base["patient_note"]) is (kind == "base"), (
+                context
+            )
             if kind == "distractor":
                 assert added_only(base["patient_note"], row["patient_note"]), context
             if kind in ("unit", "threshold"):
-                assert changed_words(base["patient_note"], row["patient_note"]) <= 25, context
+                assert changed_words(base["patient_note"], row["patient_note"]) <= 25, (
+                    context
+                )
             if kind == "unit":
-                assert numbers(row["patient_note"]) != numbers(base["patient_note"]), context
+                assert numbers(row["patient_note"]) != numbers(base["patient_note"]), (
+                    context
+                )
             if kind in ("distractor", "negated"):
-                assert row["ground_truth_answer"] == base["ground_truth_answer"], context
+                assert row["ground_truth_answer"] == base["ground_truth_answer"], (
+                    context
+                )
             if kind == "missing":
-                name = row["ground_truth_answer"].removeprefix("missing: ").split(" (")[0]
-                assert not re.search(TABLES["gone"].get(name, "(?!)"), row["patient_note"]), context
+                name = (
+                    row["ground_truth_answer"].removeprefix("missing: ").split(" (")[0]
+                )
+                assert not re.search(
+                    TABLES["gone"].get(name, "(?!)"), row["patient_note"]
+                ), context
     lacking = {
-        kind: sorted({at for at, _ in counts} - {at for at, each in counts if each == kind})
+        kind: sorted(
+            {at for at, _ in counts} - {at for at, each in counts if each == kind}
+        )
         for kind in KINDS
     }
     assert {kind: ids for kind, ids in lacking.items() if ids} == TABLES["lacking"]
     assert len({at for at, _ in counts}) == 55
 
 
-def test_a_second_reader_finds_the_entities_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_reader_finds_the_entities_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The tests of fresh notes, on twins without what they say of another person or time."""
     rows = [
         {**row, "patient_note": ELSEWHERE.sub("", row["patient_note"])}
@@ -126,7 +153,9 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     assert list(twin_rows(seed, n)) == rows[:n]
     assert [row["row_number"] for row in rows] == list(range(1, 31))
     assert all(
-        agrees(row, family) for family in by_family(rows).values() for row in family.values()
+        agrees(row, family)
+        for family in by_family(rows).values()
+        for row in family.values()
     )
 
 
@@ -148,21 +177,30 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
     (item,) = load_items(MEDCALC_TWINS, [row])
     (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
-    # Apart from its family nothing can be said of a change: it is open, within the bounds, and not
-    # left out.
-    assert ("necessary_update" in score.values, score.unscored) == (False, "no reply to the base")
+    # Apart from its family nothing can be said of a change: it is open, within the
+    # bounds, and not left out.
+    assert ("necessary_update" in score.values, score.unscored) == (
+        False,
+        "no reply to the base",
+    )
     assert score.notes == ("no_base",)
 
 
 def test_no_other_input_s_name_is_right() -> None:
     rows = [row for row in made_rows() if ": " in row["ground_truth_answer"]]
-    golds = {(row["calculator_id"], *row["ground_truth_answer"].split(": ")): row for row in rows}
+    golds = {
+        (row["calculator_id"], *row["ground_truth_answer"].split(": ")): row
+        for row in rows
+    }
     assert len(golds) > 150
     for (number, kind, gold), row in golds.items():
         others = [
-            item for item in find(number).inputs if item.name not in (gold, gold.partition(" (")[0])
+            item
+            for item in find(number).inputs
+            if item.name not in (gold, gold.partition(" (")[0])
         ]
-        # A pressure is one statement, and so are a drug's dose and how often it is taken.
+        # A pressure is one statement, and so are a drug's dose and how often it is
+        # taken.
         alike = (
             "pressure"
             if gold == "blood pressure"
@@ -184,9 +222,12 @@ def test_no_other_input_s_name_is_right() -> None:
             "the answer",
         ]
         asked = load_items(
-            MEDCALC_TWINS, [{**row, "row_number": place} for place, _ in enumerate(names)]
+            MEDCALC_TWINS,
+            [{**row, "row_number": place} for place, _ in enumerate(names)],
         )
-        scores = score_twins(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
+        scores = score_twins(
+            MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names]
+        )
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
 
@@ -210,7 +251,9 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
 ) -> None:
     assert len(load_items(MEDCALC_TWINS, made_rows())) == 1600
     asked = {item.fields["note_type"] for item in load_items(MEDCALC, made_rows())}
-    assert asked == {f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")}
+    assert asked == {
+        f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")
+    }
     with pytest.raises(UsageError, match="medcalc_twins has no official prompts"):
         load_prompts(MEDCALC_TWINS, "official")
     assert (
@@ -227,7 +270,17 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
         == 2
     )
     assert "--seed" in capsys.readouterr().err
-    build = ["build", "medcalc_bench", "--config", "twins", "--seed", "3", "--n", "2100", "--out"]
+    build = [
+        "build",
+        "medcalc_bench",
+        "--config",
+        "twins",
+        "--seed",
+        "3",
+        "--n",
+        "2100",
+        "--out",
+    ]
     assert main([*build, str(tmp_path / "medcalc_bench")]) == 0
     run = [
         "run",
@@ -239,15 +292,26 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
         str(tmp_path),
         "--out",
     ]
-    assert main([*run, str(tmp_path / "run")]) == 0  # more than one block of the scoring
-    entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"]["medcalc_twins"]
+    assert (
+        main([*run, str(tmp_path / "run")]) == 0
+    )  # more than one block of the scoring
+    entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"][
+        "medcalc_twins"
+    ]
     assert "notes" not in entry
-    assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [1, 1, 0, 0]
+    assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [
+        1,
+        1,
+        0,
+        0,
+    ]
     capsys.readouterr()
     assert (
         main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
     )  # no family without its base
-    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"]["medcalc_twins"]
+    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"][
+        "medcalc_twins"
+    ]
     assert 294 <= entry["n_items"] <= 300
     taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
     assert taken in " ".join(capsys.readouterr().out.split())
@@ -260,12 +324,17 @@ def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
     part, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
     assert len(part) <= n
     assert {item.id for item in part} <= {item.id for item in larger}
-    sizes, whole = Counter(item.cluster for item in part), Counter(item.cluster for item in items)
+    sizes, whole = (
+        Counter(item.cluster for item in part),
+        Counter(item.cluster for item in items),
+    )
     assert all(sizes[name] == whole[name] for name in sizes)
     assert first_items(MEDCALC, items, n) == subset(items, n)
 
 
 def test_a_part_smaller_than_a_family_is_refused() -> None:
     items = load_items(MEDCALC_TWINS, made_rows())
-    with pytest.raises(UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."):
+    with pytest.raises(
+        UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."
+    ):
         first_items(MEDCALC_TWINS, items, 1)

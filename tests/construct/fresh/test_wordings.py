@@ -53,14 +53,19 @@ def test_the_stock() -> None:
                     for text in wordings
                     if not text.startswith(("f:", "m:")) or text.startswith(sex)
                 ]
-    layouts = [each for style in read_json("notes.json")["layouts"].values() for each in style]
+    layouts = [
+        each for style in read_json("notes.json")["layouts"].values() for each in style
+    ]
     placed = {
-        " ".join(sorted(" ".join(names for _, names, _ in layout).split())) for layout in layouts
+        " ".join(sorted(" ".join(names for _, names, _ in layout).split()))
+        for layout in layouts
     }
     assert placed == {  # so that nothing said of a patient is left out
         "care course earlier exam family history impression medication opening plan ros social story tests"
     }
-    assert {each.place for each in CLAUSES} | set(PLACES.values()) <= {*" ".join(placed).split()}
+    assert {each.place for each in CLAUSES} | set(PLACES.values()) <= {
+        *" ".join(placed).split()
+    }
     places = set(get_args(Setting))
     assert CLAUSES
     assert all(each.settings <= places for each in CLAUSES)
@@ -70,9 +75,13 @@ def test_the_stock() -> None:
 
 
 def test_every_list_is_used_and_every_slot_has_a_list() -> None:
-    templates = [read_json(f"{name}.json") for name in ("notes", "stories", "findings", "cases")]
+    templates = [
+        read_json(f"{name}.json") for name in ("notes", "stories", "findings", "cases")
+    ]
     frames = " ".join([*(clause.text for clause in CLAUSES), str(templates)])
-    beside = {name for lists in templates[0]["beside"].values() for name in lists.values()}
+    beside = {
+        name for lists in templates[0]["beside"].values() for name in lists.values()
+    }
     used = slots(frames) | {name for names in beside for name in names.split("|")}
     todo = list(used)
     while todo:
@@ -111,12 +120,20 @@ def test_a_year_is_one_of_the_patient_s_own_life(age: int, years: set[int]) -> N
 def test_an_article_fits_its_word() -> None:
     draw = Draw("a")
     phrasing = Phrasing(draw, draw_person(draw, 50, 50), datetime.date(2025, 3, 1))
-    for word, article in (("umpire", "an"), ("union", "a"), ("egg", "an"), ("one-way", "a")):
+    for word, article in (
+        ("umpire", "an"),
+        ("union", "a"),
+        ("egg", "an"),
+        ("one-way", "a"),
+    ):
         assert phrasing.fill("saw a {word}", {"word": word}) == f"Saw {article} {word}"
 
 
 def test_a_question_names_drugs_and_no_dose() -> None:
-    entities = {"input steroid": ["PredniSONE PO", 10, "mg"], "target steroid": "Cortisone PO"}
+    entities = {
+        "input steroid": ["PredniSONE PO", 10, "mg"],
+        "target steroid": "Cortisone PO",
+    }
     asked = "What dose of Cortisone PO in mg is equivalent to the patient's dose of PredniSONE PO?"
     assert named_drugs(QUESTIONS[24][0], entities).startswith(asked)
 
@@ -173,5 +190,7 @@ def test_lists(brief: bool, voice: str) -> None:
             assert text.endswith(".")
             assert text[0].isupper() or text[0] == "{"
             if voice != "self":
-                assert not re.search(r"denies|complains|When asked", text, re.IGNORECASE)
+                assert not re.search(
+                    r"denies|complains|When asked", text, re.IGNORECASE
+                )
     assert len(seen) >= 2

@@ -21,7 +21,9 @@ from medical_tasks.lab.v1_labels.entities import (
 from tests.case_tables import tabled
 
 
-def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[float, list[str]]:
+def convert(
+    value: float, unit: str, compound: Compound, target: str
+) -> tuple[float, list[str]]:
     row = Entities({"x": [value, unit]})
     return concentration(row, "x", compound, target), row.notes
 
@@ -49,5 +51,6 @@ def test_creatinine_comes_in_steps_of_a_tenth(micromoles: float) -> None:
     assert value * 10 == pytest.approx(round(value * 10), abs=1e-6)
     # half a step of the grams, and half a µmol for the third digit of the moles
     assert value == pytest.approx(
-        exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE), abs=0.056
+        exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE),
+        abs=0.056,
     )

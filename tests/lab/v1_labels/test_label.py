@@ -53,7 +53,9 @@ def test_quirks_are_one_line_each() -> None:
     stated = [quirk for quirk in QUIRKS.values() if quirk is not None]
     assert len(stated) > 25
     assert len(stated) < 55
-    assert all(quirk and "\n" not in quirk and not quirk.endswith(".") for quirk in stated)
+    assert all(
+        quirk and "\n" not in quirk and not quirk.endswith(".") for quirk in stated
+    )
 
 
 @tabled("calculator_id", "entities", "answer", "text")
@@ -83,14 +85,17 @@ def test_an_overflow_is_an_input_error() -> None:
         "high-density lipoprotein cholesterol": [1e-300, "mmol/L"],
     }
     with pytest.raises(
-        CalculatorInputError, match="v1 label of Framingham .*: the label rule cannot run on these"
+        CalculatorInputError,
+        match="v1 label of Framingham .*: the label rule cannot run on these",
     ):
         label(46, entities)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(EYE), st.sampled_from(VERBAL), st.sampled_from(MOTOR))
-def test_a_coma_label_is_the_verbal_score_too_high(eye: str, verbal: str, motor: str) -> None:
+def test_a_coma_label_is_the_verbal_score_too_high(
+    eye: str, verbal: str, motor: str
+) -> None:
     entities = {
         "Best eye response": eye,
         "Best verbal response": verbal,
@@ -107,7 +112,10 @@ JUNK = st.one_of(
     st.floats(),
     st.text(max_size=5),
     st.lists(
-        st.one_of(st.floats(), st.sampled_from(["years", "mg/dL", "µmol/L", "cm", "Male", "mg"])),
+        st.one_of(
+            st.floats(),
+            st.sampled_from(["years", "mg/dL", "µmol/L", "cm", "Male", "mg"]),
+        ),
         max_size=4,
     ),
 )
@@ -119,7 +127,9 @@ def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
     case: dict[str, Any], data: st.DataObject
 ) -> None:
     calculator_id, entities = case["calculator"], deepcopy(case["entities"])
-    for name in data.draw(st.lists(st.sampled_from(sorted(entities)), max_size=2, unique=True)):
+    for name in data.draw(
+        st.lists(st.sampled_from(sorted(entities)), max_size=2, unique=True)
+    ):
         entities[name] = data.draw(JUNK)
     before = repr(entities)
     try:

@@ -16,7 +16,9 @@ TABLES = table("labels")
 @pytest.mark.parametrize("case", TABLES["cases"])
 def test_a_quirk(case: dict[str, Any]) -> None:
     result = label(case["calculator"], case["entities"])
-    assert (result.answer, result.note) == (case["answer"], case["note"]), case.get("why")
+    assert (result.answer, result.note) == (case["answer"], case["note"]), case.get(
+        "why"
+    )
 
 
 COMA_ADDED = "Glasgow Coma Score added instead of 15 minus it"
@@ -29,7 +31,11 @@ def test_apache(change: dict[str, Any], points: int, note: str | None) -> None:
     result = label(28, {**TABLES["apache_patient"], **change})
     assert result.answer == 15 + 4 + points
     assert result.note is not None
-    others = [told for told in result.note.split("; ") if told not in (COMA_ADDED, WHITE_CELLS)]
+    others = [
+        told
+        for told in result.note.split("; ")
+        if told not in (COMA_ADDED, WHITE_CELLS)
+    ]
     assert len(others) == (note is not None)
     assert note is None or note in others[0]
 
@@ -48,14 +54,25 @@ def test_names_of_later_versions_are_found() -> None:
     }
     assert label(32, later).answer == 2
     assert (
-        label(11, {"Heart Rate or Pulse": [60, "bpm"], "QT Interval": [400, "msec"]}).answer == 400
+        label(
+            11, {"Heart Rate or Pulse": [60, "bpm"], "QT Interval": [400, "msec"]}
+        ).answer
+        == 400
     )
     assert (
         label(
-            27, {**TABLES["bleeding_patient"], "Melena Present": True, "Recent Syncope": True}
+            27,
+            {
+                **TABLES["bleeding_patient"],
+                "Melena Present": True,
+                "Recent Syncope": True,
+            },
         ).answer
         == 3
     )
     assert (
-        label(33, {"Symptom onset <=3 days": True, "Absence of cough or coryza": False}).answer == 1
+        label(
+            33, {"Symptom onset <=3 days": True, "Absence of cough or coryza": False}
+        ).answer
+        == 1
     )

@@ -39,7 +39,9 @@ def labelled(row: dict[str, str]) -> LabelResult:
 
 
 def test_every_label_is_reproduced_to_the_last_digit() -> None:
-    results = [(row["Ground Truth Answer"], labelled(row).answer_text) for row in rows()]
+    results = [
+        (row["Ground Truth Answer"], labelled(row).answer_text) for row in rows()
+    ]
     assert [pair for pair in results if pair[0] != pair[1]] == []
     assert sum(row["Output Type"] == "decimal" for row in rows()) == 627
 
@@ -62,7 +64,9 @@ def test_the_rule_could_not_run_on_two_fixtures() -> None:
     missing = [row for row in fixtures() if row["v1_label_rule"] is None]
     assert [row["calculator_id"] for row in missing] == [17, 51]
     for row in missing:
-        with pytest.raises(CalculatorInputError, match="the label rule cannot run without it"):
+        with pytest.raises(
+            CalculatorInputError, match="the label rule cannot run without it"
+        ):
             label(row["calculator_id"], row["inputs"])
 
 
@@ -73,7 +77,11 @@ def same(output: str, published: object, answer: object) -> bool:
         and isinstance(answer, int | float)
     ):
         return abs(answer - published) <= 0.05 * abs(published)
-    return str(answer) == str(published) if isinstance(published, str) else answer == published
+    return (
+        str(answer) == str(published)
+        if isinstance(published, str)
+        else answer == published
+    )
 
 
 def test_a_fixture_that_deviates_from_the_published_rule_has_a_note() -> None:

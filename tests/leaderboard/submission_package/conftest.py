@@ -51,7 +51,12 @@ class Runs:
         key = " ".join(words)
         if key not in self._made:
             folder = self._place / f"run-{len(self._made)}"
-            assert main(["run", "--config", "demo", "--out", str(folder), "--tasks", *words]) == 0
+            assert (
+                main(
+                    ["run", "--config", "demo", "--out", str(folder), "--tasks", *words]
+                )
+                == 0
+            )
             self._made[key] = folder
         return self._made[key]
 
@@ -59,7 +64,9 @@ class Runs:
         """The package of a run."""
         folder = self.folder(*words)
         out = folder.with_suffix(".zip")
-        write_package(folder, out, Submitter(model="A model"), allow_partial=True, **more)
+        write_package(
+            folder, out, Submitter(model="A model"), allow_partial=True, **more
+        )
         return out.read_bytes()
 
 
@@ -81,7 +88,9 @@ def kqa(runs: Runs) -> bytes:
 @pytest.fixture(scope="package")
 def right(runs: Runs) -> bytes:
     """Of a model that is right on every item."""
-    return runs.package("medcalc", "--model", "baseline/reference", "--max-samples", "3")
+    return runs.package(
+        "medcalc", "--model", "baseline/reference", "--max-samples", "3"
+    )
 
 
 @pytest.fixture(scope="package")
@@ -90,14 +99,23 @@ def credentialed(runs: Runs) -> bytes:
 
 
 @pytest.fixture(scope="package")
-def chat_judged(runs: Runs, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def chat_judged(
+    runs: Runs, demo: Path, tmp_path_factory: pytest.TempPathFactory
+) -> bytes:
     """K-QA judged by one who reads prompts and says why, from a file."""
     file = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
     file.write_text(
-        "".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")), encoding="utf-8"
+        "".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")),
+        encoding="utf-8",
     )
     return runs.package(
-        "kqa", "--model", "baseline/reference", "--max-samples", "5", "--judge", f"recorded/{file}"
+        "kqa",
+        "--model",
+        "baseline/reference",
+        "--max-samples",
+        "5",
+        "--judge",
+        f"recorded/{file}",
     )
 
 
@@ -112,12 +130,22 @@ class _Scripted:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         made: list[Verdict | Unscored] = []
         for question in questions:
-            text = next(text for text in _REPLIES if isinstance(question.read(text), str | bool))
+            text = next(
+                text for text in _REPLIES if isinstance(question.read(text), str | bool)
+            )
             value, sha256 = question.read(text), asked_sha256(question.messages)
             made.append(
-                Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
+                Verdict(
+                    id=question.id,
+                    value=value,
+                    votes=(value,),
+                    text=text,
+                    sha256=sha256,
+                )
             )
-            self.rows.append({"id": question.id, "value": value, "text": text, "sha256": sha256})
+            self.rows.append(
+                {"id": question.id, "value": value, "text": text, "sha256": sha256}
+            )
         return made
 
 
@@ -134,5 +162,7 @@ def recorded_verdicts(name: str) -> list[dict[str, Any]]:
     data = load_task_data(task, dataset_spec(task.dataset), config="demo")
     answered = run_baseline("reference", task, data, max_samples=None)
     judge = _Scripted()
-    score_responses(answered, Judging(judge=judge, prompts=load_judge_prompts(task, "own", None)))
+    score_responses(
+        answered, Judging(judge=judge, prompts=load_judge_prompts(task, "own", None))
+    )
     return judge.rows

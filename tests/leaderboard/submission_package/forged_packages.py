@@ -65,25 +65,40 @@ class Opened:
             by_item, _ = verdicts_of_items(said, {row["id"] for row in rows})
             for row in rows:
                 if (name, row["id"]) in texts:
-                    row["answer_sha256"] = contents.answer_sha256(texts[name, row["id"]])
-                row["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(row["id"], ()))
+                    row["answer_sha256"] = contents.answer_sha256(
+                        texts[name, row["id"]]
+                    )
+                row["verdicts_sha256"] = contents.verdicts_sha256(
+                    by_item.get(row["id"], ())
+                )
             if "judge" in entry:
                 decided = sum("value" in row for row in said)
                 entry["judge"]["verdicts"] |= {"asked": len(said), "decided": decided}
             read = [
-                {key: float("nan") if value == "nan" else value for key, value in row.items()}
+                {
+                    key: float("nan") if value == "nan" else value
+                    for key, value in row.items()
+                }
                 for row in rows
             ]
             made = recompute(
-                reported_task(task_spec(name), entry), entry, read, contents.DEFAULT_LIMITS
+                reported_task(task_spec(name), entry),
+                entry,
+                read,
+                contents.DEFAULT_LIMITS,
             )
-            entry |= {key: made[key] for key in ("n_items", "metrics", "coverage", "breakdown")}
+            entry |= {
+                key: made[key]
+                for key in ("n_items", "metrics", "coverage", "breakdown")
+            }
 
     def verdict_hashes(self) -> None:
         """Makes hashes and numbers of verdicts what they now are, of its first task; no total is touched."""
         by_item, _ = verdicts_of_items(self.verdicts, {row["id"] for row in self.items})
         for row in self.items:
-            row["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(row["id"], ()))
+            row["verdicts_sha256"] = contents.verdicts_sha256(
+                by_item.get(row["id"], ())
+            )
         reasons = Counter(row["unscored"] for row in self.verdicts if "unscored" in row)
         decided = len(self.verdicts) - reasons.total()
         self.entry["judge"]["verdicts"] = {
@@ -104,7 +119,9 @@ class Opened:
         return rehashed(members)
 
 
-def forged(package: bytes, change: Callable[[Opened], Any], *, totals: bool = True) -> bytes:
+def forged(
+    package: bytes, change: Callable[[Opened], Any], *, totals: bool = True
+) -> bytes:
     """Changes a package and makes it whole again; with `totals` the results are computed again."""
     opened = Opened.of(package)
     change(opened)
@@ -120,10 +137,16 @@ def put(opened: Opened, changes: Mapping[str, Any]) -> None:
         part: Any = {**vars(opened), "entry": opened.entry}
         for key in above:
             part = part[
-                int(key) if isinstance(part, list) else next(iter(part)) if key == "*" else key
+                int(key)
+                if isinstance(part, list)
+                else next(iter(part))
+                if key == "*"
+                else key
             ]
         last: Any = int(name) if isinstance(part, list) else name
-        part[last] = part[last] | value if isinstance(value, dict) else part[last] + value
+        part[last] = (
+            part[last] | value if isinstance(value, dict) else part[last] + value
+        )
 
 
 def _json(value: Any) -> bytes:

@@ -19,7 +19,10 @@ from medical_tasks.leaderboard.submission_package.contents import (
     VerifyOptions,
 )
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
+from medical_tasks.leaderboard.submission_package.results import (
+    recompute,
+    result_differences,
+)
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.recipes import INTERVALS
 from medical_tasks.runs.results import Figure, TaskEntry, item_rows
@@ -38,7 +41,10 @@ def verified(package: bytes, **options: Any) -> Verification:
 
 
 def outcomes(found: Verification) -> dict[str, str]:
-    return {check.name.partition(": ")[2] or check.name: check.outcome for check in found.checks}
+    return {
+        check.name.partition(": ")[2] or check.name: check.outcome
+        for check in found.checks
+    }
 
 
 def detail(found: Verification, part: str) -> str:
@@ -56,7 +62,10 @@ def changed_answer(opened: Opened) -> None:
 
 def better_score(opened: Opened) -> None:
     row_of(opened, 0.0).update(
-        accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0
+        accuracy=1.0,
+        accuracy_official=1.0,
+        accuracy_recomputed=1.0,
+        accuracy_agreed=1.0,
     )
 
 
@@ -75,7 +84,9 @@ def dropped_item(opened: Opened) -> None:
 def changed_group(opened: Opened) -> None:
     groups = sorted({row["group_category"] for row in opened.items})
     row = opened.items[0]
-    row["group_category"] = next(group for group in groups if group != row["group_category"])
+    row["group_category"] = next(
+        group for group in groups if group != row["group_category"]
+    )
 
 
 def changed_cluster(opened: Opened) -> None:
@@ -85,7 +96,9 @@ def changed_cluster(opened: Opened) -> None:
 def flipped(opened: Opened) -> None:
     """One verdict more for the model, with all that follows from it."""
     row = next(
-        row for row in opened.verdicts if row["value"] == "neutral" and "/must/" in row["id"]
+        row
+        for row in opened.verdicts
+        if row["value"] == "neutral" and "/must/" in row["id"]
     )
     row.update(value="entailment", votes=["entailment"])
     item = opened.item(row["id"].partition("/")[0])
@@ -112,13 +125,21 @@ def renamed(judge: str, **identity: str) -> Callable[[Opened], None]:
     def change(opened: Opened) -> None:
         named = opened.entry["recipe"]["judge"]
         kept = {
-            part: named[part] for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")
+            part: named[part]
+            for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")
         }
-        opened.entry["recipe"]["judge"] = {**kept, **identity, "name": judge, "comparable": True}
+        opened.entry["recipe"]["judge"] = {
+            **kept,
+            **identity,
+            "name": judge,
+            "comparable": True,
+        }
         opened.entry["judge"] |= {"name": judge, "comparable": True}
         for row in opened.verdicts:
             del row["comparable"]
-        groups = (group for by in opened.entry["breakdown"].values() for group in by.values())
+        groups = (
+            group for by in opened.entry["breakdown"].values() for group in by.values()
+        )
         for metrics in (opened.entry["metrics"], *groups):
             for metric in metrics.values():
                 metric.pop("comparable", None)
@@ -156,11 +177,16 @@ def verdict_elsewhere(opened: Opened) -> None:
 OF_VERDICTS: dict[str, Callable[[Opened], None]] = {
     "words_renamed": renamed("openai-api/[host]/m", backend="openai-api"),
     "nobody": renamed("physicians"),
-    **{made.__name__: made for made in (without_pair, undecided, verdict_twice, verdict_elsewhere)},
+    **{
+        made.__name__: made
+        for made in (without_pair, undecided, verdict_twice, verdict_elsewhere)
+    },
 }
 
 
-@pytest.mark.parametrize(("package", "change", "said"), CASES["what_is_forged_is_found"])
+@pytest.mark.parametrize(
+    ("package", "change", "said"), CASES["what_is_forged_is_found"]
+)
 def test_what_is_forged_is_found(
     request: pytest.FixtureRequest,
     package: str,
@@ -173,7 +199,11 @@ def test_what_is_forged_is_found(
         else lambda one: put(one, change)
     )
     found = verified(
-        forged(request.getfixturevalue(package), made, totals=made not in OF_VERDICTS.values())
+        forged(
+            request.getfixturevalue(package),
+            made,
+            totals=made not in OF_VERDICTS.values(),
+        )
     )
     assert found.differs
     assert not found.matches
@@ -199,10 +229,16 @@ def wider(opened: Opened) -> None:
     opened.entry["metrics"]["hallucination_rate"]["ci_high"] += 0.001
 
 
-def test_an_interval_that_items_do_not_tell_is_computed_from_answers(kqa: bytes) -> None:
+def test_an_interval_that_items_do_not_tell_is_computed_from_answers(
+    kqa: bytes,
+) -> None:
     found = verified(forged(kqa, wider, totals=False))
-    assert outcomes(found) | {"results": ""} == outcomes(verified(kqa)) | {"results": ""}
-    assert "1 numbers differ: metrics, hallucination_rate, ci_high" in detail(found, "results")
+    assert outcomes(found) | {"results": ""} == outcomes(verified(kqa)) | {
+        "results": ""
+    }
+    assert "1 numbers differ: metrics, hallucination_rate, ci_high" in detail(
+        found, "results"
+    )
 
 
 def better_recall(opened: Opened) -> None:
@@ -222,17 +258,24 @@ def test_credentialed_answers_are_given_by_whoever_has_them(
     assert outcomes(found)["scores"] == "mismatch"
     other = tmp_path / "answers.jsonl"
     first = read_package(credentialed).items[0]["id"]
-    other.write_text(f'{{"id": "{first}", "response": "Clear lungs."}}\n', encoding="utf-8")
+    other.write_text(
+        f'{{"id": "{first}", "response": "Clear lungs."}}\n', encoding="utf-8"
+    )
     found = verified(credentialed, responses=other)
     assert outcomes(found)["answers"] == "mismatch"
     assert outcomes(found)["scores"] == "not checked"
 
 
-def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: Path) -> None:
+def test_answers_given_beside_the_package_are_compared(
+    right: bytes, tmp_path: Path
+) -> None:
     answers = read_package(right).answers["medcalc"]
     given = tmp_path / "answers.jsonl"
     given.write_text(
-        "".join(f"{json.dumps({'id': each, 'response': answers[each]})}\n" for each in answers),
+        "".join(
+            f"{json.dumps({'id': each, 'response': answers[each]})}\n"
+            for each in answers
+        ),
         "utf-8",
     )
     assert verified(right, responses=given).matches
@@ -246,7 +289,9 @@ def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: P
     assert "1 of 3 given here do not have the stated hash" in detail(found, "answers")
 
 
-def test_without_the_data_nothing_is_called_a_match(medcalc: bytes, tmp_path: Path) -> None:
+def test_without_the_data_nothing_is_called_a_match(
+    medcalc: bytes, tmp_path: Path
+) -> None:
     found = verified(medcalc, data=tmp_path)
     assert (
         outcomes(found)["data"]
@@ -267,37 +312,52 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]
     task = replace(task_spec("ehrnoteqa_open_level1"), groups=(), cluster=None)
     task = replace(task, metrics=task.metrics[:1])
     items = [
-        Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place)) for place in range(40)
+        Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place))
+        for place in range(40)
     ]
     known = [
-        Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),)) for place in range(36)
+        Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),))
+        for place in range(36)
     ]
     lost = [Counts(how="count", verdicts=(Verdicts(missing=1),)) for _ in range(4)]
     scores = [
         ItemScore.counted(
-            {"accuracy": counts}, id=item.id, unscored=None if counts.known else "judge: http 500"
+            {"accuracy": counts},
+            id=item.id,
+            unscored=None if counts.known else "judge: http 500",
         )
         for item, counts in zip(items, [*known, *lost], strict=True)
     ]
     named = {score.id: score for score in scores}
     entry = summarise(
-        task, items, named, {}, recipe={"judge": None, "statistics": {"intervals": INTERVALS}}
+        task,
+        items,
+        named,
+        {},
+        recipe={"judge": None, "statistics": {"intervals": INTERVALS}},
     )
     return (
         task,
         entry,
-        [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})],
+        [
+            {**row, "answer_sha256": "ab" * 32}
+            for row in item_rows(task, items, named, {})
+        ],
     )
 
 
 @pytest.mark.parametrize(
-    ("change", "found"), CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"]
+    ("change", "found"),
+    CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"],
 )
 def test_an_estimate_lies_where_the_undecided_items_can_bring_it(
     change: dict[str, Any], found: int
 ) -> None:
     task, entry, rows = _with_a_missing_verdict()
-    assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (
+    assert (
+        entry["metrics"]["accuracy"]["value"],
+        entry["metrics"]["accuracy"]["estimated"],
+    ) == (
         0.5,
         4,
     )
@@ -316,9 +376,15 @@ def mind(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     mind = [0]
 
     def answer(call: Call) -> str:
-        number = sha256(str(call.body["messages"][0]["content"]).encode()).digest()[0] + mind[0]
+        number = (
+            sha256(str(call.body["messages"][0]["content"]).encode()).digest()[0]
+            + mind[0]
+        )
         return json.dumps(
-            {"reason": "So it is.", "verdict": ("entailed", "contradicted", "neither")[number % 3]}
+            {
+                "reason": "So it is.",
+                "verdict": ("entailed", "contradicted", "neither")[number % 3],
+            }
         )
 
     with FaultServer((), answer=answer) as server:
@@ -333,7 +399,10 @@ def test_the_judge_is_asked_again(
     package = tmp_path / "judged.zip"
     package.write_bytes(runs.package(*RUN))
     recipe = read_package(package).results["tasks"]["kqa"]["recipe"]["judge"]
-    assert (recipe["name"], recipe["base_url"]) == ("openai-api/[host]/scripted", "[address]")
+    assert (recipe["name"], recipe["base_url"]) == (
+        "openai-api/[host]/scripted",
+        "[address]",
+    )
     asked = ["verify", str(package), "--judge", JUDGE, "--sample", "2"]
     assert main(asked) == 0
     assert "asked again about 2 items: " in capsys.readouterr().out

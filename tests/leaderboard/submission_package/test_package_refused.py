@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from measurements.package_fuzz import hostile_packages, members_of, rehashed, try_package
+from measurements.package_fuzz import (
+    hostile_packages,
+    members_of,
+    rehashed,
+    try_package,
+)
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.reading import read_package
@@ -43,7 +48,10 @@ def overlapping(package: bytes) -> bytes:
 
 def twice(package: bytes) -> bytes:
     made = io.BytesIO(package)
-    with zipfile.ZipFile(made, "a") as opened, pytest.warns(UserWarning, match="Duplicate name"):
+    with (
+        zipfile.ZipFile(made, "a") as opened,
+        pytest.warns(UserWarning, match="Duplicate name"),
+    ):
         opened.writestr(zipfile.ZipInfo(contents.ITEMS), b"{}\n")
     return made.getvalue()
 
@@ -56,7 +64,10 @@ ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
         "is not a zip file, or something stands behind its end, or it is cut off",
     ),
     (lambda package: package + b"\n", "something stands behind its end"),
-    (lambda package: b"#!/bin/sh\n" + package, "has something beside its files and their list"),
+    (
+        lambda package: b"#!/bin/sh\n" + package,
+        "has something beside its files and their list",
+    ),
     (overlapping, "overlapping with another file"),
     (twice, "names the file items.jsonl twice"),
 ]
@@ -93,7 +104,9 @@ def test_zip_files_that_are_not_plain(
 def test_damaged_content_and_a_bomb(medcalc: bytes) -> None:
     start = medcalc.index(b"PK\3\4") + 30 + len(contents.MANIFEST) + 20
     with pytest.raises(contents.PackageError, match=r"is damaged: package\.json"):
-        read_package(medcalc[:start] + bytes([medcalc[start] ^ 4]) + medcalc[start + 1 :])
+        read_package(
+            medcalc[:start] + bytes([medcalc[start] ^ 4]) + medcalc[start + 1 :]
+        )
     bomb = rehashed({**members_of(medcalc), contents.ANSWERS: b"\0" * (1 << 20)})
     with pytest.raises(
         contents.PackageError,
@@ -169,9 +182,16 @@ CHANGES: dict[str, Callable[[Opened], Any]] = {
 
 @pytest.mark.parametrize(("package", "change", "said"), CASES["forged"])
 def test_parts_that_do_not_belong_together_and_text_of_credentialed_data(
-    request: pytest.FixtureRequest, package: str, change: str | dict[str, Any], said: str
+    request: pytest.FixtureRequest,
+    package: str,
+    change: str | dict[str, Any],
+    said: str,
 ) -> None:
-    made = CHANGES[change] if isinstance(change, str) else lambda opened: put(opened, change)
+    made = (
+        CHANGES[change]
+        if isinstance(change, str)
+        else lambda opened: put(opened, change)
+    )
     with pytest.raises(contents.PackageError, match=said) as caught:
         read_package(forged(request.getfixturevalue(package), made, totals=False))
     assert "slept" not in str(caught.value)
@@ -182,8 +202,18 @@ def test_values_without_a_denominator_are_not_those_undecided_and_members_are_th
 ) -> None:
     raw = [json.loads(line) for line in members_of(kqa)[contents.ITEMS].splitlines()]
     read = read_package(kqa).items
-    tokens = [(row["id"], name) for row in raw for name, value in row.items() if value == "nan"]
-    nans = [(row["id"], name) for row in read for name, value in row.items() if value != value]
+    tokens = [
+        (row["id"], name)
+        for row in raw
+        for name, value in row.items()
+        if value == "nan"
+    ]
+    nans = [
+        (row["id"], name)
+        for row in read
+        for name, value in row.items()
+        if value != value
+    ]
     assert nans == tokens
     assert tuple(members_of(kqa)) == contents.MEMBERS
     assert isinstance(read_package(kqa), contents.Package)
@@ -213,7 +243,9 @@ def test_packages_of_suites_without_unclear_answers_are_read(medcalc: bytes) -> 
 def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
     with pytest.raises(MissingError, match=r"no such file\. Give the \.zip"):
         read_package(tmp_path / "none.zip")
-    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)\. Give the \.zip"):
+    with pytest.raises(
+        UsageError, match=r"cannot be read \(Is a directory\)\. Give the \.zip"
+    ):
         read_package(tmp_path)
     file = tmp_path / "package.zip"
     file.write_bytes(medcalc)
@@ -223,9 +255,17 @@ def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_hostile_packages_are_refused_or_taken_by_rule(right: bytes) -> None:
     outcomes = [
-        (kind, try_package(content)) for kind, content in hostile_packages(right, 150, seed=8)
+        (kind, try_package(content))
+        for kind, content in hostile_packages(right, 150, seed=8)
     ]
     taken = [kind for kind, outcome in outcomes if outcome == "taken"]
     assert len(outcomes) == 150
     assert taken.count("sound") == 10
-    assert not {"around", "bomb", "cut", "overlapping", "random", "zipped"}.intersection(taken)
+    assert not {
+        "around",
+        "bomb",
+        "cut",
+        "overlapping",
+        "random",
+        "zipped",
+    }.intersection(taken)

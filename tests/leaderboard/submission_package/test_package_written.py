@@ -13,13 +13,25 @@ from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
-from medical_tasks.leaderboard.submission_package.contents import answer_sha256, verdicts_sha256
-from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, scrub, scrub_recipe
+from medical_tasks.leaderboard.submission_package.contents import (
+    answer_sha256,
+    verdicts_sha256,
+)
+from medical_tasks.leaderboard.submission_package.privacy import (
+    FILE_SETTINGS,
+    scrub,
+    scrub_recipe,
+)
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import read_items
 from tests.leaderboard.made_packages import cases
-from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs
+from tests.leaderboard.submission_package.conftest import (
+    CREDENTIALED,
+    KQA,
+    MEDCALC,
+    Runs,
+)
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
 
 CASES = cases("package_written")
@@ -53,7 +65,9 @@ def test_a_run_gives_the_same_bytes_and_its_own_rows(
             name: repr(said[name]) for name in row
         }
         assert said["answer_sha256"] == answer_sha256(package.answers["kqa"][row["id"]])
-        own = [each for each in package.verdicts if each["id"].startswith(f"{row['id']}/")]
+        own = [
+            each for each in package.verdicts if each["id"].startswith(f"{row['id']}/")
+        ]
         assert said["verdicts_sha256"] == verdicts_sha256(own)
 
 
@@ -74,7 +88,15 @@ def test_open_tasks_verify(runs: Runs) -> None:
 
 
 def test_the_figures_of_a_judge_can_be_left_out(runs: Runs) -> None:
-    words = ("aci_bench", "--model", "baseline/random", "--judging", "single", "--max-samples", "2")
+    words = (
+        "aci_bench",
+        "--model",
+        "baseline/random",
+        "--judging",
+        "single",
+        "--max-samples",
+        "2",
+    )
     package = read_package(runs.package(*words, judged=False))
     entry = package.results["tasks"]["aci_bench"]
     free = {metric.name for metric in tasks()["aci_bench"].unjudged().metrics}
@@ -91,13 +113,21 @@ def test_answers_are_left_out_only_where_they_are_published(
 ) -> None:
     out = tmp_path / "package.zip"
     assert submit(runs.folder(*MEDCALC), out, "--allow-partial", "--no-answers") == 2
-    assert "--no-answers is for imported answers whose recipe says" in capsys.readouterr().err
+    assert (
+        "--no-answers is for imported answers whose recipe says"
+        in capsys.readouterr().err
+    )
     assert not out.exists()
 
 
 def test_credentialed_packages_hold_no_text(runs: Runs, tmp_path: Path) -> None:
     members = members_of(runs.package(*CREDENTIALED))
-    assert list(members) == ["package.json", "results.json", "items.jsonl", "verdicts.jsonl"]
+    assert list(members) == [
+        "package.json",
+        "results.json",
+        "items.jsonl",
+        "verdicts.jsonl",
+    ]
     for name, content in members.items():
         (tmp_path / name).write_bytes(content)
     assert check_leaks(tmp_path, source_files("mimic_rrs")).found == {}
@@ -138,7 +168,8 @@ def test_submit_and_verify_commands(
 
 
 @pytest.mark.parametrize(
-    ("counts", "step"), CASES["a_run_too_large_for_a_package_is_refused_before_its_rows_are_read"]
+    ("counts", "step"),
+    CASES["a_run_too_large_for_a_package_is_refused_before_its_rows_are_read"],
 )
 def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
     runs: Runs,
@@ -149,17 +180,24 @@ def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
 ) -> None:
     results = json.loads((runs.folder(*MEDCALC) / "results.json").read_text())
     results["tasks"] = {
-        name: results["tasks"]["medcalc"] | {"n_items": count} for name, count in counts.items()
+        name: results["tasks"]["medcalc"] | {"n_items": count}
+        for name, count in counts.items()
     }
     (tmp_path / "results.json").write_text(json.dumps(results))
     assert submit(tmp_path, tmp_path / "package.zip") == 2
     told = capsys.readouterr().err
-    assert "a package takes at most 50,000 items of all its tasks, and this run has medcalc" in told
+    assert (
+        "a package takes at most 50,000 items of all its tasks, and this run has medcalc"
+        in told
+    )
     assert step in told
 
 
 def test_verify_tells_by_its_exit_code(
-    credentialed: bytes, medcalc: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    credentialed: bytes,
+    medcalc: bytes,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from tests.leaderboard.submission_package.forged_packages import forged
     from tests.leaderboard.submission_package.test_package_forged import better_score
@@ -200,7 +238,9 @@ def test_runs_that_cannot_be_submitted(
 
 
 @pytest.mark.parametrize(("said", "kept"), CASES["recipes"])
-def test_recipes_tell_nothing_of_the_machine(said: dict[str, Any], kept: dict[str, Any]) -> None:
+def test_recipes_tell_nothing_of_the_machine(
+    said: dict[str, Any], kept: dict[str, Any]
+) -> None:
     assert scrub_recipe(said) == kept
     assert scrub_recipe(kept) == kept
 
@@ -213,7 +253,9 @@ def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
     }
     results = {
         "items_sha256": "x",
-        "tasks": {"kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}},
+        "tasks": {
+            "kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}
+        },
     }
     made = scrub(results)
     assert "items_sha256" not in made
@@ -239,7 +281,9 @@ def test_official_figures_that_no_judge_was_asked_for_are_ignored(kqa: bytes) ->
     def older(opened: Opened) -> None:
         opened.entry["recipe"]["task_version"] = "2-A"
         opened.entry["paper"] = {"comparable": True, "why": ["it is"]}
-        groups = [group for by in opened.entry["breakdown"].values() for group in by.values()]
+        groups = [
+            group for by in opened.entry["breakdown"].values() for group in by.values()
+        ]
         for metrics in (opened.entry["metrics"], *groups):
             metrics["comprehensiveness_official"] = metrics["comprehensiveness"]
         for row in opened.items:
@@ -247,5 +291,7 @@ def test_official_figures_that_no_judge_was_asked_for_are_ignored(kqa: bytes) ->
 
     package = read_package(forged(kqa, older, totals=False))
     entry = package.results["tasks"]["kqa"]
-    assert "_official" not in json.dumps([entry["metrics"], entry["breakdown"], package.items])
+    assert "_official" not in json.dumps(
+        [entry["metrics"], entry["breakdown"], package.items]
+    )
     assert entry["paper"]["comparable"] is False

@@ -59,7 +59,8 @@ def test_tasks_metrics_groups_and_limits_are_those_of_the_catalogue() -> None:
         assert set() < set(result.configs) < set(dataset_spec(task.dataset).configs)
         for by, groups in result.breakdown.items():
             assert set(groups) == GROUPS[by]
-        # A metric beside another is the other one by the authors' rules: same direction, same unit, and ours comes first.
+        # A metric beside another is the other one by the authors' rules: same
+        # direction, same unit, and ours comes first.
         for official, own in result.beside.items():
             assert official in result.metrics
             assert official.endswith("_official")
@@ -77,7 +78,8 @@ def test_every_headline_that_is_published_is_found_from_the_headline_metric() ->
     without = {
         result.source
         for result in all_published()
-        if tasks()[result.task].metrics[0].name not in {*result.metrics, *result.beside.values()}
+        if tasks()[result.task].metrics[0].name
+        not in {*result.metrics, *result.beside.values()}
     }
     # Tables of text metrics alone.
     text_metrics = {f"DocLens, table {number}" for number in (20, 28, 32)} | {
@@ -98,7 +100,10 @@ def test_each_row_says_where_it_is_from_and_what_is_different() -> None:
 
 
 def test_a_tasks_results_are_its_own_and_unpublished_tasks_have_none() -> None:
-    assert [result.model for result in published_results("kqa_icl_rag")] == ["GPT-3.5", "GPT-4"]
+    assert [result.model for result in published_results("kqa_icl_rag")] == [
+        "GPT-3.5",
+        "GPT-4",
+    ]
     assert published_results("medcalc_open_book") == ()
     assert published_results("no such task") == ()
     assert sum(len(published_results(name)) for name in tasks()) == len(all_published())
@@ -107,9 +112,23 @@ def test_a_tasks_results_are_its_own_and_unpublished_tasks_have_none() -> None:
 def test_the_overall_scores_of_teams_are_the_means_of_their_parts() -> None:
     """Where a team gives all parts; 2025's overall is of factuality and the mean of six, 2026's the mean of the subtask's."""
     parts = {
-        "archehr_together": ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
+        "archehr_together": (
+            "bleu",
+            "rougeLsum",
+            "sari",
+            "bertscore",
+            "alignscore",
+            "medcon",
+        ),
         "archehr_question": ("rougeLsum", "bertscore", "alignscore", "medcon"),
-        "archehr_answer": ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
+        "archehr_answer": (
+            "bleu",
+            "rougeLsum",
+            "sari",
+            "bertscore",
+            "alignscore",
+            "medcon",
+        ),
     }
     checked = 0
     for result in all_published():
@@ -154,7 +173,8 @@ def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
     )
     rows = [(table, row) for table in content["tables"] for row in table["rows"]]
     keys = [
-        (table["source"], row["task"], row["model"], row.get("setting", "")) for table, row in rows
+        (table["source"], row["task"], row["model"], row.get("setting", ""))
+        for table, row in rows
     ]
     assert len(keys) == len(set(keys)) == 291
     used = {
@@ -165,7 +185,8 @@ def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
     assert used == set(content["differences"])
     for table in content["tables"]:
         columns = [
-            (column["metric"], column.get("by"), column.get("group")) for column in table["columns"]
+            (column["metric"], column.get("by"), column.get("group"))
+            for column in table["columns"]
         ]
         assert len(columns) == len(set(columns))
         assert set(table) <= {

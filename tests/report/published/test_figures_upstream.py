@@ -13,9 +13,16 @@ from tests.support import SHARED, needs_shared
 pytestmark = [pytest.mark.upstream, needs_shared]
 
 TABLES = SHARED / "data" / "paper_tables"
-# Source, task, model, setting, metric, group of the breakdown ("" for the whole), and the figure as printed.
+# Source, task, model, setting, metric, group of the breakdown ("" for the whole), and
+# the figure as printed.
 Key = tuple[str, str, str, str, str, str]
-SHOTS = {"0": "", "1": "_one_shot", "2": "_two_shot", "6": "_six_shot", "12": "_twelve_shot"}
+SHOTS = {
+    "0": "",
+    "1": "_one_shot",
+    "2": "_two_shot",
+    "6": "_six_shot",
+    "12": "_twelve_shot",
+}
 CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
 
 
@@ -67,7 +74,14 @@ def ehrnoteqa() -> Iterator[tuple[Key, float]]:
     for row in rows("ehrnoteqa_table15"):
         for kind in ("index", "value"):
             task = f"ehrnoteqa_mc_prob_{kind}_level1"
-            key = ("EHRNoteQA, table 15 (probabilities)", task, row["model"], "", "accuracy", "")
+            key = (
+                "EHRNoteQA, table 15 (probabilities)",
+                task,
+                row["model"],
+                "",
+                "accuracy",
+                "",
+            )
             yield key, float(row[f"multi_choice_prob_{kind}"]) / 100
         for name in ("bleu", "rouge_l"):
             key = (
@@ -91,7 +105,14 @@ def kqa() -> Iterator[tuple[Key, float]]:
         task = "_".join(["kqa", *setting.lower().split("+")]).rstrip("_")
         for column in ("comprehensiveness", "hallucination", "percent_responded"):
             yield (
-                ("K-QA, table 4", task, model, setting, names.get(column, "answered"), ""),
+                (
+                    "K-QA, table 4",
+                    task,
+                    model,
+                    setting,
+                    names.get(column, "answered"),
+                    "",
+                ),
                 float(row[column]) / 100,
             )
 
@@ -99,7 +120,11 @@ def kqa() -> Iterator[tuple[Key, float]]:
 def doclens() -> Iterator[tuple[Key, float]]:
     names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
     claims = {name: f"{name}_official" for name in names}
-    texts = {"rougeL_as_reported": "rougeLsum", "rougeL": "rougeLsum", "medcon": "medcon_official"}
+    texts = {
+        "rougeL_as_reported": "rougeLsum",
+        "rougeL": "rougeLsum",
+        "medcon": "medcon_official",
+    }
     files = {
         "doclens_table20_aci_existing_metrics": "aci_bench",
         "doclens_table21_aci_gpt4": "aci_bench",
@@ -114,8 +139,16 @@ def doclens() -> Iterator[tuple[Key, float]]:
         source = f"DocLens, table {name.split('_')[1].removeprefix('table')}"
         for row in rows(name):
             model, setting = row.pop("model").removesuffix(")").rsplit(" (", 1)
-            shots = setting.rpartition(", ")[2].removesuffix("-shot") if "-shot" in setting else "0"
-            task = family + ("_section" if setting.startswith("section") else "") + SHOTS[shots]
+            shots = (
+                setting.rpartition(", ")[2].removesuffix("-shot")
+                if "-shot" in setting
+                else "0"
+            )
+            task = (
+                family
+                + ("_section" if setting.startswith("section") else "")
+                + SHOTS[shots]
+            )
             told = setting.replace("full", "full note").replace("section", "by section")
             for column, printed in row.items():
                 if printed:
@@ -140,13 +173,23 @@ def archehr() -> Iterator[tuple[Key, float]]:
                     else "factuality"
                 )
                 mean, part = column.split("_")[-2:]
-                metric = which + ("_macro" if mean == "macro" else "") + parts[part] + "_official"
-            yield ("ArchEHR-QA, table 3", task, model, "", metric, ""), float(printed) / 100
+                metric = (
+                    which
+                    + ("_macro" if mean == "macro" else "")
+                    + parts[part]
+                    + "_official"
+                )
+            yield (
+                ("ArchEHR-QA, table 3", task, model, "", metric, ""),
+                float(printed) / 100,
+            )
 
 
 def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
     printed = dict(
-        entry for table in (medcalc, ehrnoteqa, kqa, doclens, archehr) for entry in table()
+        entry
+        for table in (medcalc, ehrnoteqa, kqa, doclens, archehr)
+        for entry in table()
     )
     assert len(printed) == 921
     here: dict[Key, float] = {}
@@ -162,4 +205,6 @@ def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
                 for name, value in told.items()
             }
     assert here.keys() == printed.keys()
-    assert {key: here[key] for key in here if abs(here[key] - printed[key]) > 1e-12} == {}
+    assert {
+        key: here[key] for key in here if abs(here[key] - printed[key]) > 1e-12
+    } == {}

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.umls import index as index_module
-from medical_tasks.scoring.umls.index import GROUPS, MEDCON_TYPES, Folding, UmlsIndex, build_index
+from medical_tasks.scoring.umls.index import (
+    GROUPS,
+    MEDCON_TYPES,
+    Folding,
+    UmlsIndex,
+    build_index,
+)
 
 TYPES = {1: "T047", 2: "T060", 3: "T121", 4: "T047"}
 
@@ -72,13 +78,17 @@ def test_what_an_index_holds(tmp_path: Path) -> None:
     # The folding decides under what a term is found.
     write_umls(tmp_path, STRINGS + row(4, "hypertension") + row(4, "Straße"))
     build_index(tmp_path, tmp_path / "index")
-    assert [term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")] == [
-        "hypertension"
-    ]
-    build_index(tmp_path, tmp_path / "index", folding=Folding(lowercase=True, ascii_only=True))
+    assert [
+        term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")
+    ] == ["hypertension"]
+    build_index(
+        tmp_path, tmp_path / "index", folding=Folding(lowercase=True, ascii_only=True)
+    )
     assert [
         term
-        for _, term, _ in found(tmp_path / "index", "Hypertension", "SJÖGREN’S syndrome", "strasse")
+        for _, term, _ in found(
+            tmp_path / "index", "Hypertension", "SJÖGREN’S syndrome", "strasse"
+        )
     ] == [
         "hypertension",
         "sjogren's syndrome",
@@ -87,20 +97,28 @@ def test_what_an_index_holds(tmp_path: Path) -> None:
 
 
 @settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     strings=st.lists(
-        st.tuples(st.integers(1, 4), st.text(st.sampled_from("abA é"), min_size=1, max_size=6)),
+        st.tuples(
+            st.integers(1, 4), st.text(st.sampled_from("abA é"), min_size=1, max_size=6)
+        ),
         min_size=1,
         max_size=30,
     )
 )
-def test_the_same_as_a_dictionary(tmp_path: Path, strings: list[tuple[int, str]]) -> None:
+def test_the_same_as_a_dictionary(
+    tmp_path: Path, strings: list[tuple[int, str]]
+) -> None:
     expected: dict[str, set[str]] = {}
     for concept, text in strings:
         if TYPES[concept] in MEDCON_TYPES and text.strip():
-            expected.setdefault(Folding().stored(text.strip()), set()).add(f"C{concept:07d}")
+            expected.setdefault(Folding().stored(text.strip()), set()).add(
+                f"C{concept:07d}"
+            )
     write_umls(tmp_path, "".join(row(*each) for each in strings))
     if not expected:
         with pytest.raises(UsageError, match="holds no English string"):
@@ -127,7 +145,9 @@ def test_the_releases_own_folders_and_gzip(tmp_path: Path) -> None:
     meta = tmp_path / "2022AA" / "META"
     meta.mkdir(parents=True)
     write_umls(meta, STRINGS)
-    (meta / "MRCONSO.RRF.gz").write_bytes(gzip.compress((meta / "MRCONSO.RRF").read_bytes()))
+    (meta / "MRCONSO.RRF.gz").write_bytes(
+        gzip.compress((meta / "MRCONSO.RRF").read_bytes())
+    )
     plain = build_index(tmp_path / "2022AA", tmp_path / "plain")
     (meta / "MRCONSO.RRF").unlink()
     assert build_index(tmp_path / "2022AA", tmp_path / "packed") == plain
@@ -143,15 +163,23 @@ def test_without_the_umls(tmp_path: Path) -> None:
     (tmp_path / "MRSTY.RRF").unlink()
     with pytest.raises(MissingError, match=r"holds no MRSTY\.RRF"):
         build_index(tmp_path, tmp_path / "index")
-    with pytest.raises(UsageError, match=r"holds no UMLS index \(umls\.json is not there\)"):
+    with pytest.raises(
+        UsageError, match=r"holds no UMLS index \(umls\.json is not there\)"
+    ):
         UmlsIndex(tmp_path / "index")
 
 
 @pytest.mark.parametrize(
     ("strings", "message"),
     [
-        (STRINGS + "C0000001|ENG|P\n", r"MRCONSO\.RRF: line 10 has 3 fields, expected 18"),
-        (STRINGS + row(1, "x").replace("C0", "D0"), r"line 10 does not begin with a concept id"),
+        (
+            STRINGS + "C0000001|ENG|P\n",
+            r"MRCONSO\.RRF: line 10 has 3 fields, expected 18",
+        ),
+        (
+            STRINGS + row(1, "x").replace("C0", "D0"),
+            r"line 10 does not begin with a concept id",
+        ),
         (row(2, "appendectomy"), "holds no English string of an accepted type"),
     ],
 )
@@ -160,7 +188,9 @@ def test_files_of_another_form(tmp_path: Path, strings: str, message: str) -> No
     write_umls(tmp_path, strings)
     with pytest.raises(UsageError, match=message):
         build_index(tmp_path, tmp_path / "index")
-    with pytest.raises(UsageError):  # the earlier index is gone, nothing stands in its place
+    with pytest.raises(
+        UsageError
+    ):  # the earlier index is gone, nothing stands in its place
         UmlsIndex(tmp_path / "index")
     assert not list((tmp_path / "index").glob(".building-*"))
 
@@ -172,7 +202,9 @@ def test_a_damaged_index(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the index is not whole"):
         UmlsIndex(tmp_path / "index")
     records.unlink()
-    with pytest.raises(UsageError, match=r"the index is not whole \(No such file or directory\)"):
+    with pytest.raises(
+        UsageError, match=r"the index is not whole \(No such file or directory\)"
+    ):
         UmlsIndex(tmp_path / "index")
     (tmp_path / "index" / "hashes.u64").write_bytes(b"")
     records.write_bytes(b"")
