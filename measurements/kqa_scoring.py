@@ -15,6 +15,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,7 @@ def measure(
                 session = JudgeSession(
                     LexicalJudge(), JudgeOptions(), store, quiet=True
                 )
-                seconds, scores = fastest(
-                    1, lambda session=session: score(session, "single")
-                )  # type: ignore[misc]
+                seconds, scores = fastest(1, partial(score, session, "single"))
             show(f"{name}, {again}", seconds, session.stats.asked, "questions")
             comp = [one.values["comprehensiveness"] for one in scores]
             hall = [one.values["hallucination_rate"] for one in scores]

@@ -90,8 +90,10 @@ def kqa(
                 verdict = AnswerVerdict(
                     statements=tuple(
                         statement_verdict(
-                            name, None if absent else label, reason=REASON
-                        )  # type: ignore[arg-type]
+                            name,
+                            None if absent else label,  # type: ignore[arg-type]
+                            reason=REASON,
+                        )
                         for name, label, absent in zip(
                             names, labels, missing, strict=True
                         )

@@ -132,6 +132,10 @@ def margins(draws: int) -> None:
         print(f"{margin:8} {agreement:10} {items:7} {said / draws:.3f}", flush=True)
 
 
+def _p_value(columns: Columns) -> float:
+    return float(compare_columns(columns, resamples=400)["p"])
+
+
 def past_runs(draws: int) -> None:
     """Past runs with clusters, and with means: planned from one pair, drawn from what made it."""
     print("\nfrom past runs                          clusters  power of compare")
@@ -162,10 +166,8 @@ def past_runs(draws: int) -> None:
         past = columns(*made(2_000), kind, size)  # type: ignore[arg-type]
         needed: Needed = needed_from_runs(Goal("difference", truth), past)
         found = sum(
-            compare_columns(columns(*made(needed.clusters), kind, size), resamples=400)[
-                "p"
-            ]
-            < 0.05  # type: ignore[arg-type]
+            _p_value(columns(*made(needed.clusters), kind, size))  # type: ignore[arg-type]
+            < 0.05
             for _ in range(draws)
         )
         print(

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from medical_tasks.sandbox import run_code
 from medical_tasks.sandbox.probe import probe
@@ -21,6 +22,10 @@ def timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def _on_all(pool: ThreadPoolExecutor, count: int) -> None:
+    list(pool.map(run_code, [PROGRAM] * count))
 
 
 def main() -> None:
@@ -35,9 +40,7 @@ def main() -> None:
     )
     for workers in (2, 4):
         with ThreadPoolExecutor(max_workers=workers) as pool:
-            seconds = timed(
-                lambda pool=pool: list(pool.map(run_code, [PROGRAM] * count))
-            )  # type: ignore[misc]
+            seconds = timed(partial(_on_all, pool, count))
         print(f"{workers} at once: {seconds / count * 1000:.0f} ms a program")
     print(
         f"{count} programs, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"

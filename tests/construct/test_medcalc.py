@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,11 @@ def extract(url: str, *more: str) -> int:
     )
 
 
+def _with_verdict(own: dict[str, str], row: dict[str, str]) -> dict[str, str]:
+    """The sheet's row, with a verdict where it is the first."""
+    return row | own if row["index"] == "1" else row
+
+
 def test_from_notes_to_a_scored_run(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
@@ -187,10 +193,7 @@ def test_from_notes_to_a_scored_run(
         ("x", "No", 5),
     ):  # two contradict themselves
         own = {"index": "1", "verdict": verdict, "correction": text}
-        edit_sheet(
-            Path(sheets[0]),
-            lambda row, own=own: row | own if row["index"] == "1" else row,
-        )  # type: ignore[misc]
+        edit_sheet(Path(sheets[0]), partial(_with_verdict, own))
         assert step("import", *sheets) == code
     assert step("release") == 3  # not of the review before
     listed = read_rows(Path(sheets[2]))[1:]

@@ -306,10 +306,8 @@ def test_only_a_task_that_is_asked_says_what_is_missing(
     ) as caught:
         run_app(_adapter(configs), ["accelerate", "model_name=m"])
     # lighteval's own command shows this kind, and gives its exit code.
-    assert (caught.value.format_message(), caught.value.exit_code) == (
-        str(caught.value),
-        3,
-    )  # type: ignore[attr-defined]
+    shown = caught.value.format_message()  # type: ignore[attr-defined]
+    assert (shown, caught.value.exit_code) == (str(caught.value), 3)
     with pytest.raises(
         UsageError, match="issue 1327.*inspect eval medical_tasks/medcalc --model"
     ):

@@ -199,9 +199,8 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
             for first, who, last in rows
         ]
     stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator=line_end, quoting=quoting).writerows(
-        [FIELDS, *rows]
-    )  # type: ignore[arg-type]
+    writer = csv.writer(stream, lineterminator=line_end, quoting=quoting)  # type: ignore[arg-type]
+    writer.writerows([FIELDS, *rows])
     content = stream.getvalue().encode()
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     path = write(tmp_path / "x", gzip.compress(content) if packed else content)

@@ -46,9 +46,9 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     board.decide(
         board.submit(package("First", right=20, of=40)).id, "accepted", by="keeper"
     )
-    with served(
-        Path(board.storage.folder), folder=tmp_path_factory.mktemp("space")
-    ) as running:  # type: ignore[attr-defined]
+    assert isinstance(board.storage, LocalStorage)
+    folder = tmp_path_factory.mktemp("space")
+    with served(Path(board.storage.folder), folder=folder) as running:
         yield Space(running, board)
 
 
@@ -192,9 +192,9 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
         if waiting.id in httpx.get(f"{space.address}/data/queue.json").text:
             break
     else:
-        pages = serving.Pages(
-            str(space.board.storage.folder), Path(space.served.folder, "again")
-        )  # type: ignore[attr-defined]
+        assert isinstance(space.board.storage, LocalStorage)
+        store = str(space.board.storage.folder)
+        pages = serving.Pages(store, Path(space.served.folder, "again"))
         pages.update()
         assert waiting.id in (pages.folder / "data" / "queue.json").read_text()
     space.board.decide(waiting.id, "rejected", by="keeper", reason="A test.")

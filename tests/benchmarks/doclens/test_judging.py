@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,11 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
         "v1/plan/reference/claims", "v1/plan/output/claims", "v1/plan/recall/batch", "v1/plan/precision/batch",
         "v1/plan/sentence/0", "v1/plan/sentence/1",
     ]  # fmt: skip
+
+
+def always(label: str, call: Call) -> str:
+    """A judge's reply that is the same to every question."""
+    return label
 
 
 def _note(name: str) -> list[Unit]:
@@ -206,9 +212,8 @@ def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None
     assert done.backend.rounds == [4 + 3 + 2]
     assert {call.question.pair is None for call in done.backend.calls} == {False}
     for label in ("neutral", "contradiction", "not_entailment"):
-        section = judge(
-            tmp_path, [ONE], lambda call, label=label: label, reads="pair"
-        ).one.section  # type: ignore[misc]
+        reply = partial(always, label)
+        section = judge(tmp_path, [ONE], reply, reads="pair").one.section
         assert section.reference_claims == (False,) * 4
         assert section.sentences == (unsupported(1), unsupported(1), unsupported(0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -118,11 +119,17 @@ def labelled(tmp_path: Path) -> list[Annotation]:
     return read_annotations(write(tmp_path / "labels.csv", rows()))
 
 
+def hypothesis_of(question: Question) -> str:
+    assert question.pair is not None
+    return question.pair.hypothesis
+
+
 def by_pair(question: Question) -> Any:
     """Says what is written in the statement, as the question's values put it."""
-    return (
-        question.pair and question.pair.values[LABELS[said(question.pair.hypothesis)]]
-    )  # type: ignore[index]
+    if question.pair is None:
+        return None
+    values: Mapping[str, Any] = dict(question.pair.values.items())
+    return values[LABELS[said(question.pair.hypothesis)]]
 
 
 def official(tmp_path: Path) -> JudgePrompts:
@@ -178,8 +185,8 @@ def test_what_has_no_verdict_has_a_reason(
 ) -> None:
     silent = TableJudge(
         lambda question: (
-            None if "Remedy 1" in question.pair.hypothesis else by_pair(question)
-        )  # type: ignore[union-attr]
+            None if "Remedy 1" in hypothesis_of(question) else by_pair(question)
+        )
     )
     labels = judge_annotations(
         labelled, Judging(judge=silent, prompts=load_judge_prompts(KQA))
