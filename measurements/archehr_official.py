@@ -168,9 +168,8 @@ def drive(
     import evaluate  # type: ignore[import-not-found, unused-ignore]
     import nltk  # type: ignore[import-untyped, unused-ignore]
 
-    vars(nltk)["download"] = lambda *_, **__: (
-        True
-    )  # the script asks for data that it does not need
+    # the script asks for data that it does not need
+    vars(nltk)["download"] = lambda *_, **__: True
     metrics = work / "metrics"
     shutil.copytree(evaluate_folder / "metrics", metrics, dirs_exist_ok=True)
     bleu = metrics / "bleu" / "bleu.py"

@@ -255,9 +255,8 @@ def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
     ]:
         del sys.modules[name]
     parent, _, child = PACKAGE.rpartition(".")
-    vars(sys.modules[parent]).pop(
-        child, None
-    )  # else `import a.b.c as c` finds the one before
+    # else `import a.b.c as c` finds the one before
+    vars(sys.modules[parent]).pop(child, None)
     importer.changed = changed
     try:
         calculators = importlib.import_module(PACKAGE)

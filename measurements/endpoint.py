@@ -50,9 +50,8 @@ def measure(
         warm = EndpointModel(
             "openai-api/host/m", replace(chat, concurrency=1), sampling={}
         )
-        warm.generate(
-            asked[:1], lambda result: None
-        )  # the client library's import is not what is measured
+        # the client library's import is not what is measured
+        warm.generate(asked[:1], lambda result: None)
         model = EndpointModel("openai-api/host/m", chat, sampling={})
         began = time.perf_counter()
         model.generate(asked, keep)

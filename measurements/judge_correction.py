@@ -211,9 +211,8 @@ def cells(
 
 
 THREE = ("entailment", "neutral", "contradiction")
-SAID = np.array(
-    [[0.9, 0.08, 0.02], [0.35, 0.6, 0.05], [0.05, 0.15, 0.8]]
-)  # a lenient judge: neutral is often entailed
+# a lenient judge: neutral is often entailed
+SAID = np.array([[0.9, 0.08, 0.02], [0.35, 0.6, 0.05], [0.05, 0.15, 0.8]])
 MIXED = (0.5, 0.3, 0.2)
 
 

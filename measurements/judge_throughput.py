@@ -117,9 +117,8 @@ def main() -> None:
     questions = make_questions(options.questions)
     with tempfile.TemporaryDirectory() as folder:
         with judge_server(0.0) as (url, _):
-            judge(
-                url, Path(folder, "warm"), questions[:1], 1
-            )  # the client library's import is not what is measured
+            # the client library's import is not what is measured
+            judge(url, Path(folder, "warm"), questions[:1], 1)
 
         few = questions if options.full else questions[:50]
         with judge_server(options.latency) as (url, counts):

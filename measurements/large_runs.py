@@ -40,9 +40,8 @@ def measure(label: str, *words: str | Path, report: Path | None = None) -> None:
 def taken(label: str, *words: str | Path) -> None:
     """Runs a command and prints what it took."""
     process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(
-        process.pid, 0
-    )  # of this child alone, unlike RUSAGE_CHILDREN
+    # of this child alone, unlike RUSAGE_CHILDREN
+    _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{label}: exit code {process.returncode}")

@@ -63,9 +63,8 @@ def cases() -> list[Case]:
         number = int(row["calculator_id"])
         kind, gold = answer_kind(number), str(row["ground_truth_answer"])
         if kind == "decimal":
-            gold = f"{round(Decimal(gold), 3):f}".rstrip("0").rstrip(
-                "."
-            )  # as the dataset writes it
+            # as the dataset writes it
+            gold = f"{round(Decimal(gold), 3):f}".rstrip("0").rstrip(".")
         calculator = find(number)
         wrong = _wrong(kind, gold)
         name = calculator.aliases[0] if calculator.aliases else calculator.name

@@ -25,11 +25,8 @@ CT_MR_SHARE = 0.06
 """CT and MR reports among all notes, near what the release has."""
 
 _ERRORS = 0.001
-_FINDINGS_CHARS = (
-    300,
-    1_200,
-    6_000,
-)  # least, most of most reports, most of one in forty
+# least, most of most reports, most of one in forty
+_FINDINGS_CHARS = 300, 1_200, 6_000
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
 _PARAGRAPHS = 600
 

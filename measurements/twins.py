@@ -51,9 +51,8 @@ SECOND: Final = re.compile(
     r"|Registration form, same day:) (?P<value>.*?)\.(?=\s|$)"
 )
 """What a note says a second time of the same moment."""
-_LINK: Final = (
-    "(?: of|:| =)?"  # what a note may write between a value's name and its number
-)
+# what a note may write between a value's name and its number
+_LINK: Final = "(?: of|:| =)?"
 _NUMBER: Final = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
 
 Row = dict[str, Any]

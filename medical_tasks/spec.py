@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
-UNANSWERED: Final = (
-    "no answer: "  # begins the reason why an item without an answer is unscored
-)
+# begins the reason why an item without an answer is unscored
+UNANSWERED: Final = "no answer: "
 _NONE: Mapping[str, Never] = {}  # one for all items that have none
 
 Row: TypeAlias = Mapping[str, Any]
@@ -61,13 +60,11 @@ class DatasetSpec:
     homepage: str  # where the official files and their terms are
     paper: str  # link of the paper that describes it
     citation: str  # BibTeX entry
-    configs: tuple[
-        str, ...
-    ]  # configuration names, the synthetic `demo` always among them
+    # configuration names, the synthetic `demo` always among them
+    configs: tuple[str, ...]
     default_config: str  # the configuration `run` takes when several are built
-    how_to_get: tuple[
-        str, ...
-    ]  # the steps that bring the official files, one a line, for error messages and `list`
+    # the steps that bring the official files, one a line, for error messages and `list`
+    how_to_get: tuple[str, ...]
     version: str  # version of the built form; changes whenever the same source would give other rows
 
 
@@ -218,20 +215,17 @@ class TaskSpec:
     version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
     generation_size: int  # longest answer asked for, in tokens
     groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
-    strata: tuple[
-        str, ...
-    ] = ()  # those of `groups` by which a random sample is stratified, the coarsest first
-    cluster: str | None = (
-        None  # group name whose members are not independent (same note, same patient), or None
-    )
+    # those of `groups` by which a random sample is stratified, the coarsest first
+    strata: tuple[str, ...] = ()
+    # group name whose members are not independent (same note, same patient), or None
+    cluster: str | None = None
     drawn_whole: bool = False  # whether a sample takes whole clusters, for scores that compare the items of one
     stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
     items_a_row: int = 1  # how many items each row of the dataset makes
     judge: bool = False  # whether scoring needs a judge model
-    votes: int = (
-        1  # votes a judge that samples is asked for, unless the user says otherwise
-    )
+    # votes a judge that samples is asked for, unless the user says otherwise
+    votes: int = 1
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -301,9 +295,8 @@ class Item:
     id: str  # stable id from upstream, never a row position of ours
     fields: Row  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
-    cluster: (
-        str  # id of the note, patient or answer it shares with others; else its own id
-    )
+    # id of the note, patient or answer it shares with others; else its own id
+    cluster: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -677,9 +670,8 @@ class PlotPoint:
     """A point of a plot with its 95 % interval."""
 
     label: str  # what it stands for
-    value: (
-        float | None
-    )  # a share, else in the metric's unit; None where nobody can compute it
+    # a share, else in the metric's unit; None where nobody can compute it
+    value: float | None
     low: float | None = None
     high: float | None = None
     n: int | None = None  # how many observations
@@ -717,13 +709,11 @@ class View:
     """
 
     title: str
-    metrics: tuple[
-        str, ...
-    ]  # each has its row; of a plane the first goes across, the second up
+    # each has its row; of a plane the first goes across, the second up
+    metrics: tuple[str, ...]
     by: str = ""  # breakdown whose groups have rows of their own
-    tasks: Mapping[str, str] = field(
-        default_factory=dict
-    )  # likewise tasks, with the label of each (a level)
+    # likewise tasks, with the label of each (a level)
+    tasks: Mapping[str, str] = field(default_factory=dict)
     plane: bool = False
 
 
@@ -897,25 +887,19 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     title: ClassVar[str]  # the paper's name for it
     paper: ClassVar[str]  # link of the paper
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
-    tasks: ClassVar[
-        tuple[TaskSpec, ...]
-    ]  # set when they are made, since each names its benchmark
-    mixed_rows: ClassVar[bool] = (
-        False  # whether a task leaves out rows of its dataset (`keeps`)
-    )
+    # set when they are made, since each names its benchmark
+    tasks: ClassVar[tuple[TaskSpec, ...]]
+    # whether a task leaves out rows of its dataset (`keeps`)
+    mixed_rows: ClassVar[bool] = False
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
-    prompt_sets: ClassVar[tuple[str, ...]] = (
-        "own",
-        "official",
-    )  # what `--prompts` takes
+    # what `--prompts` takes
+    prompt_sets: ClassVar[tuple[str, ...]] = "own", "official"
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
-    gap_group: ClassVar[str] = (
-        ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
-    )
-    views: ClassVar[
-        tuple[View, ...]
-    ] = ()  # what a report draws of its tasks, where they report it
+    # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
+    gap_group: ClassVar[str] = ""
+    # what a report draws of its tasks, where they report it
+    views: ClassVar[tuple[View, ...]] = ()
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:

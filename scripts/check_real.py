@@ -111,9 +111,8 @@ def suite(
 
     def ask(task: str) -> Answered:
         config, most = TASKS[task]
-        out = (
-            WORK / "runs" / f"{label}-{task}"
-        )  # what is there from a check that was stopped goes on
+        # what is there from a check that was stopped goes on
+        out = WORK / "runs" / f"{label}-{task}"
         # The probabilities of choices beside long notes take much memory, and other
         # back ends' server stands by.
         batched = given | (
@@ -300,9 +299,8 @@ class BackEnd:
     label: str
     shown: str
     ask: Ask
-    made_by: str = (
-        ""  # the make target of the environment it needs beside the suite's own
-    )
+    # the make target of the environment it needs beside the suite's own
+    made_by: str = ""
     server: bool = False  # whether it asks the vLLM server that this check starts
     chooses: bool = True  # whether it says how probable a continuation is
 

@@ -100,9 +100,8 @@ def main() -> None:
         )
         for name in (model, *BASELINES):
             out = FOLDER / "runs" / f"{task}-{name.rpartition('/')[2]}"
-            shutil.rmtree(
-                out, ignore_errors=True
-            )  # other records or another model of that name
+            # other records or another model of that name
+            shutil.rmtree(out, ignore_errors=True)
             limit = tokens if name == model else None
             runs.append(
                 mt.run(
@@ -115,9 +114,8 @@ def main() -> None:
                 )
             )
     table = render_table(*map(headlines, runs)).splitlines()
-    print(
-        "\n" + "\n".join(table[: 2 + len(runs)])
-    )  # the notes of each run are in the report
+    # the notes of each run are in the report
+    print("\n" + "\n".join(table[: 2 + len(runs)]))
     print(
         "The judge of these compares words and understands nothing: they show that a run works. A real one is named with --judge.\n"
     )

@@ -66,9 +66,8 @@ TABLES = dict.fromkeys(
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 FAILED = "[FAILED]"  # in place of a note
-RECORDED = (
-    "right as recorded"  # of the answers that are to items of the task, in percent
-)
+# of the answers that are to items of the task, in percent
+RECORDED = "right as recorded"
 
 
 class PaperFigure(TypedDict):
@@ -511,9 +510,8 @@ def answers_table(results: Sequence[Shown]) -> str:
         (entry.organisation, entry.model, entry.task): entry.paper
         for entry in Catalogue.read().entries
     }
-    whole = next(
-        one for one in results if one.is_published
-    )  # the catalogue begins with it
+    # the catalogue begins with it
+    whole = next(one for one in results if one.is_published)
     rows = [
         "| model | task | items | paper, 1,047 items | recorded | `accuracy_official` | `accuracy` "
         f"| {whole.model} on these items |",

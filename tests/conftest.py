@@ -46,9 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if _HOME not in os.environ:
         for name in [name for name in os.environ if name.upper().startswith(_USERS)]:
             del os.environ[name]
-        os.environ["MEDICAL_TASKS_MIRROR"] = (
-            "http://127.0.0.1:9"  # nobody: no test fetches from the real addresses
-        )
+        # nobody: no test fetches from the real addresses
+        os.environ["MEDICAL_TASKS_MIRROR"] = "http://127.0.0.1:9"
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="home-")
         config.add_cleanup(
             lambda: shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True)

@@ -30,9 +30,8 @@ import medical_tasks.models.knock as knock
 
 __all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
 
-HANG_S = (
-    60.0  # longer than any client in the tests waits; the end of the server ends it too
-)
+# longer than any client in the tests waits; the end of the server ends it too
+HANG_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -243,9 +242,8 @@ class FaultServer:
         size = int(handler.headers.get("Content-Length", 0))
         raw = handler.rfile.read(size)
         if len(raw) < size:
-            handler.close_connection = (
-                True  # the client was killed while it asked: nobody has asked anything
-            )
+            # the client was killed while it asked: nobody has asked anything
+            handler.close_connection = True
             return
         if handler.command == "GET" and not self.lists_models:
             handler.reply(501, {}, "")
@@ -254,9 +252,8 @@ class FaultServer:
         try:
             self._react(handler, call)
         except (BrokenPipeError, ConnectionResetError):
-            handler.close_connection = (
-                True  # the client left, as tests of timeouts make it do
-            )
+            # the client left, as tests of timeouts make it do
+            handler.close_connection = True
         finally:
             with self._lock:
                 self._at_once -= 1
@@ -357,9 +354,8 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0) if place is None else str(place), _Handler)  # type: ignore[arg-type]
 
     def server_bind(self) -> None:
-        TCPServer.server_bind(
-            self
-        )  # the base class asks for a name of the address, which no test needs
+        # the base class asks for a name of the address, which no test needs
+        TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._open_lock:

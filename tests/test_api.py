@@ -80,9 +80,8 @@ def test_answers_in_every_form_score_the_same(
     compared = mt.compare(reference, scored, metric="accuracy")
     assert compared["medcalc"]["metrics"]["accuracy"]["flips"]["worsened"] == 1
     assert "B - A" in repr(compared)
-    assert (
-        mt.score("medcalc", {"1": "25"}, config="demo").folder != scored.folder
-    )  # no answers take another's place
+    # no answers take another's place
+    assert mt.score("medcalc", {"1": "25"}, config="demo").folder != scored.folder
     import pandas as pd
 
     some = mt.score(
@@ -102,9 +101,8 @@ def test_answers_in_every_form_score_the_same(
 
 def test_rows_calculations_and_packages(reference: mt.Results) -> None:
     assert mt.load("medcalc_bench", config="demo", split="test").num_rows == 31
-    assert (
-        mt.load("kqa", config="demo")["test"].num_rows == 13
-    )  # built on the way: it needs no download
+    # built on the way: it needs no download
+    assert mt.load("kqa", config="demo")["test"].num_rows == 13
     assert mt.calc("cha2ds2_vasc", age=72, sex="female", hypertension=True).answer == 3
     assert mt.calc(
         "ckd_epi_2021", age=(5, "years"), sex="male", creatinine="0.9 mg/dL"

@@ -201,9 +201,8 @@ class Calculator(Generic[P, R_co]):
         object.__setattr__(
             self, "__doc__", f"{inspect.getdoc(self.function)}\n\nSource: {self.source}"
         )
-        object.__setattr__(
-            self, "__wrapped__", self.function
-        )  # so that help() and signature() show the function
+        # so that help() and signature() show the function
+        object.__setattr__(self, "__wrapped__", self.function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The bare rule: see `function`."""

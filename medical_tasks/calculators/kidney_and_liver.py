@@ -243,9 +243,8 @@ def meld_na(
         + 1.120 * math.log(ratio)
         + 0.643
     )
-    initial = round(
-        exact * 10
-    )  # one decimal, times 10, in one step: a whole number without binary noise
+    # one decimal, times 10, in one step: a whole number without binary noise
+    initial = round(exact * 10)
     say(
         f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × "
         f"ln({ratio:.6g}) + 0.643 = {exact:.6g}, rounded to one decimal and times 10 = {initial}."

@@ -15,9 +15,8 @@ from medical_tasks.calculators.units import CalculatorInputError
 @calculator(source="Quetelet index; WHO Technical Report Series 894 (2000).")
 def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Body mass index in kg/m²: weight / height²."""
-    index = (
-        weight_kg * 10_000 / (height_cm * height_cm)
-    )  # one division, so that a BMI of exactly 25 stays 25
+    # one division, so that a BMI of exactly 25 stays 25
+    index = weight_kg * 10_000 / (height_cm * height_cm)
     say(
         f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} "
         "kg/m^2."

@@ -54,9 +54,8 @@ def _molecule(name: str, grams_per_mole: str, valence: int | None = None) -> Sub
 
 
 CREATININE: Final = _molecule("creatinine", "113.12")
-UREA_NITROGEN: Final = _molecule(
-    "urea nitrogen", "28.02"
-)  # 1 mmol of urea carries two nitrogen atoms
+# 1 mmol of urea carries two nitrogen atoms
+UREA_NITROGEN: Final = _molecule("urea nitrogen", "28.02")
 GLUCOSE: Final = _molecule("glucose", "180.16")
 SODIUM: Final = _molecule("sodium", "22.99", valence=1)
 POTASSIUM: Final = _molecule("potassium", "39.10", valence=1)
@@ -105,9 +104,8 @@ INSULIN_BY_RIVALS: Final = _insulin("6.945", "28.8")
 """The factors that other laboratories use; an answer from such a unit says what they would make of it."""
 
 
-Token: TypeAlias = tuple[
-    str, int, Fraction
-]  # dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
+# dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
+Token: TypeAlias = tuple[str, int, Fraction]
 
 _AMOUNTS: Final = frozenset({"mass", "mole", "equivalent", "activity", "katal"})
 _POWER: Final = {
@@ -167,9 +165,8 @@ def _tokens() -> dict[str, Token]:
     named("cms centimeter centimeters centimetre centimetres", "length", "0.01")
     named("in inch inches \" ''", "length", "0.0254")
     named("ft foot feet '", "length", "0.3048")
-    prefixed(
-        "l", "length", "dcmunpf", power=3, base=Fraction(1, 1000)
-    )  # so that µL and mm^3 meet
+    # so that µL and mm^3 meet
+    prefixed("l", "length", "dcmunpf", power=3, base=Fraction(1, 1000))
     named("liter liters litre litres", "length", "0.001", power=3)
     named("cc", "length", "1e-6", power=3)
     named("year years yr yrs y yearsold yearold yo", "time", "365.25")

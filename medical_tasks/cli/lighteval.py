@@ -57,9 +57,8 @@ class _Request:
     """What the arguments ask for."""
 
     arguments: list[str]  # lighteval's arguments
-    positional: list[
-        str
-    ]  # those of them that are neither options nor values of options, the command first
+    # those of them that are neither options nor values of options, the command first
+    positional: list[str]
     tasks: list[TaskSpec]  # this suite's tasks that are named
     ours: bool  # whether the tasks come from this suite's table, not from one that the user named
     asks_help: bool  # whether lighteval will only explain itself

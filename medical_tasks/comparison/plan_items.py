@@ -30,9 +30,8 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _LIMITS = ("at_least", "at_most")
-_LEAST_LIMIT = (
-    0.001  # of a share; nearer to 0 or 1 it takes thousands of items to see one
-)
+# of a share; nearer to 0 or 1 it takes thousands of items to see one
+_LEAST_LIMIT = 0.001
 _OF_PAIRS = ("difference", "margin")
 _SAID: Mapping[Kind, str] = {
     "half_width": "an interval of ±{}",

@@ -119,11 +119,8 @@ def build_source(
                 for name, entry in built.items()
                 if entry.version == spec.version
             }
-            from medical_tasks.data.cards import (
-                card_text,
-                croissant_text,
-                eval_text,
-            )  # yaml: slow
+            # yaml: slow
+            from medical_tasks.data.cards import card_text, croissant_text, eval_text
 
             # Only of what the folder holds: demo rows are nobody's leaderboard.
             leaderboards = eval_text(

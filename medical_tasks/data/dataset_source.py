@@ -19,9 +19,9 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.spec import DatasetSpec
-from medical_tasks.spec import (
-    Row as Row,
-)  # packages take it from here, beside `DatasetSource`
+
+# packages take it from here, beside `DatasetSource`
+from medical_tasks.spec import Row as Row
 
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
@@ -88,9 +88,9 @@ def pinned(repository: str, commit: str, listing: str) -> dict[str, Pin]:
 class OfficialFile:
     """A file of the official distribution."""
 
-    places: tuple[
-        str, ...
-    ]  # where it may lie, from the outermost folder that a user may give; any end of one will do
+    # where it may lie, from the outermost folder that a user may give; any end of one
+    # will do
+    places: tuple[str, ...]
     description: str
     pin: Pin | None = None  # where it is fetched from; its place is one of `places`
 

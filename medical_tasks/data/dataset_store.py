@@ -356,9 +356,8 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     try:
         with folder_lock(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
-                shutil.rmtree(
-                    stale
-                )  # of a build that was killed: nobody else holds the lock
+                # of a build that was killed: nobody else holds the lock
+                shutil.rmtree(stale)
             holds = built_name(folder)
             if holds is None and any(
                 not entry.name.startswith(".") for entry in folder.iterdir()

@@ -294,9 +294,8 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        away = isinstance(
-            error, httpx.ConnectError | httpx.ConnectTimeout
-        )  # nobody waits long on a closed network
+        # nobody waits long on a closed network
+        away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
         raise _FetchError(str(error) or type(error).__name__, final=away) from error
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")

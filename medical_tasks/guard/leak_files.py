@@ -51,9 +51,8 @@ _UNPACKED_LEAST = 2**27  # which a file may unpack to, however small it is
 _UNPACKED_TIMES = 100  # of its own size
 _IN_MEMORY = 8 * 2**20
 _HASH_BYTES = 64
-_KEY_BYTES = (
-    256  # bytes inside a text or table that may be a hash, a key or a signature
-)
+# bytes inside a text or table that may be a hash, a key or a signature
+_KEY_BYTES = 256
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
 # Parts of a PNG picture that hold its points, colours or camera's data; any other may
@@ -106,9 +105,8 @@ class Looking:
         self.reasons[reason] = None
 
     def _new(self, part: str | bytes) -> bool:
-        seen = hash(
-            (type(part), len(part), part)
-        )  # texts that are stored in the same bytes have one hash
+        # texts that are stored in the same bytes have one hash
+        seen = hash((type(part), len(part), part))
         if not part or seen in self._seen:
             return False
         self._seen.add(seen)
@@ -148,9 +146,8 @@ class Looking:
                 self._closed("bytes of an unknown form")
             # Packed bytes look encoded here and there by chance; what they hold was
             # opened.
-            opened = (
-                form in _OPENERS and form != "sqlite"
-            )  # which has bytes of deleted rows
+            # which has bytes of deleted rows
+            opened = form in _OPENERS and form != "sqlite"
             yield from readings(texts[0]) if opened else self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)

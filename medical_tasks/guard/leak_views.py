@@ -37,14 +37,12 @@ _MISREAD = re.compile(
 )
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
-_TAG_SIGNS = re.compile(
-    "[\U000e0020-\U000e007e]"
-)  # ASCII once more, as signs that nobody sees
+# ASCII once more, as signs that nobody sees
+_TAG_SIGNS = re.compile("[\U000e0020-\U000e007e]")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
-_QUOTED_PRINTABLE = re.compile(
-    r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n"
-)  # no end of base64
+# no end of base64
+_QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")
 # Encoded bytes: base64 of both alphabets and hex, over as many lines as it takes.
 _RUN = re.compile(
     r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}"
@@ -52,13 +50,8 @@ _RUN = re.compile(
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-_WRAPPED = (
-    60,
-    64,
-    72,
-    76,
-    80,
-)  # letters of a line, where a program breaks encoded bytes into lines
+# letters of a line, where a program breaks encoded bytes into lines
+_WRAPPED = 60, 64, 72, 76, 80
 _SEPARATED = re.compile(
     r"(?<![0-9A-Za-z])(?:(?:0?[xX])?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
 )
@@ -525,9 +518,8 @@ def _cells(text: str) -> Iterator[Contained]:
 
 _KEPT_STRINGS = 200_000
 _FEW_NUMBERS = 4
-_SHARED_STRINGS = (
-    64  # strings of a place that are seen twice, when there are too many to hold
-)
+# strings of a place that are seen twice, when there are too many to hold
+_SHARED_STRINGS = 64
 
 
 @dataclass

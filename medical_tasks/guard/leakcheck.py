@@ -36,9 +36,8 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-_SYNTHETIC = re.compile(
-    r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]"
-)  # names of what holds synthetic patients
+# names of what holds synthetic patients
+_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -327,9 +327,8 @@ _LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _NOTES = frozenset({"parsed", "why"})
 _NOTE_PART = re.compile(r"[^\s,;:]+")
 _NUMBER = re.compile(r"[0-9]{1,6}(?:/[0-9]{1,6})?")
-_MOST_LABELS = (
-    8  # different ones in a value: with their fields' names, verdicts have fewer
-)
+# different ones in a value: with their fields' names, verdicts have fewer
+_MOST_LABELS = 8
 _HTTP = re.compile(r"http [1-5]\d\d")
 
 

@@ -290,9 +290,8 @@ def registered_scorer(
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 
         async def score(state: TaskState, target: Target) -> Score:
-            name = str(
-                state.metadata.get(key, state.sample_id)
-            )  # by `eval.yaml` samples are numbered
+            # by `eval.yaml` samples are numbered
+            name = str(state.metadata.get(key, state.sample_id))
             item, text = items.get(name), state.output.completion
             if item is None:
                 raise _refused(
@@ -305,10 +304,8 @@ def registered_scorer(
                     value=dict.fromkeys(metrics, math.nan),
                     explanation="unscored: no answer",
                 )
-            ours = state.metadata.keys() & {
-                _CLUSTER,
-                "response_sha256",
-            }  # the latter of logs that were exported
+            # the latter of logs that were exported
+            ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}
             if ours and target.text != task.benchmark.gold_response(task, item):
                 raise _refused(
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key "

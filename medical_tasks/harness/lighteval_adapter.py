@@ -341,12 +341,10 @@ class _Prompt:
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
         self.task, self.judge = task, judge
-        self.asked: frozenset[str] | None = (
-            None  # ids of the items, where they are known
-        )
-        self.config = (
-            wanted_config() or ""
-        )  # of the data, where they are known the one found
+        # ids of the items, where they are known
+        self.asked: frozenset[str] | None = None
+        # of the data, where they are known the one found
+        self.config = wanted_config() or ""
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
@@ -480,9 +478,8 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
     Several where token numbers are not all known, and none for nan.
     """
     logprobs, rows = response.logprobs, response.output_tokens
-    is_table = hasattr(
-        rows, "tolist"
-    )  # transformers: rows of one width, filled up with -1
+    # transformers: rows of one width, filled up with -1
+    is_table = hasattr(rows, "tolist")
     counts = [
         sum(int(token) >= 0 for token in row)
         for row in (rows.tolist() if is_table else rows)

@@ -397,9 +397,8 @@ def private_dataset_cache() -> Iterator[None]:
     import datasets
 
     folder = private_folder(new_private_id(), run=Path.cwd())
-    variable = mock.patch.dict(
-        os.environ, {_CACHE_VARIABLE: str(folder)}
-    )  # of other processes
+    # of other processes
+    variable = mock.patch.dict(os.environ, {_CACHE_VARIABLE: str(folder)})
     try:
         with (
             in_use(folder),

@@ -129,9 +129,8 @@ def read(path: Path) -> Published:
 
 
 def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample]]:
-    name = (
-        _HEADER if _HEADER in archive else _START
-    )  # a run that was killed has no header
+    # a run that was killed has no header
+    name = _HEADER if _HEADER in archive else _START
     header = files.check(Header, archive.json(name), archive.path, name)
     names = archive.names(_SAMPLES)
     if not names:

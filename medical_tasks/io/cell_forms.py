@@ -42,9 +42,8 @@ _ERROR: Final = re.compile(
     r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}",
     re.IGNORECASE,
 )
-_GROUPS: Final = (
-    " '\u2019\u00a0\u202f"  # divide thousands, whatever the decimal sign is
-)
+# divide thousands, whatever the decimal sign is
+_GROUPS: Final = " '\u2019\u00a0\u202f"
 
 
 def _number(decimal: str, group: str) -> re.Pattern[str]:

@@ -34,9 +34,8 @@ _VALUE: Final = re.compile(
     rf"true|false|(?=[^\d]*\d)([\d\s.,:/+\-%()$€£¥]|((?<![a-z])({_MONTHS})|(?<=[\d\s])(e|[ap]m?))(?![a-z]))+",
     re.IGNORECASE,
 )
-_STAYS: Final = re.compile(
-    r"0|[1-9]\d{0,10}"
-)  # longer ones are shown, and saved, as 1.23E+11
+# longer ones are shown, and saved, as 1.23E+11
+_STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")
 
 
 def escaped(text: str) -> str:

@@ -154,9 +154,8 @@ def _table(
             ),
         )
     except pyarrow.ArrowInvalid as error:
-        found = _PROBLEM.search(
-            str(error)
-        )  # of which digits alone are kept: the message quotes the row
+        # of which digits alone are kept: the message quotes the row
+        found = _PROBLEM.search(str(error))
     # Raised out here, the error does not carry pyarrow's along.
     if found is None:
         raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
@@ -212,9 +211,8 @@ def _blocks(
             break
         line += int(np.count_nonzero(codes[:end] == ord("\n")))
         if end:
-            yield memoryview(data)[
-                :end
-            ]  # copying millions of bytes takes as long as parsing them
+            # copying millions of bytes takes as long as parsing them
+            yield memoryview(data)[:end]
     if rest:
         raise UsageError(
             f"{path}: the row that begins on line {line:,} has a quoted field that is left open, "

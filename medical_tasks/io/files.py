@@ -344,9 +344,8 @@ def read_chunks(
     `again`: the next step where the file is damaged; `on_read`: called with the bytes
     of the file read so far.
     """
-    gzip: Any = importlib.import_module(
-        "zlib_ng.gzip_ng"
-    )  # two to three times as fast as Python's own
+    # two to three times as fast as Python's own
+    gzip: Any = importlib.import_module("zlib_ng.gzip_ng")
     # glibc keeps freed memory up to the largest size ever freed; else each chunk is
     # fetched from the system page by page.
     bytearray(4 * CHUNK_BYTES)

@@ -190,9 +190,8 @@ class Texts(Mapping[str, str]):
         where = None if folder is None else str(folder)
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=where)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._places: dict[
-            str, int
-        ] = {}  # where a text begins, and its length in the lower bits
+        # where a text begins, and its length in the lower bits
+        self._places: dict[str, int] = {}
         self._end = 0
         for name, text in texts:
             self.put(name, text)

@@ -82,9 +82,8 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
-_NO_UNIT: Final = re.compile(
-    r'\[[^]]*\]|"[^"]*"|\\.'
-)  # of a form: colours and languages, texts
+# of a form: colours and languages, texts
+_NO_UNIT: Final = re.compile(r'\[[^]]*\]|"[^"]*"|\\.')
 SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
@@ -105,9 +104,8 @@ class BookSheet:
 
     name: str
     visible: bool
-    rows: dict[
-        int, dict[int, object]
-    ]  # cells that are not empty, by row and column from 1
+    # cells that are not empty, by row and column from 1
+    rows: dict[int, dict[int, object]]
     hidden_rows: Sequence[int]
     merged: Sequence[str]  # such as B2:B4, of which B2 alone has a value
 

@@ -66,9 +66,8 @@ class Question:
     read: Callable[[str], Any | Unreadable] = field(compare=False)
     again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512
-    pair: Pair | None = (
-        None  # the question for judges of entailment; None when it cannot be put so
-    )
+    # the question for judges of entailment; None when it cannot be put so
+    pair: Pair | None = None
     # only the first reply counts, as where authors' scripts are followed: one vote, and
     # nothing is asked again
     once: bool = False
@@ -83,9 +82,9 @@ class Verdict:
 
     id: str
     value: Any
-    votes: tuple[
-        object, ...
-    ]  # the value of each vote that was read, in order; one when a single vote was asked for
+    # the value of each vote that was read, in order; one when a single vote was asked
+    # for
+    votes: tuple[object, ...]
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it
     # instead of texts
@@ -100,9 +99,8 @@ class Unscored:
     id: str
     reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
-    problem: str = field(
-        default="", compare=False
-    )  # what was wrong with the last reply that could not be read
+    # what was wrong with the last reply that could not be read
+    problem: str = field(default="", compare=False)
 
 
 def verdict_bool(outcome: Verdict) -> bool:
@@ -119,9 +117,8 @@ class Judge(Protocol):
     """What benchmarks see."""
 
     name: str
-    comparable: (
-        bool  # False when numbers made with it cannot be set beside anybody else's
-    )
+    # False when numbers made with it cannot be set beside anybody else's
+    comparable: bool
     # `prompt`, or `pair` for a judge of entailment, which decides nothing but
     # `Question.pair`
     reads: Literal["prompt", "pair"]
@@ -185,9 +182,8 @@ class Call:
 
     key: str  # content address of judge, prompt, vote and settings; unique in one `answer`
     question: Question
-    messages: tuple[
-        Message, ...
-    ]  # the question's chat, with what followed when it is asked again
+    # the question's chat, with what followed when it is asked again
+    messages: tuple[Message, ...]
     vote: int  # number of the vote, from 0; a backend that samples derives its seed from it
 
 
@@ -240,9 +236,8 @@ class Backend(Protocol):
     # everything that makes its replies what they are; part of every key and of the
     # recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None = (
-        None  # base URL the text is sent to, None when it runs in this process
-    )
+    # base URL the text is sent to, None when it runs in this process
+    endpoint: str | None = None
     comparable: bool = True
     samples: bool = False  # whether another vote can bring another reply; votes above one are refused where it is False
     # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
@@ -307,13 +302,11 @@ class JudgeOptions:
     """How a judge is asked, whatever its kind."""
 
     votes: int = 1
-    reasks: int = (
-        2  # how often an unreadable reply is asked for again, in the same conversation
-    )
+    # how often an unreadable reply is asked for again, in the same conversation
+    reasks: int = 2
     max_calls: int | None = None  # most requests sent in this run, None for no limit
-    max_tokens: int | None = (
-        None  # most tokens, prompt and reply together, None for no limit
-    )
+    # most tokens, prompt and reply together, None for no limit
+    max_tokens: int | None = None
     # longest reply instead of the questions' own, None for theirs; for judges that
     # reason before they speak
     reply_tokens: int | None = None

@@ -69,12 +69,10 @@ class Thread:
     messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
     key: str
     reasks: int = 0
-    value: tuple[object] | None = (
-        None  # the vote in a tuple, which tells a vote of None from none
-    )
-    problem: str | None = (
-        None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
-    )
+    # the vote in a tuple, which tells a vote of None from none
+    value: tuple[object] | None = None
+    # why there is no vote, as a reason of `Unscored`; None while there is one or may be
+    problem: str | None = None
     text: str = ""
 
     @property

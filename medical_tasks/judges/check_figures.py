@@ -47,9 +47,8 @@ class CheckPair:
     group: str = ""  # part of the set that is reported on its own; "" for none
     model: str = ""  # whose answer it is about; "" where nobody says
     words: int = 0  # how long that answer is
-    groups: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of its question, by the task's names
+    # of its question, by the task's names
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:

@@ -82,9 +82,8 @@ class CheckSet:
     views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    raters: Sequence[
-        str
-    ] = ()  # names of those who labelled, where each is compared with the judge
+    # names of those who labelled, where each is compared with the judge
+    raters: Sequence[str] = ()
     # name of a mean of several groups' accuracies to the groups
     averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -122,9 +121,8 @@ class CheckSetSource:
     """A set of labelled pairs before it is read."""
 
     read: Callable[[CheckRequest], CheckSet]
-    takes: frozenset[
-        str
-    ]  # fields of `CheckRequest` that it takes beside those that all do
+    # fields of `CheckRequest` that it takes beside those that all do
+    takes: frozenset[str]
     subjects: Sequence[Subject] = ()
     # the task whose way of judging is checked, by the `format`; None for sets of no
     # benchmark
@@ -363,9 +361,8 @@ def _read(
             group=files[path],
         )
     if twice:
-        named = (
-            repr(twice) if " " not in twice else f"of {len(twice)} characters"
-        )  # as for a label
+        # as for a label
+        named = repr(twice) if " " not in twice else f"of {len(twice)} characters"
         raise UsageError(
             f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as "
             "it was released."

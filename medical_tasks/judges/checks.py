@@ -362,9 +362,8 @@ class View:
     key: str
     title: str
     classes: tuple[str, ...]
-    rest: str | None = (
-        None  # the class that every other label counts as; None where there are no others
-    )
+    # the class that every other label counts as; None where there are no others
+    rest: str | None = None
 
     def of(self, label: str) -> str:
         """The class of a label."""

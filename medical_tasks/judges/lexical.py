@@ -65,9 +65,8 @@ class LexicalJudge(Backend):
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
-        read = lru_cache(maxsize=_PREMISES_KEPT)(
-            _Premise
-        )  # an answer is judged against many statements in a row
+        # an answer is judged against many statements in a row
+        read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)
         for call in calls:
             pair = call.question.pair
             if pair is None:

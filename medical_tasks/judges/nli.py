@@ -539,9 +539,8 @@ def read_labels(
         )
         names = [str(named[key]) for key in order]
     else:
-        count = config.get(
-            "num_labels", 2
-        )  # what transformers takes when a config says nothing
+        # what transformers takes when a config says nothing
+        count = config.get("num_labels", 2)
         names = [
             f"LABEL_{number}"
             for number in range(count if isinstance(count, int) else 2)

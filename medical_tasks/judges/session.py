@@ -80,9 +80,8 @@ def open_session(
                 f"the {role} {name} compares two texts and reads no instructions. Choose one that "
                 "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
-        policy.require_endpoint(
-            backend.endpoint, role
-        )  # before anything is left on disk
+        # before anything is left on disk
+        policy.require_endpoint(backend.endpoint, role)
         if options.batch:
             ask_in_batches(backend, store.with_name(JOURNAL))
         with Store(store) as opened:
@@ -185,9 +184,8 @@ class SessionStats:
     from_store: int = 0
     replies: int = 0
     calls: int = 0
-    saved: int = (
-        0  # votes that decided questions did not need, against asking all of them
-    )
+    # votes that decided questions did not need, against asking all of them
+    saved: int = 0
     reasked: int = 0
 
 

@@ -273,9 +273,8 @@ def sort_error(row: Row, response: str) -> Sorted | None:
         raise ValueError(
             f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
         )
-    answer = decimal_or_none(
-        decision.parsed.removesuffix("%")
-    )  # None where the reply leaves open which
+    # None where the reply leaves open which
+    answer = decimal_or_none(decision.parsed.removesuffix("%"))
     case = Case(
         calculator_id,
         result,

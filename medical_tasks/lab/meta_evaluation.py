@@ -209,9 +209,8 @@ class _Outputs:
     pair_items: list[str]  # item of each pair
     pair_clusters: list[str]  # cluster of each pair
     signs: dict[str, Floats]  # which output of each pair each metric prefers
-    votes: (
-        list[list[pairwise.Vote]] | None
-    )  # what people say of each pair; None without preferences
+    # what people say of each pair; None without preferences
+    votes: list[list[pairwise.Vote]] | None
     options: MetaOptions
 
     @property

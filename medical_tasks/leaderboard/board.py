@@ -234,9 +234,8 @@ class Board:
         """
         submission = self.submission(name)
         if name in self._unsaved:
-            raise MissingError(
-                self._unsaved[name]
-            )  # a decision must not come before the submission
+            # a decision must not come before the submission
+            raise MissingError(self._unsaved[name])
         same_name = (
             admission.holders(submission, self.submissions("accepted"))
             if wanted.state == "accepted"
@@ -289,9 +288,8 @@ class Board:
         self, name: str, events: list[str], *, has_package: bool
     ) -> Submission:
         if not (has_package and _is_whole(name, events)):
-            events, has_package = self._look(
-                name
-            )  # others may have written while all of the store was listed
+            # others may have written while all of the store was listed
+            events, has_package = self._look(name)
         if not has_package:
             raise DamagedError(
                 f"{package_name(name)}: is not there, but events of it are."

@@ -152,9 +152,8 @@ class LocalStorage:
         try:
             _sync_folder(path.parent)
         except OSError as error:
-            path.unlink(
-                missing_ok=True
-            )  # it would be lost with the power: better not there at all
+            # it would be lost with the power: better not there at all
+            path.unlink(missing_ok=True)
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
@@ -225,9 +224,8 @@ def _make_folder(folder: Path, *, top: Path) -> None:
     # Above the store it is the user's own rule who may look in.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
-        folder.mkdir(
-            mode=mode, exist_ok=True
-        )  # another writer may have made it meanwhile
+        # another writer may have made it meanwhile
+        folder.mkdir(mode=mode, exist_ok=True)
     except FileExistsError as error:
         raise NotADirectoryError(
             errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)

@@ -31,9 +31,8 @@ class Request:
     # when there are any, nothing is generated: asked is how probable each of them is as
     # the answer
     continuations: tuple[str, ...] = ()
-    repeat: int = (
-        1  # how often it was asked with this; those of one `generate` are of one repeat
-    )
+    # how often it was asked with this; those of one `generate` are of one repeat
+    repeat: int = 1
 
 
 def write_request(request: Request) -> str:
@@ -206,9 +205,8 @@ class ChoiceScores:
     # not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
-    below: float | None = (
-        None  # no log-probability that is None is above this; None when all are known
-    )
+    # no log-probability that is None is above this; None when all are known
+    below: float | None = None
 
     def __post_init__(self) -> None:
         known = [value for value in self.logprobs if value is not None]

@@ -236,9 +236,8 @@ class Batches:
             self._create(entry)
         except CallFailed as failed:
             if not entry.file or not is_uncertain(failed):
-                self._journal.drop(
-                    entry
-                )  # there is no batch, and an upload alone costs nothing
+                # there is no batch, and an upload alone costs nothing
+                self._journal.drop(entry)
             raise self._refused(failed) from failed
         self._journal.save()
         _say(entry, f"{entry.requests:,} requests sent")

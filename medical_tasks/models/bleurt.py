@@ -291,9 +291,8 @@ def make_row(
 class Tokens(NamedTuple):
     """A tokenizer."""
 
-    cut: Callable[
-        [Sequence[str]], list[list[int]]
-    ]  # texts to their tokens' ids, special ones left out
+    # texts to their tokens' ids, special ones left out
+    cut: Callable[[Sequence[str]], list[list[int]]]
     first: int
     between: int
     padding: int

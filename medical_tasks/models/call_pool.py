@@ -113,9 +113,8 @@ class Callee(Generic[Client]):
     where: str  # it in messages
     base_url: str
     concurrency: int
-    client: Callable[
-        [], AbstractAsyncContextManager[Client]
-    ]  # one, inside the event loop
+    # one, inside the event loop
+    client: Callable[[], AbstractAsyncContextManager[Client]]
     key_name: str = ""  # environment variable its key was read from
     purpose: str = "model"  # or `judge`
     addresses: str = ""  # all that it has

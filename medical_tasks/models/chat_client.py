@@ -43,17 +43,14 @@ class ChatSettings:
     model: str
     replicas: tuple[str, ...] = ()  # base URLs of further servers of the same model
     served: str = ""  # what answers are kept under in place of the addresses
-    known: dict[str, Replica] = field(
-        default_factory=dict, repr=False, compare=False
-    )  # by base URL, for all clients
-    api_key: str = field(
-        default="none", repr=False
-    )  # never printed, never part of an identity
+    # by base URL, for all clients
+    known: dict[str, Replica] = field(default_factory=dict, repr=False, compare=False)
+    # never printed, never part of an identity
+    api_key: str = field(default="none", repr=False)
     key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16  # requests in flight, at all replicas together
-    timeout: float = (
-        600.0  # of a single attempt, from first byte sent to last byte received
-    )
+    # of a single attempt, from first byte sent to last byte received
+    timeout: float = 600.0
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
@@ -61,9 +58,8 @@ class ChatSettings:
         default_factory=Adaptations, repr=False, compare=False
     )  # what the server refused so far, for all clients
     purpose: str = "model"  # or `judge`: told to the data guard
-    batch_poll: float = (
-        5.0  # until a batch is first looked at again; longer and longer after that
-    )
+    # until a batch is first looked at again; longer and longer after that
+    batch_poll: float = 5.0
     batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
@@ -208,11 +204,8 @@ class ChatClient:
     async def __aenter__(self) -> ChatClient:
         from openai import AsyncOpenAI, Omit, Timeout
 
-        from medical_tasks.models.wire import (
-            CONNECT_S,
-            Ended,
-            Wire,
-        )  # late: it imports the library
+        # late: it imports the library
+        from medical_tasks.models.wire import CONNECT_S, Ended, Wire
 
         # Some versions of the library write whole request bodies to its logger at
         # DEBUG.

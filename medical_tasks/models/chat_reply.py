@@ -20,9 +20,8 @@ from urllib.parse import urlsplit
 from medical_tasks.models.refusals import refused_names
 
 _SHOWN = 300  # characters of a server's message in a detail
-_KEY = (
-    8  # characters of a key; anything shorter is a word that stands for none, as "none"
-)
+# characters of a key; anything shorter is a word that stands for none, as "none"
+_KEY = 8
 _RUN = 3  # consecutive words that count as a quotation
 
 # How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI,
@@ -113,9 +112,8 @@ class AttemptError(NoAnswerError):
         self.wait = wait  # how long the server asks to wait after a 429, None where it does not say
         self.response: Any = None  # of a server that answered with an error
         self.every_call = every_call
-        self.refused: tuple[
-            str, ...
-        ] = ()  # what `refusals.refused_names` reads in the error
+        # what `refusals.refused_names` reads in the error
+        self.refused: tuple[str, ...] = ()
 
 
 def read_json(text: str) -> Any:

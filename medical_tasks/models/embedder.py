@@ -101,9 +101,8 @@ class Embedder(encoder.Measure):
             )
         )
         place = {text: number for number, text in enumerate(distinct)}
-        found = np.zeros(
-            (len(distinct) + 1, self.width), dtype=np.float32
-        )  # the last one stands for no text
+        # the last one stands for no text
+        found = np.zeros((len(distinct) + 1, self.width), dtype=np.float32)
         rows = self._rows(distinct)
         if rows:
             found[list(rows)] = np.stack(self._read(list(rows.values()), self._vectors))
@@ -263,9 +262,8 @@ class Layout:
     # longest text the checkpoint asks for, in tokens with special ones; None: what the
     # transformer takes
     max_length: int | None = None
-    lower_case: bool = (
-        False  # whether texts are put into small letters before the tokenizer sees them
-    )
+    # whether texts are put into small letters before the tokenizer sees them
+    lower_case: bool = False
 
 
 def read_layout(folder: Path) -> Layout:

@@ -123,9 +123,8 @@ class EndpointModel(Model):
         self._tokens = tokens
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
-        self._known: dict[
-            str, int
-        ] = {}  # tokens of continuations, which many questions share
+        # tokens of continuations, which many questions share
+        self._known: dict[str, int] = {}
         self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -592,9 +591,8 @@ async def _fetch(
     except CallFailed as failed:
         if failed.reason != "connection":
             return None
-        every_call = (
-            body is None
-        )  # before any text is sent; later on it may have been this call alone
+        # before any text is sent; later on it may have been this call alone
+        every_call = body is None
         raise CallFailed(
             failed.reason,
             failed.detail,

@@ -46,9 +46,8 @@ class ChoiceSettings:
     """How probabilities are asked for."""
 
     way: str = "auto"  # `top`, `prompt`, or `auto`: `top` where every continuation is one letter, `prompt` otherwise
-    alternatives: int = (
-        ALTERNATIVES  # tokens named for the answer's first one, in the way `top`
-    )
+    # tokens named for the answer's first one, in the way `top`
+    alternatives: int = ALTERNATIVES
 
     @property
     def identity(self) -> dict[str, str]:

@@ -84,9 +84,8 @@ class InspectModel(Model):
         purpose: str = "model",
         objects: Mapping[str, object] | None = None,
     ) -> None:
-        self._objects = (
-            objects or {}
-        )  # further arguments of the provider, which no text can give
+        # further arguments of the provider, which no text can give
+        self._objects = objects or {}
         self.name = name
         self.purpose = purpose  # or `judge`: told to the data guard
         self.settings = settings
@@ -96,9 +95,8 @@ class InspectModel(Model):
         folder = settings.tokenizer
         self._tokens = FolderTokens(Path(folder).expanduser()) if folder else None
         self._opened: Provider | None = None
-        self._visible = (
-            False  # whether each request's address is seen before it is sent
-        )
+        # whether each request's address is seen before it is sent
+        self._visible = False
         self._reached = False
         self._adaptations = Adaptations(own=settings.own)
         if self.provider not in IN_PROCESS:
@@ -304,9 +302,8 @@ class InspectModel(Model):
         if self.endpoint is None or not policy.protecting():
             return
         quiet_requests()
-        logging.getLogger("inspect_ai").setLevel(
-            logging.ERROR
-        )  # its warnings quote errors
+        # its warnings quote errors
+        logging.getLogger("inspect_ai").setLevel(logging.ERROR)
         if not self._visible or _passes_on():
             policy.require_visible_endpoint(self.name, self.purpose)
         policy.require_endpoint(self.endpoint, self.purpose)

@@ -113,9 +113,8 @@ _FIELDS: Final[Mapping[str, str]] = {
 class InspectSettings:
     """How a model behind inspect is asked; times are in seconds."""
 
-    config: Mapping[str, object] = field(
-        default_factory=dict
-    )  # of inspect's `GenerateConfig`
+    # of inspect's `GenerateConfig`
+    config: Mapping[str, object] = field(default_factory=dict)
     provider_args: Mapping[str, object] = field(default_factory=dict)
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -127,9 +126,8 @@ class InspectSettings:
     timeout: float = 600.0  # of one attempt
     total_time: float = 1800.0  # of a call with all its attempts and waits
     max_retries: int = 6
-    longest: int | None = (
-        None  # tokens of an answer and its reasoning, in place of the task's limit
-    )
+    # tokens of an answer and its reasoning, in place of the task's limit
+    longest: int | None = None
     context: int | None = None  # the longest prompt and answer, in tokens
     tokenizer: str = ""  # folder of one that counts the tokens of a question
     alternatives: int = ALTERNATIVES  # tokens named for an answer's first one

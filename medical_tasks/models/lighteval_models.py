@@ -61,9 +61,8 @@ CPU_BATCH = 8
 AUTO_START = 512
 DEFAULT_CONTEXT = 2048
 """lighteval's, for a model that names none."""
-_WAIT = datetime.timedelta(
-    hours=2
-)  # how long a process waits for the others at the end of a batch
+# how long a process waits for the others at the end of a batch
+_WAIT = datetime.timedelta(hours=2)
 
 
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:

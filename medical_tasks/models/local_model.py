@@ -75,9 +75,8 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
             group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key)
         )
         chunk: list[Prompt] = []
-        widest: Prompt | None = (
-            None  # the first with the most characters, as lighteval's stable sort finds it
-        )
+        # the first with the most characters, as lighteval's stable sort finds it
+        widest: Prompt | None = None
         for prompt in ordered:
             next_widest = (
                 prompt

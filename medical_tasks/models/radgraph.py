@@ -317,9 +317,8 @@ def staged(found: RadGraphFolder) -> Iterator[Path]:
         model.mkdir()
         (model / "config.json").write_text(json.dumps(changed), encoding="utf-8")
         (model / "weights.th").symlink_to(found.place / "weights.th")
-        shutil.copytree(
-            found.place / "vocabulary", model / "vocabulary"
-        )  # the package writes a lock into it
+        # the package writes a lock into it
+        shutil.copytree(found.place / "vocabulary", model / "vocabulary")
         yield Path(cache)
 
 

@@ -69,9 +69,8 @@ from medical_tasks.models.spending import in_groups
 
 _VLLM_BATCH = 256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
 _TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
-_ROUNDS = (
-    4  # batches a worker between two looks at the clock, where minutes are limited
-)
+# batches a worker between two looks at the clock, where minutes are limited
+_ROUNDS = 4
 _PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
 
 
@@ -318,9 +317,8 @@ class RayModel(MeasuredModel):
             for row in rows
         ]
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            warnings.simplefilter("ignore")
             answered = ray.data.from_items(
                 texts, override_num_blocks=len(rows)
             ).map_batches(

@@ -151,9 +151,8 @@ class Replica:
     in_flight: int = 0
     trouble: str = ""  # why it is lost, "" while it is not
     losses: int = 0
-    again_at: float = (
-        0.0  # by the loop's clock; until then one that is lost is left alone
-    )
+    # by the loop's clock; until then one that is lost is left alone
+    again_at: float = 0.0
     told: bool = False  # whether the user was told that it limits requests
     reached: bool = False  # whether it ever accepted a connection
     answered: bool = False  # whether it ever answered a question

@@ -103,9 +103,8 @@ class ServedModel(EndpointModel):
         measures: bool,
         **how: Any,
     ) -> None:
-        super().__init__(
-            name, settings(f"http://{HOST}/v1"), **how
-        )  # the port follows when the server starts
+        # the port follows when the server starts
+        super().__init__(name, settings(f"http://{HOST}/v1"), **how)
         self._settings_at, self._command = settings, command
         self._environment, self._start_timeout, self._log = (
             environment,
@@ -280,9 +279,8 @@ def _transformers(
     flags = read_flags(values.get("flags", ""))
     executable = find_transformers()
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
-    folder = str(
-        checkpoint.folder
-    )  # the server knows the model by exactly the words it was started with
+    # the server knows the model by exactly the words it was started with
+    folder = str(checkpoint.folder)
     how = {
         "device": values.get("device", "cpu"),
         "dtype": values.get("dtype", "float32"),
@@ -297,9 +295,8 @@ def _transformers(
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
-    Path(HF_HUB_CACHE).mkdir(
-        parents=True, exist_ok=True
-    )  # `transformers serve` fails where it does not exist
+    # `transformers serve` fails where it does not exist
+    Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)
     return ServedModel(
         name,
         lambda url: ChatSettings(
@@ -377,11 +374,8 @@ _OTHER_WRITING = (
     "--trust-remote-code",
 )
 _OTHER_CONTEXT = ("--hf-", "--rope-", "--disable-sliding-window")
-_UNSTRETCHED = (
-    "llama3",
-    "longrope",
-    "su",
-)  # ways of scaling after which the context stated is the whole
+# ways of scaling after which the context stated is the whole
+_UNSTRETCHED = "llama3", "longrope", "su"
 # As vLLM reads `16k`, `16K` and `1.5m`.
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmMgG]?)")
 _MULTIPLES = {

@@ -70,9 +70,8 @@ def _random(
             else (range(len(items)), position)
         )
         other = chooser.choice(range(max(1, len(known) - 1)))
-        chosen.append(
-            known[(other + (other >= own)) % len(known)]
-        )  # its own place is passed over
+        # its own place is passed over
+        chosen.append(known[(other + (other >= own)) % len(known)])
     # In the items' order, in which they can be read from the disk.
     golds = Texts(
         (items[position].id, gold_response(task, items[position]))

@@ -254,9 +254,8 @@ class ModelMetric:
     name: str
     given: str  # what its argument is
     compute: Callable[[str, Pairs], list[float]]
-    identity: Callable[
-        [str], Mapping[str, object]
-    ]  # what decides its numbers, for the recipe; loads no weights
+    # what decides its numbers, for the recipe; loads no weights
+    identity: Callable[[str], Mapping[str, object]]
     limits: tuple[float, float] | None = (0.0, 1.0)
     unit: str = ""  # as `MetricSpec.unit`
 

@@ -55,9 +55,8 @@ http: Final[Any] = importlib.import_module(
 )
 
 CONNECT_S: Final = 15.0  # a host that does not even accept a connection is not "slow"
-FIRST_ABSENCE_S = (
-    1.0  # a lost replica is left alone for so long, and twice as long each further time
-)
+# a lost replica is left alone for so long, and twice as long each further time
+FIRST_ABSENCE_S = 1.0
 LONGEST_ABSENCE_S = 60.0
 _SHARED: Final = 2
 """429s of one call in a row, others being answered in between, that hold up all calls; then it waits by itself."""
@@ -330,9 +329,8 @@ class Wire(DefaultAsyncHttpxClient):
             async with asyncio.timeout(limit):
                 response = await self._doors[replica.url].send(request)
         except MedicalTasksError as error:
-            raise Ended(
-                error
-            ) from None  # the guard said no as the request was about to leave
+            # the guard said no as the request was about to leave
+            raise Ended(error) from None
         except http.ConnectTimeout:
             detail = "no connection within the time allowed"
             raise AttemptError("connection", detail, retry=True) from None

@@ -40,9 +40,8 @@ def report_results(
     `stopped_by`: the ceilings of a command that asks a model.
     """
     results = read_results(folder)
-    path = write_markdown(
-        results, folder
-    )  # first: who reads the table may leave in its middle, as `head` does
+    # first: who reads the table may leave in its middle, as `head` does
+    path = write_markdown(results, folder)
     tell(render_table(results), results, folder=folder, report=path)
     tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
     missing = {

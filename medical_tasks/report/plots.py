@@ -28,9 +28,8 @@ class Scale:
 
     low: float  # in the metric's own unit
     high: float
-    ticks: tuple[
-        tuple[float, str], ...
-    ]  # values with a line, and what is written at each
+    # values with a line, and what is written at each
+    ticks: tuple[tuple[float, str], ...]
 
     def percent(self, value: float) -> float:
         """Where a value stands, in percent of the axis; what is beyond an end stands at it."""

@@ -670,9 +670,8 @@ def _adjudication(
             f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
             "has one answer to each. Leave it out."
         )
-    from medical_tasks.runs.adjudicating import (
-        read_adjudication,
-    )  # readers of judges: slow
+    # readers of judges: slow
+    from medical_tasks.runs.adjudicating import read_adjudication
 
     return read_adjudication(path, task, answered.responses)
 

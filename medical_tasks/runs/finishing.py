@@ -289,9 +289,8 @@ def _scored_blocks(
         except plugins.PluginError as error:
             if alone:
                 raise
-            said = (
-                PACKAGE_FAULT if private else error
-            )  # of private data it may hold a text
+            # of private data it may hold a text
+            said = PACKAGE_FAULT if private else error
             print(
                 f"{task.name} is left unscored, and the others go on: {said}",
                 file=sys.stderr,

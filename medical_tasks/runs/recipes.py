@@ -534,9 +534,8 @@ def differing(first: Json, second: Json) -> str:
         for name in dict.fromkeys([*flat[0], *flat[1]])
         if flat[0].get(name) != flat[1].get(name)
     ]
-    names.sort(
-        key=lambda name: ("sha256" in name, name)
-    )  # words first, hashes after them
+    # words first, hashes after them
+    names.sort(key=lambda name: ("sha256" in name, name))
     parts = [
         f"{one_line(name)} {short(flat[0].get(name))} and {short(flat[1].get(name))}"
         for name in names[:_MOST]

@@ -84,10 +84,8 @@ _KNOWS_ANSWERS: Final = has_columns(
     "|".join((*_TEXTS, _GOLD)), numbers="|".join((*_TEXTS, _GOLD))
 )
 _ENCRYPTED: Final = 1
-_PACKED: Final = (
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-)  # others can need gigabytes to unpack a few bytes
+# others can need gigabytes to unpack a few bytes
+_PACKED: Final = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 _DAMAGED: Final = (
     zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
 )  # fmt: skip

@@ -306,9 +306,8 @@ class _Conversation:
     opening: tuple[Message, ...]
     request: Request
     role: str = ""
-    chat: tuple[
-        Message, ...
-    ] = ()  # what the model under test was asked last, and its reply
+    # what the model under test was asked last, and its reply
+    chat: tuple[Message, ...] = ()
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
     records: dict[str, Json] = field(default_factory=dict)

@@ -33,11 +33,8 @@ MAX_PROGRAM_BYTES: Final = 1 << 20
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 
-_LEAST: Final = {
-    "wall_seconds": 0.1,
-    "memory_mb": 64,
-    "open_files": 16,
-}  # 1 of the others
+# 1 of the others
+_LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -595,12 +592,8 @@ _LOAD: Final = 0x20
 _EQUAL: Final = 0x15
 _NOT_LESS: Final = 0x35
 _RETURN: Final = 0x06
-_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = (
-    0,
-    4,
-    16,
-    24,
-)  # offsets in `struct seccomp_data`; low words
+# offsets in `struct seccomp_data`; low words
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 
 # TCGETS and TIOCGWINSZ (is this a terminal, and how wide), FIONREAD, FIONBIO, FIOCLEX.
 _IOCTLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451)

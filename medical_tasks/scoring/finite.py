@@ -151,9 +151,8 @@ def whole_set_estimate(
             / np.maximum(drawn - 1.0 + drawn / len(names), 1.0 / len(names))
         ).sum()
     )
-    effective = k / (
-        1.0 - len(names) / float(of.sum())
-    )  # units of an endless set that would say as much
+    # units of an endless set that would say as much
+    effective = k / (1.0 - len(names) / float(of.sum()))
     t = student_quantile(1.0 - _TAIL, max(1.0, len(names) - float((drawn > 0).sum())))
     if proportion:
         if variance > 0.0:

@@ -52,9 +52,8 @@ _OUTCOMES = {
     "only_b": (0.0, 1.0),
     "neither": (0.0, 0.0),
 }
-_COUNTED = (
-    10  # draws beyond zero from which their number is the p-value; fewer of few draws
-)
+# draws beyond zero from which their number is the p-value; fewer of few draws
+_COUNTED = 10
 
 
 def paired_bootstrap(
@@ -375,9 +374,8 @@ def minimum_detectable_difference(
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
     df = max(1.0, table.effective - 1.0)
-    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(
-        POWER, df
-    )  # in standard errors
+    # in standard errors
+    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(POWER, df)
     k = table.n_clusters
     if k < 2:
         return math.nan

@@ -25,9 +25,8 @@ CHROMIUM = (
     or shutil.which("chromium")
     or shutil.which("chromium-browser")
 )
-FIREFOX = os.environ.get(
-    "FIREFOX"
-)  # from version 143 on: Playwright speaks WebDriver BiDi with it
+# from version 143 on: Playwright speaks WebDriver BiDi with it
+FIREFOX = os.environ.get("FIREFOX")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

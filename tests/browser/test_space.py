@@ -277,9 +277,8 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(
     shown(page, ".mtl-notice-good")
     with page.expect_event("requestfinished", lambda request: request.method == "POST"):
         late[0].continue_()  # the answer to what is not chosen any more
-    page.evaluate(
-        "fetch('./').then(reply => reply.text())"
-    )  # by then the page has read it
+    # by then the page has read it
+    page.evaluate("fetch('./').then(reply => reply.text())")
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
     (waiting,) = space.board.submissions("pending")

@@ -140,11 +140,8 @@ def test_the_ideal_weight_matters_from_a_bmi_of_18_5_on() -> None:
         }
         return len(calculate(2, person).warnings)
 
-    assert [warnings(weight) for weight in (41.6, 41.7, 80)] == [
-        0,
-        1,
-        1,
-    ]  # 18.5 × 1.5² = 41.625
+    # 18.5 × 1.5² = 41.625
+    assert [warnings(weight) for weight in (41.6, 41.7, 80)] == [0, 1, 1]
 
 
 def test_every_input_with_units_of_two_kinds_knows_its_usual_range() -> None:

@@ -76,9 +76,8 @@ def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
 
 
 def test_ceilings_of_tokens_count_retries_and_requests_in_flight() -> None:
-    lost = [
-        Fault.no_choices()
-    ] * 3  # paid or not: nobody knows, so that the estimate is booked
+    # paid or not: nobody knows, so that the estimate is booked
+    lost = [Fault.no_choices()] * 3
     with FaultServer([*lost, *[ANSWER] * 40]) as server:
         assert run(server, "--max-tokens-total", "12000", args="concurrency=4") == 5
         entry = read_results(Path("r"))["tasks"]["medcalc"]
@@ -139,9 +138,8 @@ def test_a_model_in_this_process_stops_between_batches(
     assert capsys.readouterr().err.startswith(
         "loading hf/toy\nasking 9 questions, up to 8 tokens"
     )
-    assert (
-        main([*local, "--max-tokens-total", "8000"]) == 5
-    )  # the toy's words have many tokens
+    # the toy's words have many tokens
+    assert main([*local, "--max-tokens-total", "8000"]) == 5
     entry = read_results(Path("r"))["tasks"]["medcalc"]
     usage = entry["usage"]
     assert 0 < entry["coverage"]["answered"] < 9

@@ -200,9 +200,8 @@ def test_batched_and_single_are_compared_and_asked_again(
     )
     assert not Path("check/choosing.json").exists()
     identity = found["judge"]["identity"]
-    assert (
-        last_check(identity, name="kqa") is None
-    )  # what was checked is the judge asked in batches
+    # what was checked is the judge asked in batches
+    assert last_check(identity, name="kqa") is None
     assert last_check(identity, mode="batched", name="kqa") is not None
     assert kqa() == 0
     assert len(server.calls) == 19  # single calls were made already

@@ -160,9 +160,8 @@ def test_mednli_stays_on_this_machine(
     # The reply quotes the sentence; it is in the private store and nowhere else.
     told = capsys.readouterr()
     assert "canary" not in refused.out + refused.err + told.out + told.err
-    assert not {"check", "both"} & {
-        path.name for path in Path().iterdir()
-    }  # nothing is left of what was refused
+    # nothing is left of what was refused
+    assert not {"check", "both"} & {path.name for path in Path().iterdir()}
     for folder in ("local", "home"):
         files = [file for file in Path(folder).rglob("*") if file.is_file()]
         assert files
@@ -195,9 +194,8 @@ def test_a_style_is_asked_for_read_and_filed_apart(
     assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(
         (3 + 1 + 2) / 9
     )
-    assert (
-        last_check(found["judge"]["identity"], name="kqa") is None
-    )  # benchmarks do not ask so
+    # benchmarks do not ask so
+    assert last_check(found["judge"]["identity"], name="kqa") is None
     asked = len(server.calls)
     assert check(chosen="anli") == 0
     assert len(server.calls) == asked * 3 // 2  # another style is another question

@@ -32,9 +32,8 @@ def test_it_is_told_how_the_address_is_made_no_part_of_the_run(
         assert f"another address's than {second.base_url}" in capsys.readouterr().err
 
         named = f"base_url={first.base_url}"
-        assert (
-            run(first, monkeypatch, named) == 2
-        )  # the folder has answers without such a setting
+        # the folder has answers without such a setting
+        assert run(first, monkeypatch, named) == 2
         Path("r").rename("other")
         assert run(first, monkeypatch, named) == 0
         assert run(second, monkeypatch, f"base_url={second.base_url}") == 2

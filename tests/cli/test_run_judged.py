@@ -132,9 +132,8 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert "nothing answers at" in shown.err
     assert "n/a" in shown.out
     assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
-    assert (
-        len(server.calls) < 7 * VERDICTS
-    )  # it gives up instead of failing each slowly
+    # it gives up instead of failing each slowly
+    assert len(server.calls) < 7 * VERDICTS
     down_now.clear()
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0

@@ -237,9 +237,8 @@ def test_what_words_judged_is_marked_and_metrics_of_one_run_are_left_out() -> No
     assert "costly" not in metrics(without, rows(bits("11")))
     a, b = compared(rows(bits("10"))), compared(rows(bits("11")))
     told: dict[str, Any] = {name: {} for name in ("right", "harm", "share", "words")}
-    b.results["tasks"]["toy"]["metrics"] = (
-        told  # its parquet has the column because of another task
-    )
+    # its parquet has the column because of another task
+    b.results["tasks"]["toy"]["metrics"] = told
     assert "costly" not in compare_results(a, b, TASKS)["toy"]["metrics"]
 
 

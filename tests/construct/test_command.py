@@ -290,9 +290,8 @@ def test_a_killed_run_goes_on(sampled: Path) -> None:
         before = len(server.calls)
         assert 3 <= before < 2 * SAMPLED
         assert main(words(server.base_url)) == 0
-        assert (
-            len(server.calls) <= 2 * SAMPLED + 1
-        )  # the one in flight may be asked again
+        # the one in flight may be asked again
+        assert len(server.calls) <= 2 * SAMPLED + 1
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED
         asked, drafts = len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()
         assert main(words(server.base_url)) == 0
@@ -315,9 +314,8 @@ def test_sheets_in_work_are_never_written_over(
         path = FOLDER / "sheets" / "ann.csv"
         path.write_text("edited")
         (FOLDER / "sheets" / "ben.csv").unlink()
-        assert (
-            sheet("--reviewers", "ann,ben") == 0
-        )  # as after a stop: what is missing is written
+        # as after a stop: what is missing is written
+        assert sheet("--reviewers", "ann,ben") == 0
         assert path.read_text() == "edited"
         assert len(read_rows(FOLDER / "sheets" / "ben.csv")) > 1
         assert sheet("--reviewers", "ann,eve") == 2

@@ -95,9 +95,8 @@ def test_what_cannot_be_read_is_listed_and_stays_so(
     server._answer = answer
     assert decompose() == 5
     assert len(server.calls) == 6
-    assert (
-        decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2
-    )  # out.jsonl is another run's
+    # out.jsonl is another run's
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2
     Path("out.jsonl").unlink()
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 

@@ -126,9 +126,8 @@ def test_from_notes_to_a_scored_run(
     # What was answered and kept is not asked twice.
     assert f" verdicts, {stored - N} in the store" in capfd.readouterr().err
     made = json.loads(Path("own/extract.json").read_text())
-    assert (
-        sum(made["kept"].values()) == 6
-    )  # of the 12 notes six are of other calculators
+    # of the 12 notes six are of other calculators
+    assert sum(made["kept"].values()) == 6
     total = sum(made["questions"].values())
     assert made["usage"]["requests"] == total
     assert {call.body["response_format"]["type"] for call in server.calls} == {
@@ -183,9 +182,8 @@ def test_from_notes_to_a_scored_run(
     edit_sheet(
         Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"}
     )
-    assert (
-        step("import", "--partial", *sheets[1:]) == 0
-    )  # who decides first is not among them: all was reviewed
+    # who decides first is not among them: all was reviewed
+    assert step("import", "--partial", *sheets[1:]) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
     for verdict, text, code in (
         ("o", "no", 2),

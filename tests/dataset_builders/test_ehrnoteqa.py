@@ -156,9 +156,8 @@ def test_through_load_dataset(
         "ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True
     )
     assert built.rows == count
-    assert len(built.notes) == (
-        config == "discq"
-    )  # another number of rows than DiSCQ has
+    # another number of rows than DiSCQ has
+    assert len(built.notes) == (config == "discq")
     rows = read_rows(built.folder, config, "test")
     loaded = datasets.load_dataset(
         str(built.folder), config, cache_dir=str(tmp_path / "cache")

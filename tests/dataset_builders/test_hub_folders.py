@@ -191,9 +191,8 @@ def test_a_twin_is_built_for_its_owner_alone(
     assert {
         stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
     } == {0o600}
-    assert (
-        capfd.readouterr().err.count("reports can be used") == 1
-    )  # the file was read once for both splits
+    # the file was read once for both splits
+    assert capfd.readouterr().err.count("reports can be used") == 1
 
     tree = tmp_path / "physionet.org" / "files"
     place = tree / "mimiciii" / "1.4"

@@ -252,9 +252,8 @@ def test_blocks_add_up_and_end() -> None:
             assert policy.protects("tiny_task")
             assert policy.protects("tiny_notes")
             with policy.protect([SUBJECT]), pytest.raises(RefusedError):
-                policy.require_endpoint(
-                    REMOTE, "model"
-                )  # each block needs its own attestation
+                # each block needs its own attestation
+                policy.require_endpoint(REMOTE, "model")
         assert not policy.protecting()
     with pytest.raises(WithheldError), policy.protect([SUBJECT]):
         raise KeyError
@@ -375,10 +374,8 @@ def test_audit_line(home: Path) -> None:
             policy.require_endpoint(REMOTE, "model")
         policy.require_endpoint(REMOTE, "judge")
     lines = audit_lines()
-    assert [line["purpose"] for line in lines] == [
-        "model",
-        "judge",
-    ]  # one an endpoint and purpose, not one a call
+    # one an endpoint and purpose, not one a call
+    assert [line["purpose"] for line in lines] == ["model", "judge"]
     line = lines[0]
     time, suite = line.pop("time"), line.pop("suite")
     assert time.endswith("Z")
@@ -676,9 +673,8 @@ def test_every_command_that_reads_items_is_guarded() -> None:
         for path in sorted(room.rglob("*.py"))
         if "\ndef run(" in path.read_text("utf-8")
     ]
-    commands.append(
-        ROOT / "medical_tasks" / "runs" / "evaluating.py"
-    )  # `run` and `score`
+    # `run` and `score`
+    commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")
     assert len(commands) > 20
     reading, unguarded = [], []
     for path in commands:

@@ -522,9 +522,8 @@ def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
 def test_answers_that_are_scored_stay_where_they_were(
     place: Path, nothing_is_out: Check
 ) -> None:
-    answers = (
-        place.parent / "answers.jsonl"
-    )  # the user's own file, outside the folder that is looked through
+    # the user's own file, outside the folder that is looked through
+    answers = place.parent / "answers.jsonl"
     answers.write_text(
         "".join(
             json.dumps({"id": note["case_id"], "response": CANARY}) + "\n"

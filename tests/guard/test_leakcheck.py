@@ -263,9 +263,8 @@ def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> N
             shutil.copy(path, run / path.name)
     before = sorted(path.name for path in run.iterdir())
     assert {"open.sqlite-wal", "open.sqlite"} <= set(found(run, source))
-    assert (
-        sorted(path.name for path in run.iterdir()) == before
-    )  # looking changes nothing
+    # looking changes nothing
+    assert sorted(path.name for path in run.iterdir()) == before
 
 
 def test_names_of_files_are_read_and_not_shown(

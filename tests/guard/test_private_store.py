@@ -374,9 +374,8 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
 def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".git").write_text(
-        "gitdir: elsewhere\n"
-    )  # as in a worktree or submodule
+    # as in a worktree or submodule
+    (tmp_path / ".git").write_text("gitdir: elsewhere\n")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         RefusedError,

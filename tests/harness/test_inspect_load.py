@@ -124,9 +124,8 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
     assert (
         scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
     )
-    assert (
-        scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0
-    )  # an empty reply is one
+    # an empty reply is one
+    assert scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0
     bound = scored(ModelOutput.from_content("m", "The answer is at least 5."))
     assert (bound.value["accuracy"], "; unclear: a bound" in bound.explanation) == (
         0,
@@ -154,9 +153,8 @@ def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
     asking = [task for task in tasks().values() if task.asks == "choices"]
     assert len(asking) == 4
     for task in asking:
-        spec = dataclasses.replace(
-            dataset_spec(task.dataset), access="open"
-        )  # the refusal is not the guard's
+        # the refusal is not the guard's
+        spec = dataclasses.replace(dataset_spec(task.dataset), access="open")
         with pytest.raises(
             PrerequisiteError, match=f"{task.name}: asks how probable each choice is"
         ):

@@ -126,9 +126,8 @@ def test_the_configuration_is_the_variables(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [*ACCELERATE, "medical|medcalc"]
-    monkeypatch.setitem(
-        sys.modules, "typer", None
-    )  # as where lighteval is not installed
+    # as where lighteval is not installed
+    monkeypatch.setitem(sys.modules, "typer", None)
     assert main(words) == 3
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "nope")
     assert main(words) == 2

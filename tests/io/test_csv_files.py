@@ -322,9 +322,8 @@ def test_a_damaged_file_is_refused(
 
 
 def test_a_row_without_end(tmp_path: Path) -> None:
-    whole = (
-        HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'
-    )  # longer than the csv module's own limit
+    # longer than the csv module's own limit
+    whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'
     assert len(streamed(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 300_000
     endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 3_000_000
     told = refusal(write(tmp_path / "x", gzip.compress(endless)))

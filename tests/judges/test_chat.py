@@ -132,9 +132,8 @@ def test_every_request_is_admitted_and_settled() -> None:
         isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values()
     )
     assert budget.calls == len(server.calls) == 15
-    assert (
-        budget.tokens == 5 * 4
-    )  # a refused request took nothing; a good one the server's own count
+    # a refused request took nothing; a good one the server's own count
+    assert budget.tokens == 5 * 4
     assert budget._reserved == Amount()
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
@@ -289,9 +288,8 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
         found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
     assert len(found) == 40
     assert all(isinstance(reply, Reply) for reply in found.values())
-    assert (
-        sum("n" in call.body for call in server.calls) <= 8
-    )  # those under way when the first was rejected
+    # those under way when the first was rejected
+    assert sum("n" in call.body for call in server.calls) <= 8
 
 
 def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(

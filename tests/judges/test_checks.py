@@ -125,9 +125,8 @@ def test_which_check_is_the_last() -> None:
 
 def test_each_benchmark_has_its_own_check() -> None:
     key = check_key(IDENTITY)
-    record_check(
-        key, check(date="2026-01-01")
-    )  # as it was kept before there was another benchmark
+    # as it was kept before there was another benchmark
+    record_check(key, check(date="2026-01-01"))
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
     record_check(
         key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01")
@@ -206,6 +205,5 @@ def test_several_processes_lose_nothing(home: Path) -> None:
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
     content = json.loads(checks_file().read_text(encoding="utf-8"))
     assert len(content["checks"]) == 40
-    assert [path.name for path in home.iterdir()] == [
-        "judge_checks.json"
-    ]  # nothing half-written is left
+    # nothing half-written is left
+    assert [path.name for path in home.iterdir()] == ["judge_checks.json"]

@@ -183,9 +183,8 @@ def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
         "against"
     ]
     assert found["recommended"] == "cheap"
-    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(
-        0.1
-    )  # 0.024 $ for 240 verdicts
+    # 0.024 $ for 240 verdicts
+    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)
     shown, page = render_choice(found), judges_page(found)
     assert all(
         said in shown and said in page

@@ -105,9 +105,8 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
         "temperature": "0.0",
     }
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
-    assert (
-        answered(judge, calls(2))["key 1"] == outcomes["key 1"]
-    )  # a second round, the same clients
+    # a second round, the same clients
+    assert answered(judge, calls(2))["key 1"] == outcomes["key 1"]
     judge = mock(lambda text, config: "yes")
 
     async def notebook() -> int:

@@ -169,9 +169,8 @@ def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
     chosen = subset(everything, most)
     assert {pair.id for pair in subset(mixed, most)} == {pair.id for pair in chosen}
     assert len(chosen) == min(most or 6, 6)
-    assert [pair.id for pair in chosen] == sorted(
-        pair.id for pair in chosen
-    )  # their own order
+    # their own order
+    assert [pair.id for pair in chosen] == sorted(pair.id for pair in chosen)
     assert {pair.id for pair in subset(everything, 1)} <= {pair.id for pair in chosen}
 
 

@@ -132,9 +132,8 @@ def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> Non
     got = labels_of(judge, ASKED)
     expected = one_by_one(models[kind], ASKED)
     assert got == [max(chances, key=chances.__getitem__) for chances in expected]
-    assert set(got) == set(
-        expected[0]
-    )  # every label occurs: a judge that always says one would pass otherwise
+    # every label occurs: a judge that always says one would pass otherwise
+    assert set(got) == set(expected[0])
     form = judge._loaded
     encoded = form.encode(
         [premise for premise, _ in ASKED], [hypothesis for _, hypothesis in ASKED]
@@ -512,9 +511,8 @@ def test_half_precision(models: dict[str, Path], kind: str) -> None:
             labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True
         )
     ]
-    assert sum(same) > 0.8 * len(
-        same
-    )  # random weights have near ties, which three digits move
+    # random weights have near ties, which three digits move
+    assert sum(same) > 0.8 * len(same)
 
 
 def test_identity(models: dict[str, Path], tmp_path: Path) -> None:

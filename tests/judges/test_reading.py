@@ -244,9 +244,8 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
-            said = (
-                said if label or said[0] not in "\"'“" else word
-            )  # a bare word in quotation marks may be somebody else's
+            # a bare word in quotation marks may be somebody else's
+            said = said if label or said[0] not in "\"'“" else word
             yield chance.choice(REASONS) + label + said + end, value
 
 

@@ -244,9 +244,8 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
-    assert values(judge.ask([question("more")])) == [
-        "judge: budget spent"
-    ]  # the limit is the run's, not the round's
+    # the limit is the run's, not the round's
+    assert values(judge.ask([question("more")])) == ["judge: budget spent"]
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
@@ -402,9 +401,8 @@ def test_a_forecast_uses_what_is_there(
         in capsys.readouterr().err
     )
     # Of other kinds.
-    content = (
-        "the premise and the statement " * 57
-    )  # 1,710 letters and blanks: 570 tokens
+    # 1,710 letters and blanks: 570 tokens
+    content = "the premise and the statement " * 57
     asked = [
         question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512)
         for number in range(1589)
@@ -435,9 +433,8 @@ def test_a_forecast_uses_what_is_there(
         )
         judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
         judge.ask(questions(2))
-        assert (
-            capsys.readouterr().err.count("in the store") == told
-        )  # once an `ask`, not once a round
+        # once an `ask`, not once a round
+        assert capsys.readouterr().err.count("in the store") == told
         judge.ask(questions(2))
         assert "in the store" not in capsys.readouterr().err  # nothing left to ask
 

@@ -75,9 +75,8 @@ def test_a_decision_holds_for_every_completion_and_only_then(
     if isinstance(outcome, Decided):
         assert modes == {outcome.value}
     else:
-        assert (
-            len(modes) > 1
-        )  # exact: where it says "not certain", two completions differ
+        # exact: where it says "not certain", two completions differ
+        assert len(modes) > 1
         hopeful = [
             more
             for more in range(1, k - len(votes) + 1)

@@ -170,9 +170,8 @@ def save_true(
         head[yes], head[no] = direction / 2, -direction / 2
         head[config.eos_token_id, -1] = 100
         model.lm_head.weight = torch.nn.Parameter(head)
-    model.config.tie_word_embeddings = (
-        False  # transformers 5 sets it whatever it is given
-    )
+    # transformers 5 sets it whatever it is given
+    model.config.tie_word_embeddings = False
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

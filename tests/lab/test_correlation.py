@@ -44,17 +44,15 @@ def test_published_examples_and_ties_by_hand() -> None:
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
     panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
     assert kendall_tau(lightness, panel) == (26 - 10) / 36
-    assert spearman_rho(lightness, panel) == pytest.approx(
-        0.6
-    )  # squared differences of ranks: 48; 1 - 6*48/720
+    # squared differences of ranks: 48; 1 - 6*48/720
+    assert spearman_rho(lightness, panel) == pytest.approx(0.6)
     # Worked example of the article "Spearman's rank correlation coefficient" in
     # Wikipedia: squared differences of ranks 194, 1 - 6*194/990 = -29/165.
     quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
     hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
     assert spearman_rho(quotient, hours) == pytest.approx(-29 / 165, abs=1e-15)
-    assert kendall_tau(quotient, hours) == pytest.approx(
-        -5 / 45, abs=1e-15
-    )  # 20 pairs in order, 25 not
+    # 20 pairs in order, 25 not
+    assert kendall_tau(quotient, hours) == pytest.approx(-5 / 45, abs=1e-15)
     # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2
     # - 6) / sqrt((10 - 2) (10 - 1)).
     assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(

@@ -219,9 +219,8 @@ def test_plots_say_what_they_show() -> None:
     assert found.get("role") == "img"
     first, second = found.findall(f".//{SVG}circle")
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
-    assert float(first.get("cy", "")) < float(
-        second.get("cy", "")
-    )  # higher is further up
+    # higher is further up
+    assert float(first.get("cy", "")) < float(second.get("cy", ""))
     assert {each.text for each in found.findall(f"{SVG}text")} >= {
         "0%",
         "100%",

@@ -293,9 +293,8 @@ def test_the_audit_of_v1() -> None:
             sum(points for _, points in score_steps(result.explanation))
             == result.answer
         )
-    assert (
-        counted == 18 * 20 - 4 - 3
-    )  # four comas have no total, three counts of white cells no unit
+    # four comas have no total, three counts of white cells no unit
+    assert counted == 18 * 20 - 4 - 3
     text = (ROOT / "docs" / "medcalc_audit.md").read_text(encoding="utf-8")
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
@@ -309,6 +308,5 @@ def test_the_audit_of_v1() -> None:
     assert len(shown) == 25
     rows_told = {cells for cells in told if len(cells) >= 6 and cells[0] != "--"}
     assert rows_told <= set(shown)
-    assert (
-        len(rows_told) == 11
-    )  # the header, the nine calculators that it shows, and the totals
+    # the header, the nine calculators that it shows, and the totals
+    assert len(rows_told) == 11

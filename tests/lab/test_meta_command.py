@@ -284,11 +284,8 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(
     ]
     columns = "comprehensiveness@big,comprehensiveness@small"
     found = meta(capsys, *runs, "human.csv", "--metrics", columns)
-    assert (found["outputs"], found["pairs"], found["human"]) == (
-        6,
-        3,
-        ["human_ann"],
-    )  # q9 is not in the runs
+    # q9 is not in the runs
+    assert (found["outputs"], found["pairs"], found["human"]) == (6, 3, ["human_ann"])
     pairs = found["comparisons"][0]["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied")] == [1, 1, 1]
     # They disagree on one pair, and of its two outputs there is no correlation.

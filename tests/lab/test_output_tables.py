@@ -73,12 +73,8 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
         ("v3", "x"),
     ]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
-    assert [row.cluster for row in table.rows] == [
-        "p1",
-        "p1",
-        "p1",
-        "v3",
-    ]  # without one, an item stands alone
+    # without one, an item stands alone
+    assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]
     with pytest.raises(
         UsageError,
         match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2",

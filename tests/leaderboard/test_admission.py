@@ -380,9 +380,8 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
     board = Board(LocalStorage(tmp_path))
     first, second = (board.submit(package(name)).id for name in ("Model", "MODEL"))
     board.decide(first, "accepted", by="Ann")
-    late = Event(
-        state="accepted", at="2099-01-01T00:00:00Z", by="Ben"
-    )  # Ben looked before Ann had decided
+    # Ben looked before Ann had decided
+    late = Event(state="accepted", at="2099-01-01T00:00:00Z", by="Ben")
     board.storage.create(event_name(second, 2), event_bytes(late))
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
     (note,) = name_notes(board.submission(second), board.submissions("accepted"))

@@ -40,9 +40,8 @@ def figures() -> Any:
     return run
 
 
-numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(
-    lambda n: n / 4
-)  # quarters are ties
+# quarters are ties
+numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(lambda n: n / 4)
 
 
 @settings(derandomize=True, max_examples=300)

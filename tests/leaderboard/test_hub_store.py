@@ -110,9 +110,8 @@ def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str, name: str) -
     assert store(hub).names() == [name]
     assert store(hub).read(name) == b"mine"
     assert len(hub.commits) == 2  # stored once, also where the reply was lost
-    assert hub.objects.asked == (
-        ["PUT", "GET"] if name == "a.zip" else []
-    )  # an object that is there is not sent again
+    # an object that is there is not sent again
+    assert hub.objects.asked == (["PUT", "GET"] if name == "a.zip" else [])
 
 
 class Clock:

@@ -60,10 +60,8 @@ def test_ranks_by_hand() -> None:
         "1-3",
         "1-2",
     ]
-    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == [
-        "1-2",
-        "1-2",
-    ]  # those that touch overlap
+    # those that touch overlap
+    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]
     assert shown([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
     assert shown([entry(0.5, 0.6)]) == ["1"]
     assert shown([]) == []
@@ -93,11 +91,8 @@ def test_groups_tasks_and_measures_are_ranked_apart() -> None:
         for digest, name in (("a", "x"), ("b", "x"), ("a", "y"))
     ]
     entries = [entry(0.5, 0.6, bert, recipe=recipe) for recipe in recipes]
-    assert shown(entries, bert) == [
-        "1-2",
-        "1",
-        "1-2",
-    ]  # by another checkpoint it is another measure
+    # by another checkpoint it is another measure
+    assert shown(entries, bert) == ["1-2", "1", "1-2"]
     score = next(
         metric
         for metric in task_spec("archehr_together").metrics

@@ -252,9 +252,8 @@ def test_a_writer_killed_in_the_middle_leaves_whole_files(tmp_path: Path) -> Non
         writer.send_signal(signal.SIGKILL)
     store = LocalStorage(tmp_path)
     names = store.names("files/")
-    assert {f"files/{line.strip()}" for line in told} <= set(
-        names
-    )  # what was told to be stored is stored
+    # what was told to be stored is stored
+    assert {f"files/{line.strip()}" for line in told} <= set(names)
     for name in names:
         number = name.removeprefix("files/").encode()
         assert store.read(name) == number * 4000

@@ -155,9 +155,8 @@ def test_votes_and_what_is_not_told() -> None:
     known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")[
         "gold_probability"
     ]
-    assert (
-        result["gold_probability"] == result["gold_probability_bound_low"]
-    )  # as near to the other's as it can be
+    # as near to the other's as it can be
+    assert result["gold_probability"] == result["gold_probability_bound_low"]
     assert result["gold_probability_bound_low"] == pytest.approx(
         (known + 1 / (1 + 4 * math.exp(-8.5))) / 2
     )

@@ -53,9 +53,8 @@ def test_the_example_of_the_card(metric: Any) -> None:
             in shown
         )
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
-    assert (
-        holed["comprehensiveness"] == 0.5
-    )  # its known statement stands for the missing one
+    # its known statement stands for the missing one
+    assert holed["comprehensiveness"] == 0.5
     assert (
         holed["comprehensiveness_bound_low"],
         holed["comprehensiveness_bound_high"],

@@ -74,9 +74,8 @@ def test_each_pair_alone_by_transformers(paths: Paths, scorer: Any, mode: Mode) 
         ]
         assert score == pytest.approx(sum(wanted) / len(wanted), abs=1e-5)
     assert scorer.truncated >= 1
-    assert len({round(score, 4) for score in found}) == len(
-        found
-    )  # pairs are told apart
+    # pairs are told apart
+    assert len({round(score, 4) for score in found}) == len(found)
 
 
 def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) -> None:
@@ -106,9 +105,8 @@ def test_odd_texts_and_wrong_input(scorer: Any) -> None:
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
     assert scorer.score([], []) == []
     made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
-    assert (
-        made.count(2) == 4 - 1
-    )  # those of the pair: one behind the first text, one before and one behind the second
+    # those of the pair: one behind the first text, one before and one behind the second
+    assert made.count(2) == 4 - 1
     assert (made.count(0), made.count(1)) == (1, 0)
     with pytest.raises(
         ValueError,
@@ -196,9 +194,8 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
     refused("broken gives numbers that are not finite")
     torch.save({"weights": {}}, tmp_path / "broken.ckpt")
     refused("no state_dict with base_model")
-    torch.save(
-        {"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt"
-    )  # an object whose making is a call
+    # an object whose making is a call
+    torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")
     refused("holds more than tensors, and reading that could run code")
     for raw in (file.read_bytes()[:5000], b"no"):
         (tmp_path / "broken.ckpt").write_bytes(raw)

@@ -93,9 +93,8 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
         [expected[1], expected[0], expected[1]], abs=1e-6
     )
     assert scorer.score([]) == []
-    assert (
-        len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2
-    )  # the sides are told apart
+    # the sides are told apart
+    assert len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2
     scorer.close()
     with pytest.raises(RuntimeError, match="tiny-bleurt was closed"):
         scorer.score(PAIRS)
@@ -235,9 +234,8 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
         open_bleurt(changed).score(PAIRS)
     (changed / "model.safetensors").unlink()
-    torch.save(
-        {"x": Path("x")}, changed / "pytorch_model.bin"
-    )  # an object whose making is a call
+    # an object whose making is a call
+    torch.save({"x": Path("x")}, changed / "pytorch_model.bin")
     with pytest.raises(UsageError, match="its weights do not load"):
         open_bleurt(changed)
 

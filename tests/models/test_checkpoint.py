@@ -232,9 +232,8 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
     for tensor in range(TENSORS):
         write_weights(folder, changed=tensor * TENSOR_BYTES)
         assert fingerprint(folder) != before
-    write_weights(
-        folder, changed=TENSOR_BYTES - 1
-    )  # the end of a tensor: outside every sample
+    # the end of a tensor: outside every sample
+    write_weights(folder, changed=TENSOR_BYTES - 1)
     assert fingerprint(folder) == before
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))

@@ -148,9 +148,8 @@ def test_zeros_without_text(bert: Path) -> None:
     assert np.linalg.norm(found[1]) == pytest.approx(1)
     assert embedder.embed([]).shape == (0, WIDTH)
     assert embedder.embed([""]).shape == (1, WIDTH)
-    assert (
-        embedder.embed(["  no "]) == found[1]
-    ).all()  # white space at the ends plays no part
+    # white space at the ends plays no part
+    assert (embedder.embed(["  no "]) == found[1]).all()
 
 
 def test_long_texts_are_cut_and_counted(bert: Path) -> None:
@@ -158,9 +157,8 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.max_length == LIMIT
     found = embedder.embed([LONG, LONG, f"{LONG} and more", "no"])
     assert embedder.truncated == 2  # equal texts once
-    np.testing.assert_allclose(
-        found[0], found[2], atol=1e-6
-    )  # what is behind the limit is not read
+    # what is behind the limit is not read
+    np.testing.assert_allclose(found[0], found[2], atol=1e-6)
     np.testing.assert_allclose(found[:1], expected(bert, (LONG,), "mean"), atol=1e-5)
     embedder.embed([LONG])
     assert embedder.truncated == 2
@@ -181,9 +179,8 @@ def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
         asked / "sentence_bert_config.json",
         {"max_seq_length": 4000, "do_lower_case": False},
     )
-    assert embedder_identity(asked)["max_length"] == str(
-        LIMIT
-    )  # there are no more positions
+    # there are no more positions
+    assert embedder_identity(asked)["max_length"] == str(LIMIT)
     write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
     assert embedder_identity(asked)["max_length"] == str(LIMIT)
     folder = make_layout(
@@ -246,9 +243,8 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
             .last_hidden_state[0]
             .mean(dim=0)
         )
-    found = open_embedder(folder).embed(
-        ["No known allergies."]
-    )  # in small letters, which is transformers' default
+    # in small letters, which is transformers' default
+    found = open_embedder(folder).embed(["No known allergies."])
     np.testing.assert_allclose(found[0], (states / states.norm()).numpy(), atol=1e-5)
 
 

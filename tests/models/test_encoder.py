@@ -83,9 +83,8 @@ def test_how_long_a_text_can_be(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     make_roberta(folder, longest=20)
     found = find_checkpoint(str(folder), revision=None)
-    assert (
-        longest_text(found) == 20
-    )  # 22 positions, of which padding takes the first two
+    # 22 positions, of which padding takes the first two
+    assert longest_text(found) == 20
     write_json(folder / "tokenizer_config.json", {"model_max_length": 7})
     assert longest_text(found) == 7
     assert longest_text(found, 20) == 20

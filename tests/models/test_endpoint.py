@@ -240,9 +240,8 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
         for _ in range(4):
-            assert hanging.acquire(
-                timeout=60
-            )  # four requests are in flight, ten are answered
+            # four requests are in flight, ten are answered
+            assert hanging.acquire(timeout=60)
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
         assert any(

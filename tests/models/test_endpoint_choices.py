@@ -279,9 +279,8 @@ def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     ):
         model_at(server).loglikelihood(asked, found.append)
     assert not any(isinstance(result, Answer) for result in found)
-    assert (
-        len(server.calls) <= 4 * 6 + 6
-    )  # four workers' first question, and a chat of ours
+    # four workers' first question, and a chat of ours
+    assert len(server.calls) <= 4 * 6 + 6
     assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 

@@ -172,9 +172,8 @@ def test_a_stop_word_that_is_refused_is_left_out_and_other_settings_end_the_run(
             match="it refuses reasoning_effort=xhigh.*'reasoning.effort' does not",
         ):
             results(model, questions(20))
-    assert (
-        len(server.calls) == asked + 2
-    )  # inspect asks once whether reasoning may be summed up
+    # inspect asks once whether reasoning may be summed up
+    assert len(server.calls) == asked + 2
 
 
 def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(
@@ -334,9 +333,8 @@ def test_a_redirect_does_not_take_held_text_away(
 def test_a_ceiling_stops_within_one_request_and_refuses_the_rest(opened: Open) -> None:
     with OpenAIServer() as server:
         model = opened("openai/gpt-4o", server.base_url, concurrency="4")
-        budget = RunBudget(
-            max_tokens=2000
-        )  # each takes 39, and 512 more are reserved for it
+        # each takes 39, and 512 more are reserved for it
+        budget = RunBudget(max_tokens=2000)
         model.ceiling = Ceiling(budget)
         found = results(model, questions(60))
         refused = [each for each in found.values() if isinstance(each, Failure)]

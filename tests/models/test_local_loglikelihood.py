@@ -79,9 +79,8 @@ def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) 
     request = choose("odd", "Fever?", odd)
     found = scores(default, [request])["odd"]
     check(found, by_hand(toy_model, default, request))
-    assert (
-        dict(zip(odd, found.tokens, strict=True))["ŵ"] == 2
-    )  # a letter of several tokens
+    # a letter of several tokens
+    assert dict(zip(odd, found.tokens, strict=True))["ŵ"] == 2
     assert len(set(found.logprobs)) == len(odd)
 
 

@@ -254,9 +254,8 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
     os.kill(supervisor, signal.SIGKILL)
     assert wait_for(lambda: not alive(main))
     server.stop()
-    os.kill(
-        worker, signal.SIGKILL
-    )  # a worker in its own session is the server's to end in this last resort
+    # a worker in its own session is the server's to end in this last resort
+    os.kill(worker, signal.SIGKILL)
 
 
 # The probe.

@@ -75,9 +75,8 @@ def make_alignscore(folder: Path, **options: Any) -> tuple[Path, Path]:
 
     model = make_roberta(folder / "tiny-roberta", **options)
     state = {f"base_model.{name}": value for name, value in model.state_dict().items()}
-    state["base_model.embeddings.position_ids"] = torch.arange(4)[
-        None
-    ]  # as old files have it
+    # as old files have it
+    state["base_model.embeddings.position_ids"] = torch.arange(4)[None]
     state["mlm_head.bias"] = torch.zeros(8)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)

@@ -345,9 +345,8 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     data = report_data([reference, out], TextPlaces(data=home, responses=[file]))
     items = {item.id: item for item in task(data, "medcalc", "answers.jsonl").items}
     assert items["1"].answer == "The answer is 7."
-    assert (
-        items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()
-    )  # an empty answer is one
+    # an empty answer is one
+    assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()
     assert items["3"].answer == items["3"].answer_sha256 == ""
     assert items["3"].unscored == "no answer: not in the responses"
     other = tmp_path / "other.jsonl"

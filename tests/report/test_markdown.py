@@ -135,9 +135,8 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     text = render_table(judged(comparable=True))
     assert "bounds" in text.split("\n")[0]
     assert "15.0 to 40.0" in text
-    assert re.search(
-        r"words \(number\) +63\.1 +60\.0 to 70\.0", text
-    )  # a count is no percentage
+    # a count is no percentage
+    assert re.search(r"words \(number\) +63\.1 +60\.0 to 70\.0", text)
     assert (
         "judge openai-api/x/y: 1,588 of 1,589 verdicts (missing: 1 x judge: http 500); 1,000 replies from the store; "
         "600 calls made; 1,200 votes saved of 5 each." in text

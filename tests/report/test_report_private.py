@@ -153,9 +153,8 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
             )
             assert not any(verdict.text for verdict in item.verdicts)
     assert any(item.verdicts for task in data.tasks for item in task.items)
-    assert any(
-        item.parsed for task in data.tasks for item in task.items
-    )  # numbers that hold no text
+    # numbers that hold no text
+    assert any(item.parsed for task in data.tasks for item in task.items)
     plots = {task.name: task.plots for task in data.tasks}
     # MedCalc-Bench's own data are open, so their attributes can be counted; only this
     # run's texts are kept back.

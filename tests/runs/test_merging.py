@@ -182,9 +182,8 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
             max_samples=14,
             model_args=read_settings(PRICES),
         )
-    assert main(words) == main(
-        ["merge", str(whole), "--out", str(whole)]
-    )  # 5 where a question was too long for the whole run
+    # 5 where a question was too long for the whole run
+    assert main(words) == main(["merge", str(whole), "--out", str(whole)])
     assert told(tmp_path / "merged") == told(whole)
 
 

@@ -169,9 +169,8 @@ def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
         "toy"
     ]["metrics"]["share"]
     assert found["value_a"] == pytest.approx(6 / 13)
-    assert found["value_b"] == pytest.approx(
-        6 / 14
-    )  # with the item on which run A had nothing to count
+    # with the item on which run A had nothing to count
+    assert found["value_b"] == pytest.approx(6 / 14)
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert found["minimum_detectable_difference"] > 0
     # Equal weights detect what a mean detects.

@@ -146,9 +146,8 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     )  # fmt: skip
     assert done.stderr.count("WORLD 2") == 2, done.stderr[-3000:]
     assert "Traceback" not in done.stderr.replace("Traceback : to enable", "")
-    assert (
-        "medcalc" in json.loads(done.stdout)["tasks"]
-    )  # one value, of the one that writes
+    # one value, of the one that writes
+    assert "medcalc" in json.loads(done.stdout)["tasks"]
     assert _records(home / "pair") == _records(alone)
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
@@ -173,9 +172,8 @@ def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
         assert not (home / "killed" / "results.json").exists()
     assert 0 < done[0] < done[1] < ROWS - 4
     _finish(warm, home, "killed")
-    assert _records(home / "killed") == _records(
-        alone
-    )  # each put once: the counts are part of the records
+    # each put once: the counts are part of the records
+    assert _records(home / "killed") == _records(alone)
     assert _task(home / "killed") == _task(alone)
 
 

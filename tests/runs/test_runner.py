@@ -252,9 +252,8 @@ def test_blocks_of_items_change_nothing(
             tasks, {task.name: data for task in tasks}, model, folder, RunOptions()
         )
         assert answered is not None
-        results = finish(
-            [replace(part, usage=None) for part in answered], folder
-        )  # without how long it took
+        # without how long it took
+        results = finish([replace(part, usage=None) for part in answered], folder)
         made.append((results, read_items(folder.path)))
     assert len(made[0][1]) == 12
     assert repr(made[0]) == repr(made[1])  # nan is not itself
@@ -265,9 +264,8 @@ def test_a_random_answer_is_another_items_of_the_family(data: TaskData) -> None:
     kinds = [item.groups["calculator"] for item in data.items]
     one = {**data.items[0].groups, "calculator": str(kinds[1])}
     items = [replace(data.items[0], groups=one), *data.items[1:]]
-    assert (
-        len(set(kinds)) == len(items) == 6
-    )  # so that two are of one family, and the others have none
+    # so that two are of one family, and the others have none
+    assert len(set(kinds)) == len(items) == 6
     golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
     found = [
         *run_baseline(
@@ -657,9 +655,8 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
     assert 0 < len(cut) < len(data.items)
     asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
     assert max(asked.values()) <= 400
-    assert (
-        min(asked[name] for name in cut) >= 395
-    )  # as few words as can be, up to the mark that stands for them
+    # as few words as can be, up to the mark that stands for them
+    assert min(asked[name] for name in cut) >= 395
     assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
     # The judge reads the notes whole.
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
@@ -774,9 +771,8 @@ def test_too_long_is_refused_with_a_list() -> None:
         fit(items, Measuring(FRAME + 20))
     said = str(error.value)
     assert "kqa: 30 of 31 questions do not fit" in said
-    assert (
-        f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said
-    )  # the longest first
+    # the longest first
+    assert f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said
     assert "and 10 more" in said
     assert "--truncate notes-from-the-oldest" in said
     assert "w1" not in said  # none of the text

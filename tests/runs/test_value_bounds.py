@@ -458,14 +458,11 @@ def test_estimates_by_hand() -> None:
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in scores]
     estimator = Estimator(LAW_TASK, scores)
     assert estimator.item_value(share, scores["half"]) == (0.5, 1.0)
-    assert estimator.item_value(share, scores["none"]) == (
-        (1 / 2 + 3 / 4) / 2,
-        1.0,
-    )  # the mean of answers
+    # the mean of answers
+    assert estimator.item_value(share, scores["none"]) == ((1 / 2 + 3 / 4) / 2, 1.0)
     assert estimator.item_value(count, scores["half"])[0] == 2.0
-    assert estimator.item_value(count, scores["none"])[0] == 4 * (1 + 3) / (
-        2 + 4
-    )  # over all verdicts
+    # over all verdicts
+    assert estimator.item_value(count, scores["none"])[0] == 4 * (1 + 3) / (2 + 4)
     assert estimator.item_value(pooled, scores["none"]) == (4 / 6, 4.0)
     entry = estimator.entry(share, items)
     assert entry["value"] == pytest.approx((0.5 + 0.625 + 0.75 + 0.0) / 4)

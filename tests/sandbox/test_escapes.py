@@ -290,9 +290,8 @@ def test_ends_with_the_one_who_asked() -> None:
         deadline = time.monotonic() + 20
         while len(descendants() - before) < 4 and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert (
-            len(descendants() - before) == 4
-        )  # the asker, the maker of the sandbox, its process 1, the program
+        # the asker, the maker of the sandbox, its process 1, the program
+        assert len(descendants() - before) == 4
         asker.kill()
     assert wait_until_gone(10, but=before) == frozenset()
 

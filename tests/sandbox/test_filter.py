@@ -94,9 +94,8 @@ def test_only_the_list_passes(number: int, arguments: tuple[int, ...]) -> None:
 def test_calls_that_pass_with_some_arguments(machine: Machine) -> None:
     others = machine.others
     assert decide(machine, others["ioctl"], (1, 0x5401)) == ALLOW
-    assert (
-        decide(machine, others["ioctl"], (1, 0x5412)) == EPERM
-    )  # TIOCSTI: types into a terminal
+    # TIOCSTI: types into a terminal
+    assert decide(machine, others["ioctl"], (1, 0x5412)) == EPERM
     assert decide(machine, others["ioctl"], (0x5401, 0x5412)) == EPERM
     for name in ("tgkill", "tkill", "prlimit64"):
         assert decide(machine, others[name], (PROGRAM_PID,)) == ALLOW

@@ -70,16 +70,14 @@ def test_kappas_of_published_tables_and_of_nothing() -> None:
     # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's
     # example is quoted with (R's irr, `kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
-    assert pairwise_interval(DIAGNOSES).value == pytest.approx(
-        0.556, abs=5e-4
-    )  # the paper's mean P
+    # the paper's mean P
+    assert pairwise_interval(DIAGNOSES).value == pytest.approx(0.556, abs=5e-4)
     alone = [
         fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T
     ]
     assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
-    assert (
-        round(cohen_kappa(COHEN_1968), 3) == 0.492
-    )  # stated there as the unweighted kappa
+    # stated there as the unweighted kappa
+    assert round(cohen_kappa(COHEN_1968), 3) == 0.492
     # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1,
     # in hundredths: 0.68.
     assert round(cohen_kappa([[75, 1, 4], [5, 4, 1], [0, 0, 10]]), 2) == 0.68

@@ -104,9 +104,8 @@ def test_bleu_by_hand() -> None:
     assert math.isnan(found.score)
     assert math.isnan(found.length_ratio)
     assert sacrebleu_sentence("no rash pre-\n", "no rash pre-").score == 1.0
-    assert (
-        bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3
-    )  # evaluate: "pre"
+    # evaluate: "pre"
+    assert bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3
     assert math.isnan(sacrebleu_corpus([], []).score)
 
 

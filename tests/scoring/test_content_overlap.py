@@ -232,6 +232,5 @@ def test_laws_of_radgraph(one: Annotation, other: Annotation, exact: bool) -> No
     renamed = {"entities": {f"x{key}": each for key, each in one["entities"].items()}}
     for each in renamed["entities"].values():
         each["relations"] = [[kind, f"x{end}"] for kind, end in each["relations"]]
-    assert (
-        radgraph_reward(renamed, other, exact_case=exact) == reward
-    )  # ids play no part
+    # ids play no part
+    assert radgraph_reward(renamed, other, exact_case=exact) == reward

@@ -174,9 +174,8 @@ def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
         / 299
         * (0.45**2 * 0.75 * 0.25 / 120 + 0.55**2 * (10 / 180) * (170 / 180) / 180)
     )
-    assert error.variance == pytest.approx(
-        by_hand, rel=0.02
-    )  # a floor is above it on one side
+    # a floor is above it on one side
+    assert error.variance == pytest.approx(by_hand, rel=0.02)
 
 
 @settings(max_examples=40, deadline=None)

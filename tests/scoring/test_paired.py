@@ -489,9 +489,8 @@ def test_equivalence() -> None:
         1 - equivalence([0.0] * 25, other, 0.1, limits=None)[0], 24
     ) == pytest.approx(2.5)
     clusters = [place // 4 for place in range(44)]
-    assert (
-        equivalence([1.0] * 44, worse, 0.1, clusters=clusters)[0] > 0.1
-    )  # eleven notes hide how alike their items are
+    # eleven notes hide how alike their items are
+    assert equivalence([1.0] * 44, worse, 0.1, clusters=clusters)[0] > 0.1
     assert all(
         map(math.isnan, equivalence([1.0, 0.0], [1.0, 1.0], 0.1, clusters=["a", "a"]))
     )

@@ -225,9 +225,8 @@ _DISMISSED: Final = re.compile(
     r"[*_]*(?::|\W*$)",
     re.IGNORECASE,
 )
-_EMPHASIS: Final = re.compile(
-    r"(?<!\[)\*\*(?!\])|`"
-)  # "[**" is a mark of de-identification
+# "[**" is a mark of de-identification
+_EMPHASIS: Final = re.compile(r"(?<!\[)\*\*(?!\])|`")
 _BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECASE)
 
 

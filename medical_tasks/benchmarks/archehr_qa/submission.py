@@ -626,9 +626,8 @@ def _told(item: Item, *said: str) -> list[Problem]:
 @dataclass(frozen=True)
 class _Form:
     field: str  # of a record, beside `case_id`
-    write: Callable[
-        [Item, str], _Written
-    ]  # its value, made of a reply, and what is to be told of it
+    # its value, made of a reply, and what is to be told of it
+    write: Callable[[Item, str], _Written]
     check: Callable[[Item, object], list[Problem]]
     needed: str = "sentence_ids"  # the column that a case of the task has
 

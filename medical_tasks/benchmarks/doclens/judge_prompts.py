@@ -95,10 +95,8 @@ def check_judging(judging: Judging, style: str) -> None:
 
 
 _MAKE_TOKENS: Final = 2048
-_CLAIM: Final = {
-    "type": "string",
-    "maxLength": 250,
-}  # as many as there may be fit into a reply
+# as many as there may be fit into a reply
+_CLAIM: Final = {"type": "string", "maxLength": 250}
 _CLAIM_LIST: Final = {
     "type": "array",
     "items": _CLAIM,

@@ -99,9 +99,8 @@ class Sampler:
         self.counts: Counter[Kind] = Counter()
         self._sample, self._train_each, self._seed = sample, train_each, seed
         self._test: dict[Kind, _Lowest] = defaultdict(lambda: _Lowest(sample))
-        self._train = {
-            kind: _Lowest(train_each + sample) for kind in train_kinds
-        }  # one of each patient
+        # one of each patient
+        self._train = {kind: _Lowest(train_each + sample) for kind in train_kinds}
 
     def add(self, candidate: Candidate) -> None:
         """Takes one more report."""

@@ -352,10 +352,8 @@ def joined_lines(text: str) -> str:
     item, whatever number stands there.
     """
     joined: list[list[str]] = []  # what lines hold, of which some are empty
-    above, gap = (
-        "",
-        False,
-    )  # the last line that is not empty, and whether an empty one is below
+    # the last line that is not empty, and whether an empty one is below
+    above, gap = "", False
     for raw in text.splitlines():
         line = " ".join(raw.split())
         if not line:

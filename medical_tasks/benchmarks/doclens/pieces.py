@@ -282,10 +282,8 @@ def sentence_pieces(text: str) -> list[str]:
 def _blocks(text: str) -> list[str]:
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
-    above, gap = (
-        "",
-        False,
-    )  # the last line that is not blank, and whether blank ones follow it
+    # the last line that is not blank, and whether blank ones follow it
+    above, gap = "", False
     for match in _LINE.finditer(text):
         line = match[0]
         if blocks and (

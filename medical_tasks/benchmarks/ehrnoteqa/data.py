@@ -182,9 +182,8 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
 
 def _read_text(file: Path) -> str:
     with readable(file, again="Get the text again."):
-        text = read_text(
-            file, encoding="utf-8-sig"
-        )  # line ends become line feeds, as for the authors
+        # line ends become line feeds, as for the authors
+        text = read_text(file, encoding="utf-8-sig")
     if not text.strip():
         raise UsageError(f"{file}: is empty. Get the text again.")
     return text

@@ -136,9 +136,8 @@ class _Notes:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._titles: dict[int, object] | None = None
-        self._named: dict[
-            tuple[str, str], str
-        ] = {}  # title and hash of the text to name
+        # title and hash of the text to name
+        self._named: dict[tuple[str, str], str] = {}
         self._unique = _Unique()
 
     def name(self, place: _Place, content: _Object, text: str) -> str:

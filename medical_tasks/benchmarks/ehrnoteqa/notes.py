@@ -31,9 +31,8 @@ COLUMNS = (
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
 _TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
-_GAP = re.compile(
-    r"\s\s+"
-)  # so the matcher looks for white space first; of {2,} it tries every character
+# so the matcher looks for white space first; of {2,} it tries every character
+_GAP = re.compile(r"\s\s+")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 

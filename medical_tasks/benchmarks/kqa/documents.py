@@ -342,9 +342,8 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
 def _passages(text: str, size: int) -> Iterator[str]:
     spans = [match.span() for match in _WORD.finditer(text)]
     starts = [start for start, _ in spans]
-    borders = {
-        bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)
-    }  # words that begin a paragraph
+    # words that begin a paragraph
+    borders = {bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)}
     start = 0
     while start < len(spans):
         end = min(start + size, len(spans))

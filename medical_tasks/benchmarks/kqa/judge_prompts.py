@@ -261,11 +261,8 @@ def official_question(
     values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
     read = partial(read_closing_claim, of_statement=kind == "entails")
-    texts = {
-        "question": question,
-        "llm_answer": answer,
-        "answer": statement,
-    }  # every text as it is
+    # every text as it is
+    texts = {"question": question, "llm_answer": answer, "answer": statement}
     sane = _question(prompts, kind, name, read, texts, pair=pair)
     theirs = label_is_true if kind == "entails" else counts_as_contradiction
     return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

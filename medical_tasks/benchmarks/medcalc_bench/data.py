@@ -396,9 +396,8 @@ def _tidy(row: _Row) -> None:
         ):
             raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
         if column in ("Row Number", "Calculator ID"):
-            cells[column] = re.sub(
-                r"^([0-9]+)\.0+$", r"\1", text.strip()
-            )  # as pandas writes a column with gaps
+            # as pandas writes a column with gaps
+            cells[column] = re.sub(r"^([0-9]+)\.0+$", r"\1", text.strip())
         elif not column.endswith(("Note", "Question", "Explanation")):
             cells[column] = text.strip()
 
@@ -538,9 +537,8 @@ def _is_answer(text: str, output_type: str) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes one item a row."""
     items = []
-    kinds: dict[
-        tuple[str, ...], Mapping[str, str]
-    ] = {}  # one for all rows of a calculator
+    # one for all rows of a calculator
+    kinds: dict[tuple[str, ...], Mapping[str, str]] = {}
     for row in filter(partial(task.benchmark.keeps, task), rows):
         kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
         facts = {

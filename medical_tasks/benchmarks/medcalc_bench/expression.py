@@ -129,9 +129,8 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # an odd escape, `1if` or `~True` is no concern of the user
+        # an odd escape, `1if` or `~True` is no concern of the user
+        warnings.simplefilter("ignore")
         try:
             tree = ast.parse(text.lstrip(" \t"), "<arithmetic>", "eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -288,9 +288,8 @@ def canonical_entities(text: str) -> str:
 def _python_literal(text: str) -> object:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # an odd backslash in a string is no concern of the user
+            # an odd backslash in a string is no concern of the user
+            warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
         value = ast.literal_eval(tree)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:

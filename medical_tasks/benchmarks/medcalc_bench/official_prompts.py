@@ -92,12 +92,10 @@ class OfficialQuestions:
     """How `run.py` asks."""
 
     messages: tuple[tuple[str, Template], ...]  # role and template of each message
-    example_questions: Mapping[
-        str, str
-    ]  # calculator id to the question over its example, where not the item's
-    examples: Mapping[
-        str, tuple[str, Mapping[str, object]]
-    ]  # calculator id to note and reply; empty but for one-shot
+    # calculator id to the question over its example, where not the item's
+    example_questions: Mapping[str, str]
+    # calculator id to note and reply; empty but for one-shot
+    examples: Mapping[str, tuple[str, Mapping[str, object]]]
     files: Mapping[str, str]  # path in the checkout to git blob id
 
     def render(self, item: Item) -> tuple[Message, ...]:

@@ -533,9 +533,8 @@ def ages(text: str) -> list[Quantity]:
     """
     text = _blank(_CALENDAR, text.translate(_DRESS))
     quantities: list[Quantity] = []
-    taken = bytearray(
-        len(text)
-    )  # which signs a notation that says more has read already
+    # which signs a notation that says more has read already
+    taken = bytearray(len(text))
     for place, pattern in enumerate(_AGES):
         for match in pattern.finditer(text):
             start, end = match.span()

@@ -395,9 +395,8 @@ def _field(text: str, match: re.Match[str]) -> Form | None:
         if len(values) == 1:
             content = values[0]
         elif "week" not in content:
-            content = _ANY_KEY.sub(
-                " ", content
-            )  # a list, whatever its values are called
+            # a list, whatever its values are called
+            content = _ANY_KEY.sub(" ", content)
     return Form(match.start(), value.end(), content.strip(" \t\r\n,;"), strict=True)
 
 

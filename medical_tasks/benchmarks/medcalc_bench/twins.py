@@ -38,13 +38,11 @@ _REMARK: Final = Pattern(TWIN_TEXTS["remark"])
 _VALUE: Final = Pattern(TWIN_TEXTS["value"].format_map(TWIN_TEXTS), re.IGNORECASE)
 _COMPARED: Final = ("necessary_update", "unwarranted_change")
 NO_BASE: Final = "no reply to the base"
-_SAME: Final = (
-    0.05  # two measurements say the same within what the benchmark allows an answer
-)
+# two measurements say the same within what the benchmark allows an answer
+_SAME: Final = 0.05
 
-Names: TypeAlias = frozenset[
-    frozenset[str]
-]  # each as the words that tell it from others
+# each as the words that tell it from others
+Names: TypeAlias = frozenset[frozenset[str]]
 
 
 class _Reply(NamedTuple):
@@ -215,7 +213,6 @@ def _known(number: int, name: str) -> Names:
     found = {_words(each) for each in names if each}
     routes = frozenset(_ROUTES.values())
     bases = {words - routes for words in found}
-    own = (
-        routes & {word for words in found for word in words} or routes
-    )  # a drug has one, elsewhere either says no more
+    # a drug has one, elsewhere either says no more
+    own = routes & {word for words in found for word in words} or routes
     return frozenset(bases | {base | {route} for base in bases for route in own})

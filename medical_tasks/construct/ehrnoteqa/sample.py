@@ -442,6 +442,5 @@ def _loaded(folder: Path) -> PreTrainedTokenizerBase:
     except Exception as error:
         if type(error) is not Exception:
             raise
-        raise ValueError(
-            str(error)
-        ) from error  # what is JSON and no tokenizer has no type of its own in the library
+        # what is JSON and no tokenizer has no type of its own in the library
+        raise ValueError(str(error)) from error

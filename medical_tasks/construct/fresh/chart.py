@@ -190,9 +190,8 @@ class Fact:
 
 
 _CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
-_SENTENCE_SHARE = (
-    0.5  # of the findings that have sentences of their own, how many use one in prose
-)
+# of the findings that have sentences of their own, how many use one in prose
+_SENTENCE_SHARE = 0.5
 
 
 class Chart:
@@ -221,9 +220,8 @@ class Chart:
         self.draw = draw
         self.person = person
         self.setting = setting
-        self.scene = self.topic = (
-            ""  # which of a case's scenes and of `reasons`, where it has several
-        )
+        # which of a case's scenes and of `reasons`, where it has several
+        self.scene = self.topic = ""
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
         self.voice: Voice = "none" if quiet else voice

@@ -44,9 +44,8 @@ class Finding:
 class Grade:
     word: str  # as the entities name it
     kind: Kind
-    phrases: tuple[
-        str, ...
-    ]  # as of a finding that is there; of the absent class what is denied
+    # as of a finding that is there; of the absent class what is denied
+    phrases: tuple[str, ...]
     told: tuple[str, ...] = ()
     absent: bool = False  # whether it is the class of those who do not have the finding
 

@@ -70,9 +70,8 @@ _YEAR: Final = 250  # days after which a date names its year
 _WEEKDAYS: Final = (
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 )  # fmt: skip
-_FIRST_DAY: Final = datetime.date(
-    2022, 1, 3
-)  # when every drug and vaccine of the lists was in use
+# when every drug and vaccine of the lists was in use
+_FIRST_DAY: Final = datetime.date(2022, 1, 3)
 _SPAN_DAYS: Final = 1400
 _MOST_VALUES: Final = {False: 2, True: 9}  # of the laboratory, in short and long notes
 _LISTED: Final = (4, 8)  # values in one list of a long note
@@ -119,9 +118,8 @@ class Background:
         self._blocked = frozenset(chart.concepts | (set() if self._talks else {"talk"}))
         self.lists = {key: self._listed(key) for key in _DATA["beside"]}
         self.values = list(self._values(chart))
-        self.clauses: list[
-            tuple[str, str]
-        ] = []  # places and sentences, those that are written
+        # places and sentences, those that are written
+        self.clauses: list[tuple[str, str]] = []
         self._left = self._drawn()
 
     def take(self, words: int) -> list[tuple[str, str]]:
@@ -247,16 +245,14 @@ class _Writer:
         self.parts: dict[str, list[str]] = defaultdict(list)
         self.facts: list[Fact] = []  # those that do not count
         self.told: set[str] = set()
-        self.dated = (
-            chart.setting != "obstetric"
-        )  # where the question is about dates, no others are written
+        # where the question is about dates, no others are written
+        self.dated = chart.setting != "obstetric"
         self.style = draw.pick(
             ("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}")
         )
         self.days: list[int] = []
-        self.seen: dict[
-            tuple[str, int], Reading | None
-        ] = {}  # earlier values by amount and day
+        # earlier values by amount and day
+        self.seen: dict[tuple[str, int], Reading | None] = {}
         self.kin = not chart.concepts & {"kin"}
 
     def day(self, lag: int) -> str:
@@ -296,9 +292,8 @@ class _Writer:
             [each for each in choices if each not in self.told] or choices
         )
         if inner in ("kin", "elder"):
-            self.told.add(
-                chosen
-            )  # one who has died in a sentence is not alive in the next
+            # one who has died in a sentence is not alive in the next
+            self.told.add(chosen)
         return chosen
 
     def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:

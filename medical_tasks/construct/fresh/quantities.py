@@ -86,22 +86,18 @@ MARGIN = 0.05
 @dataclass(frozen=True, kw_only=True)
 class Form:
     unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
-    texts: tuple[
-        str, ...
-    ]  # what may follow the number in a note, its own blank included
+    # what may follow the number in a note, its own blank included
+    texts: tuple[str, ...]
     digits: int = 0  # decimals printed
     factor: float = 1.0  # of the amount's base unit to this one
     shift: float = 0.0  # added after the factor (degrees Fahrenheit)
     step: int = 1  # smallest difference between two values, in the last digit printed
-    exact: bool = (
-        True  # whether published thresholds convert to this unit without rounding
-    )
-    system: System | None = (
-        None  # the laboratory's system of units it belongs to; None where both write it
-    )
-    names: tuple[
-        str, ...
-    ] = ()  # names in prose that go with this unit, instead of the amount's
+    # whether published thresholds convert to this unit without rounding
+    exact: bool = True
+    # the laboratory's system of units it belongs to; None where both write it
+    system: System | None = None
+    # names in prose that go with this unit, instead of the amount's
+    names: tuple[str, ...] = ()
     short: tuple[str, ...] = ()  # the same in telegraphic notes
     grouped: bool = False  # whether thousands are set off by a comma
 

@@ -501,9 +501,8 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
         if subject.place[0] == "sentences"
         else _TEXTS["places"].get(subject.kind, "story")
     )
-    sibling = (
-        "brother" if chart.person.sex == "male" else "sister"
-    )  # one for whom the pronouns are right
+    # one for whom the pronouns are right
+    sibling = "brother" if chart.person.sex == "male" else "sister"
     chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 

@@ -62,10 +62,8 @@ _TEMPLATE: Final = hashlib.sha256(
     json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
 ).hexdigest()
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
-_EVERYBODYS: Final = (
-    "age_years",
-    "sex",
-)  # they stand in nearly every note, and so select none
+# they stand in nearly every note, and so select none
+_EVERYBODYS: Final = "age_years", "sex"
 _BLOCK: Final = 1_000
 # Commas stand between thousands; what may be a decimal one is no number.
 _MEASURED: Final = re.compile(

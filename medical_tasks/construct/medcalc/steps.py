@@ -406,9 +406,8 @@ def _import(arguments: MedcalcImport) -> int:
     no pair is written, and the step ends with exit code 5.
     """
     folder = arguments.folder
-    (folder / _ENTITIES).unlink(
-        missing_ok=True
-    )  # no earlier review is released for one that does not end
+    # no earlier review is released for one that does not end
+    (folder / _ENTITIES).unlink(missing_ok=True)
     pairs = _pairs(folder)
     shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [
@@ -425,9 +424,8 @@ def _import(arguments: MedcalcImport) -> int:
     _adjudicated(place, rows, pairs, marks, decided)
     lines: list[PairLine] = []
     dropped, changed = Counter[str](), 0
-    left = ChainMap(
-        decided, *marks.values()
-    )  # what nobody decided is the same in all of them
+    # what nobody decided is the same in all of them
+    left = ChainMap(decided, *marks.values())
     for key, pair in pairs.items():
         found = {
             each: left[key, each][1] for each in _cells(pair) if (key, each) in left

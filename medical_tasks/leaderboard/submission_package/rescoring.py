@@ -368,9 +368,8 @@ def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str
         yield f"{shown(question)} contradicts the judge's own text"
     kind = judge.partition("/")[0]
     from_file = kind == _FROM_FILE
-    has_texts = all(
-        "text" in row for row in rows
-    )  # of credentialed data there are none
+    # of credentialed data there are none
+    has_texts = all("text" in row for row in rows)
     for question in () if from_file or not has_texts else checked.silent:
         yield f"{shown(question)} has no text of a judge that says why"
     questions = {question for question, _ in checked.asked}

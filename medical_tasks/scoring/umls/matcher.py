@@ -24,9 +24,8 @@ from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 SHORTEST = 3  # characters
 
 
-Span = tuple[
-    int, int, str
-]  # its characters in the text, from and to; what is looked up
+# its characters in the text, from and to; what is looked up
+Span = tuple[int, int, str]
 
 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:

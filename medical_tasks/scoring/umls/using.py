@@ -19,9 +19,8 @@ from medical_tasks.scoring.umls.index import (
 )
 from medical_tasks.scoring.umls.matcher import Match, Matcher
 
-_FILES = frozenset(
-    {"umls.json", "hashes.u64", "places.u64", "records.bin"}
-)  # of an index
+# of an index
+_FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})
 _STAGE = ".building-"
 
 

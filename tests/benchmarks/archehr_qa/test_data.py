@@ -94,9 +94,8 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     )
     alone = source_at("official", tmp_path / "1.2" / "test")
     assert alone.splits["official"] == ("test",)
-    assert (
-        alone.published_rows["official"] == {}
-    )  # a folder alone may be of any release
+    # a folder alone may be of any release
+    assert alone.published_rows["official"] == {}
     found = find_files(alone, "official", tmp_path / "1.2" / "test")
     assert [row["id"] for row in read_rows("official", "test", found)] == [
         "3",

@@ -66,9 +66,8 @@ def test_laws(cases: list[tuple[frozenset[int], frozenset[int]]]) -> None:
         above = sum(
             values[name] * weights[name] for values, weights in rows if weights[name]
         )
-        assert above == pytest.approx(
-            together[part][0]
-        )  # items add up to the pooled share
+        # items add up to the pooled share
+        assert above == pytest.approx(together[part][0])
         assert sum(weights[name] for _, weights in rows) == together[part][1]
         assert all(0 <= values[name] <= 1 for values, weights in rows if weights[name])
     for (cited, right), each in zip(cases, counts, strict=True):
@@ -140,9 +139,8 @@ def test_words_by_hand() -> None:
         ),
         WORDS,
     )
-    assert found["bleu"] == pytest.approx(
-        math.exp(1 - 6 / 4)
-    )  # every run of words is there; only brevity costs
+    # every run of words is there; only brevity costs
+    assert found["bleu"] == pytest.approx(math.exp(1 - 6 / 4))
     assert found["rougeLsum"] == pytest.approx(2 * 4 / (4 + 6))
     # Nothing to keep; all is deleted rightly; of 6, 5, 4 and 3 runs 4, 3, 2 and 1 are
     # added, none of them wrongly.
@@ -259,9 +257,8 @@ def test_bertscore() -> None:
     (raw,) = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])
     scorer.close()
     assert values[0] == pytest.approx((raw.f1 - 0.6014007) / (1 - 0.6014007), abs=1e-5)
-    assert values[1] == pytest.approx(
-        -0.6014007 / (1 - 0.6014007)
-    )  # an empty text: below 0, as in the reference
+    # an empty text: below 0, as in the reference
+    assert values[1] == pytest.approx(-0.6014007 / (1 - 0.6014007))
     assert values[2] == pytest.approx(1.0, abs=1e-5)
     told = identity_of_models(scoring._MODELS, {"bertscore": str(folder)})["bertscore"]
     assert (told["layer"], told["rescaled_f1"]) == ("4", DISTILBERT_LAYER_4.f1)
@@ -279,9 +276,8 @@ def test_alignscore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     backwards = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])
     scorer.close()
-    assert values[0] != pytest.approx(
-        backwards[0], abs=1e-7
-    )  # the reference is the context
+    # the reference is the context
+    assert values[0] != pytest.approx(backwards[0], abs=1e-7)
     assert values[1] == 0.0
     model_metrics([("A stone.", "word " * 400)], {"alignscore": given})
     assert "note: alignscore: 1 pairs are longer" in capsys.readouterr().err

@@ -65,11 +65,8 @@ def test_beyond_the_limit_nothing_counts() -> None:
     lines = [f"{'a ' * 40}|1|", f"{'b ' * 35}|2|", "c |3|", "|9|"]
     read = read_answer("\n".join(lines), KNOWN)
     assert (read.citations, read.words) == (("1", "2"), 76)
-    assert read.problems == (
-        UNKNOWN_IDS,
-        TOO_LONG,
-        WRONG_FORM,
-    )  # what is written is judged whole
+    # what is written is judged whole
+    assert read.problems == (UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
     assert len(read.text.split()) == WORD_LIMIT
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
     assert [(each.text[-3:], each.citations) for each in cut.sentences] == [

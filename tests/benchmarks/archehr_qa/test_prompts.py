@@ -77,9 +77,8 @@ def test_what_the_forms_ask_for() -> None:
         "Then the fever went away."
     )
     for name in ("together", "answer_first", "answer", "evidence"):
-        assert "stone in the duct" not in asked(
-            name
-        )  # the clinician's answer stays out
+        # the clinician's answer stays out
+        assert "stone in the duct" not in asked(name)
     assert question_text("cite", case(), answer=("One.", "Two.")).endswith(
         "Answer:\nOne.\nTwo."
     )

@@ -212,10 +212,8 @@ def test_each_error_is_named_and_the_question_put_again(
     model = Erring()
     made = run(TASK["together"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
-    assert model.rounds == [
-        [*"012345"],
-        [*"12345"],
-    ]  # all of a round together, and only those that go on
+    # all of a round together, and only those that go on
+    assert model.rounds == [[*"012345"], [*"12345"]]
     for number, told in enumerate(TOLD):
         first, *again = model.texts[str(number)]
         assert len(again) == (1 if told else 0)

@@ -144,12 +144,8 @@ def test_the_gold_of_every_task() -> None:
 def test_by_hand() -> None:
     score = _one("together", "A stone blocked it. |2,3|\nShe ate. |9|")
     values, weights = score.values, score.weights
-    wanted = {
-        "_precision": (1, 3),
-        "_recall": (1, 2),
-        "": (2, 5),
-        "_lenient": (4, 6),
-    }  # 2 3 9 for 2 4, or 2 3 4
+    # 2 3 9 for 2 4, or 2 3 4
+    wanted = {"_precision": (1, 3), "_recall": (1, 2), "": (2, 5), "_lenient": (4, 6)}
     for end, (above, below) in wanted.items():
         assert values[f"factuality{end}"] == pytest.approx(above / below)
         assert weights[f"factuality{end}"] == below
@@ -209,9 +205,8 @@ def test_an_answer_that_cites_nothing() -> None:
     found = _summary(TASK["together"], [small_item()], [_one("together", "")])
     assert found["factuality"]["value"] == 0.0
     assert found["words"]["value"] == found["bleu"]["value"] == 0.0
-    bracketed = _one(
-        "together", "A stone blocked it [2,4]."
-    )  # which the script does not read
+    # which the script does not read
+    bracketed = _one("together", "A stone blocked it [2,4].")
     assert (bracketed.values["factuality"], bracketed.unscored) == (1.0, None)
     assert NO_FIGURE in bracketed.why
     wordless = _one("together", "|2|")  # where BLEU divides by zero
@@ -376,9 +371,8 @@ def test_texts_by_hand() -> None:
         == long.values["rougeLsum_official"]
         == pytest.approx(2 * 7 / (7 + 15))
     )
-    asked = (
-        "What was the cause of her fever " + "so " * 9
-    )  # the reference is not cut, which has 16 words
+    # the reference is not cut, which has 16 words
+    asked = "What was the cause of her fever " + "so " * 9
     cut = _one("question", f"{asked}?", clinician_question=f"{asked}?").values
     assert cut["rougeLsum"] == 1.0
     no_reference = _one("question", "Why?", clinician_question="").values
@@ -500,9 +494,8 @@ def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
     assert (score.values["factuality"] == 1) == (set(cited) == set(essential))
     assert (score.values["factuality"] == 0) == (not right)
     again = _one("together", f"A stone blocked it. |{','.join(reversed(cited))}|")
-    assert (
-        again.values["factuality"] == score.values["factuality"]
-    )  # the order of citations plays no part
+    # the order of citations plays no part
+    assert again.values["factuality"] == score.values["factuality"]
     if cited:
         assert score.values["factuality_official"] == score.values["factuality"]
 
@@ -542,9 +535,8 @@ def test_every_checked_form() -> None:
         read = official_answer(unit["answer"])
         if "ref_error" in unit:
             raised += 1
-            assert not read.citations, unit[
-                "answer"
-            ]  # where it ends with an AssertionError
+            # where it ends with an AssertionError
+            assert not read.citations, unit["answer"]
         else:
             assert (read.text, sorted(read.citations)) == (
                 unit["ref_answer"],

@@ -197,10 +197,8 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     (batch,) = [
         asked(call) for call in done.backend.calls if asked(call).kind == "claims"
     ]
-    assert batch.things == {
-        "c1": "No fever.",
-        "c2": "Nausea.",
-    }  # the one that stands twice is asked about once
+    # the one that stands twice is asked about once
+    assert batch.things == {"c1": "No fever.", "c2": "Nausea."}
 
 
 # Judges of entailment
@@ -361,9 +359,8 @@ def test_questions_are_judged_both_ways_and_for_sameness(
             script,
             mode=mode,
         )
-        assert done.backend.rounds == [
-            4
-        ]  # no claims are made, and all is asked at once
+        # no claims are made, and all is asked at once
+        assert done.backend.rounds == [4]
         assert (done.one.section.reference_claims, done.one.section.output_claims) == (
             (found[0],),
             (found[1],),

@@ -90,9 +90,8 @@ def test_headings_in_any_case(
     between: str,
     behind: str,
 ) -> None:
-    between = (
-        between if ":" in mark else f"\n{between}"
-    )  # behind a sentence on its line a heading has a colon
+    # behind a sentence on its line a heading has a colon
+    between = between if ":" in mark else f"\n{between}"
     text = (
         f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{mark}{behind}{SEEN}"
         f"{between}{second('impression')}{mark}{behind}{MEANS}\n"

@@ -118,9 +118,8 @@ def test_gold_of_the_demo(mode: str) -> None:
     ):
         assert (score.unscored, score.limits) == (None, {})
         assert _of_metrics(score) == [1.0] * 4, score.parsed
-        assert not any(
-            name in score.values for name in OFFICIAL
-        )  # they are of the authors' prompts
+        # they are of the authors' prompts
+        assert not any(name in score.values for name in OFFICIAL)
         for name in (
             "rouge1",
             "rouge2",
@@ -354,9 +353,8 @@ def test_an_empty_output_by_the_authors_rules(tmp_path: Path) -> None:
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
     for response in ("", "<think>No fracture"):
         score = _official(tmp_path, "doclens_own", item, response, OfficialJudge())
-        assert [score.values[name] for name in OFFICIAL] == [
-            0.0
-        ] * 4  # a share of nothing is 0
+        # a share of nothing is 0
+        assert [score.values[name] for name in OFFICIAL] == [0.0] * 4
     blank = _official(
         tmp_path, "doclens_own", item, " \n", OfficialJudge(lambda *_: False)
     )
@@ -733,8 +731,7 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     wanted[2] = math.nan
     assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
-    assert values[0] != pytest.approx(
-        open_bleurt(folder).score([PAIRS[0]])[0]
-    )  # which is which matters
+    # which is which matters
+    assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
     assert identity_of_models(MODEL_METRICS, {"bleurt": folder})["bleurt"]

@@ -254,9 +254,8 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
         prompts="official",
     )
     assert unasked.backend.calls == []
-    done = judge(
-        tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official"
-    )  # in our words
+    # in our words
+    done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")
     assert asked(done.backend.calls[0].question).kind == "evidence"
     assert done.one.values["accuracy"] == 0.0
 

@@ -45,9 +45,8 @@ def write(folder: Path, *rows: dict[str, Any]) -> Path:
 
 
 def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
-    second = row(
-        id="q2", num_notes=2, notes=[note(), note(note_id="n2")]
-    )  # another question about the patient
+    # another question about the patient
+    second = row(id="q2", num_notes=2, notes=[note(), note(note_id="n2")])
     assert list(read_own_rows(write(tmp_path, row(), second))) == [row(), second]
     short = {
         name: value

@@ -409,13 +409,8 @@ def test_by_hand() -> None:
     by_gold = [_found(logprobs, gold, tokens) for gold in range(5)]
     assert [found["accuracy"][0] for found in by_gold] == [0, 1, 0, 0, 0]
     assert [found["accuracy_per_token"][0] for found in by_gold] == [0, 0, 1, 0, 0]
-    assert [found["accuracy_per_character"][0] for found in by_gold] == [
-        0,
-        0,
-        0,
-        0,
-        0,
-    ]  # a tie of two
+    # a tie of two
+    assert [found["accuracy_per_character"][0] for found in by_gold] == [0, 0, 0, 0, 0]
     total = math.fsum(map(math.exp, logprobs))
     assert by_gold[0]["gold_probability"] == pytest.approx(
         (math.exp(-4) / total,) * 2, abs=1e-15

@@ -104,9 +104,8 @@ def test_the_released_file() -> None:
         "entailment": 153,
         "contradiction": 12,
     }
-    assert (
-        len({entry.cluster for entry in found}) == 50
-    )  # paper, section 4: 50 questions and answers
+    # paper, section 4: 50 questions and answers
+    assert len({entry.cluster for entry in found}) == 50
     assert sum(len(set(entry.ratings)) == 1 for entry in found) == 312
     assert len({entry.id for entry in found}) == 399
 

@@ -73,9 +73,8 @@ def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
     )
     assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
     assert done.one.values["comprehensiveness"] == 1.0
-    assert (
-        "comprehensiveness_official" not in done.one.values
-    )  # other prompts, another decision
+    # other prompts, another decision
+    assert "comprehensiveness_official" not in done.one.values
     assert "blank: must/1 nice/0" in done.one.why
 
 
@@ -166,9 +165,8 @@ def test_batched_decides_as_single_calls_do(tmp_path: Path, n: int) -> None:
     statements = sum(
         len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items
     )
-    assert single.backend.rounds == [
-        statements
-    ]  # all questions of all items in one round
+    # all questions of all items in one round
+    assert single.backend.rounds == [statements]
 
 
 def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> None:
@@ -350,9 +348,8 @@ class TestOfficial:
         done = judge(tmp_path, [ITEM], [ANSWER], script, prompts="official")
         assert len(done.backend.calls) == 12
         assert done.one.values["comprehensiveness"] == 1.0
-        assert (
-            done.one.values["comprehensiveness_official"] == 0.0
-        )  # the authors' script reads the first reply
+        # the authors' script reads the first reply
+        assert done.one.values["comprehensiveness_official"] == 0.0
 
     def test_a_reply_that_was_cut_decides_nothing(self, tmp_path: Path) -> None:
         cut = Reply(key="", text="The answer is True", finish="length")
@@ -396,9 +393,8 @@ class TestOfficial:
             prompts="official",
         )
         assert done.one.values["comprehensiveness"] == 1.0  # the blank one says nothing
-        assert (
-            done.one.values["comprehensiveness_official"] == 0.5
-        )  # and counts for the authors
+        # and counts for the authors
+        assert done.one.values["comprehensiveness_official"] == 0.5
         # A blank answer entails nothing, whatever a judge says; the authors' script
         # goes by what it says.
         for answer in ("", " \n"):

@@ -144,11 +144,8 @@ def test_by_hand() -> None:
         == score.limits["hallucination_official"]
         == (1.0, 3.0)
     )
-    assert score.values == {
-        "contradicted": 1.0,
-        "answered": 1.0,
-        "words": 3.0,
-    }  # one contradiction is enough
+    # one contradiction is enough
+    assert score.values == {"contradicted": 1.0, "answered": 1.0, "words": 3.0}
     assert score.parsed == "must 2 to 3/4, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
 

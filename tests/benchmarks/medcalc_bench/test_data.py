@@ -278,9 +278,8 @@ def test_there_are_enough_of_every_kind() -> None:
     assert [row["row_number"] for row in DEMO] == list(range(1, 32))
     texts = {row["note_id"]: row["patient_note"] for row in DEMO}
     assert all(texts[row["note_id"]] == row["patient_note"] for row in DEMO)
-    assert (
-        len(texts) == len(set(texts.values())) == 29
-    )  # two notes are asked about twice
+    # two notes are asked about twice
+    assert len(texts) == len(set(texts.values())) == 29
 
 
 @pytest.mark.parametrize("row", DEMO, ids=lambda row: str(row["row_number"]))

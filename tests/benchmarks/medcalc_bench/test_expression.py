@@ -51,9 +51,8 @@ def test_bounds() -> None:
     assert evaluate(f"2**{MAX_BITS // 2 - 1}", {}) == 2 ** (MAX_BITS // 2 - 1)
     with pytest.raises(ExpressionError):
         evaluate(f"2**{MAX_BITS}", {})
-    assert (
-        evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1
-    )  # neither signs nor rows of operators nest
+    # neither signs nor rows of operators nest
+    assert evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1
     assert evaluate("+".join("1" * 500), {}) == 500
 
 

@@ -151,9 +151,8 @@ def test_dates_ages_and_unknown_calculators() -> None:
         "upper": "",
     }
     assert official_code_decision("5/4/2021", **day).correct
-    assert not official_code_decision(
-        "5/4/2021 or so", **day
-    ).correct  # which the other reader takes
+    # which the other reader takes
+    assert not official_code_decision("5/4/2021 or so", **day).correct
     age: dict[str, Any] = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
     assert official_code_decision("(4 weeks, 3 days)", **age).correct
     decision = official_decision(

@@ -145,9 +145,8 @@ def test_without_a_build(
         == 5
     )
     assert "accuracy 66.7 %" in " ".join(capsys.readouterr().out.split())
-    Path("rows.csv").write_bytes(
-        b"Calculater,Seen on ward 4\n5,x\n5,y\n"
-    )  # the second may be a note, without a header
+    # the second may be a note, without a header
+    Path("rows.csv").write_bytes(b"Calculater,Seen on ward 4\n5,x\n5,y\n")
     assert (
         main(
             [

@@ -124,10 +124,8 @@ def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     assert entry(**given, treated=False, smoker=False) == pytest.approx(
         100 * (1 - 0.9402 ** math.exp(total))
     )
-    steps = {
-        "_gap": 39,
-        "_corrected": 65,
-    }  # calculators whose formula is a function that others call too
+    # calculators whose formula is a function that others call too
+    steps = {"_gap": 39, "_corrected": 65}
 
     def called(entry: Calculator[Any, Any]) -> set[int]:
         used = [

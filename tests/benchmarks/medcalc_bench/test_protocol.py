@@ -194,9 +194,8 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
 def test_a_failure_is_shown_and_another_program_asked_for(
     ran: list[str], reply: str, told: str
 ) -> None:
-    made = turn(
-        "```python\nbad(1)\n```", reply
-    )  # a new try sees the last program alone
+    # a new try sees the last program alone
+    made = turn("```python\nbad(1)\n```", reply)
     assert isinstance(made, Ask)
     opening, said, feedback = made.messages
     assert opening == OPENING[0]

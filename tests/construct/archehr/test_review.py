@@ -71,9 +71,8 @@ def test_the_papers_first_review() -> None:
     clusters = [str(number % 134) for number in range(3450)]
     made = label_agreement(before, after, clusters)
     assert (made["agreed"], made["sentences"]) == (2653, 3450)
-    assert (
-        f"{made['agreement']['value']:.3f}" == "0.769"
-    )  # the paper prints 77.1 %, and 2653/3450 is 76.9 %
+    # the paper prints 77.1 %, and 2653/3450 is 76.9 %
+    assert f"{made['agreement']['value']:.3f}" == "0.769"
     assert (
         number(made["agreement"], "ci_low")
         < 0.769
@@ -98,9 +97,8 @@ def test_by_hand() -> None:
     assert made["kappa"]["value"] == pytest.approx(7 / 11)
     assert made["agreement"]["value"] == 0.75
     assert made["edits"][0]["count"] == 1
-    assert (
-        label_agreement([N], [N], ["1"])["kappa"]["value"] is None
-    )  # chance leaves nothing to correct
+    # chance leaves nothing to correct
+    assert label_agreement([N], [N], ["1"])["kappa"]["value"] is None
     assert label_agreement([N], [N], ["1"])["edits"] == []
     # Clustered intervals are wider.
     before, after = [E] * 40, [E] * 20 + [S] * 20

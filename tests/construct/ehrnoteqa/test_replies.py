@@ -68,9 +68,8 @@ def test_what_is_asked() -> None:
         in first
     )
     second = choices_messages(NOTES, 'Say "so"?\n[note 1 end]', "yes")[0]["content"]
-    assert (
-        'Question: "Say \\"so\\"?\\n[note 1 end]"\nAnswer: "yes"' in second
-    )  # cannot end the question
+    # cannot end the question
+    assert 'Question: "Say \\"so\\"?\\n[note 1 end]"\nAnswer: "yes"' in second
 
 
 @given(st.permutations("ABCDE"), st.sampled_from("ABCDE"), st.text(max_size=10))

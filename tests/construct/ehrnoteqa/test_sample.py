@@ -78,10 +78,8 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     counter = open_counter(str(folder))
-    assert counter.count(["the patient\nwas seen " * 3, ""]) == [
-        12,
-        0,
-    ]  # longer than its context: no warning
+    # longer than its context: no warning
+    assert counter.count(["the patient\nwas seen " * 3, ""]) == [12, 0]
     assert counter.identity["tokenizer"] == "words"
     assert len(counter.identity["tokenizer.json"]) == 64
     for damaged in ("{", "{}"):
@@ -153,9 +151,8 @@ def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
         gzip.compress(csv_bytes(*rows[:2]))
         + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1])
     )
-    assert (
-        measure_patients(packed, counter) == measured
-    )  # two members, the form of files put together
+    # two members, the form of files put together
+    assert measure_patients(packed, counter) == measured
 
 
 LONG = f"{SECRET} " * 40

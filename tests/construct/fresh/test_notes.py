@@ -58,10 +58,8 @@ DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     )
 )
 SHORT_NOTE, LONG_NOTE = (60, 300), (300, 800)  # words, at least and at most
-PREGNANCY, FAMILY_COUNTS = (
-    (13, 68, 69),
-    (18, 36),
-)  # calculators that ask for dates, and for relatives
+# calculators that ask for dates, and for relatives
+PREGNANCY, FAMILY_COUNTS = (13, 68, 69), (18, 36)
 
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"

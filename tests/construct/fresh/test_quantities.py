@@ -49,9 +49,8 @@ MEASURES = {
 
 def test_every_quantity_is_checked() -> None:
     private = {"aa_gradient", "urine_output"}  # to their calculators
-    by_the_way = set(
-        "crp magnesium tsh ferritin alkaline_phosphatase lipase".split()
-    )  # no calculator asks for these
+    # no calculator asks for these
+    by_the_way = set("crp magnesium tsh ferritin alkaline_phosphatase lipase".split())
     assert set(AMOUNTS) == set(MEASURES) | private | by_the_way
     assert (len(background("vitals")), len(background("labs"))) == (6, 25)
     (celsius, fahrenheit) = AMOUNTS["temperature"].forms

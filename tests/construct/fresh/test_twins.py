@@ -53,9 +53,8 @@ def test_golden_family() -> None:
     digest = hashlib.sha256(
         json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
     ).hexdigest()
-    assert (
-        digest == TABLES["pinned"]
-    )  # as for `fresh`: a new value needs a new version of the dataset
+    # as for `fresh`: a new value needs a new version of the dataset
+    assert digest == TABLES["pinned"]
 
 
 def added_only(base: str, note: str) -> bool:
@@ -235,10 +234,8 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
     family = next(each for each in by_family(made_rows()).values() if len(each) == 7)
     items = load_items(MEDCALC_TWINS, list(family.values()))
     base = float(family["base"]["ground_truth_answer"])
-    wrong = [str(base * 3)] * 5 + [
-        str(base * 3.1),
-        "missing: age",
-    ]  # a wrong reply kept, and within 5 %, is no change
+    # a wrong reply kept, and within 5 %, is no change
+    wrong = [str(base * 3)] * 5 + [str(base * 3.1), "missing: age"]
     scores = score_twins(MEDCALC_TWINS, items, wrong)
     assert [score.values["unwarranted_change"] for score in scores[4:]] == [0, 0, 1]
     assert [score.values["necessary_update"] for score in scores[1:4]] == [0, 0, 0]
@@ -292,9 +289,8 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
         str(tmp_path),
         "--out",
     ]
-    assert (
-        main([*run, str(tmp_path / "run")]) == 0
-    )  # more than one block of the scoring
+    # more than one block of the scoring
+    assert main([*run, str(tmp_path / "run")]) == 0
     entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"][
         "medcalc_twins"
     ]
@@ -306,9 +302,8 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
         0,
     ]
     capsys.readouterr()
-    assert (
-        main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
-    )  # no family without its base
+    # no family without its base
+    assert main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
     entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"][
         "medcalc_twins"
     ]

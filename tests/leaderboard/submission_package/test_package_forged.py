@@ -300,9 +300,8 @@ def test_without_the_data_nothing_is_called_a_match(
         == "not checked"
     )
     assert "not computed from answers" in detail(found, "results")
-    assert (
-        outcomes(found)["answers"] == "match"
-    )  # with the package's own hashes, which proves nothing
+    # with the package's own hashes, which proves nothing
+    assert outcomes(found)["answers"] == "match"
     assert not found.matches
     assert found.unproven == ("medcalc",)
 
