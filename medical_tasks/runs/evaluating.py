@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -43,14 +43,7 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import (
-    Run,
-    Score,
-    WithCeilings,
-    option_name,
-    parameters,
-    read_settings,
-)
+from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -102,6 +95,9 @@ from medical_tasks.runs.runner import (
     run_model,
 )
 from medical_tasks.spec import DatasetSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.options import Run, Score
 
 Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
