@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from medical_mcq.spec import BENCHMARK, TASK
-
 from medical_tasks.spec import Answer
 
 ROWS = json.loads((Path(__file__).parent / "medical_mcq" / "demo.json").read_text("utf-8"))
