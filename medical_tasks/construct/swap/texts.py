@@ -130,29 +130,29 @@ _NOUNS: Final[Mapping[Sex, Mapping[str, str]]] = {
 }
 # Common given names with a counterpart each, without those that are words, places or
 # eponyms (Mark, Grace, Thomas' test).
-_GIVEN_NAMES: Final = tuple(
-    tuple(pair.split("/"))
-    for pair in (
-        "mary/james patricia/robert jennifer/john linda/michael elizabeth/david "
-        "barbara/william susan/richard jessica/joseph sarah/anthony karen/christopher "
-        "lisa/daniel nancy/matthew betty/donald sandra/steven margaret/andrew "
-        "kimberly/joshua emily/kenneth donna/kevin michelle/brian carolyn/george "
-        "amanda/timothy melissa/ronald deborah/edward stephanie/jason rebecca/jeffrey "
-        "sharon/ryan laura/jacob cynthia/nicholas kathleen/eric amy/jonathan angela/stephen "
-        "shirley/larry brenda/justin emma/brandon anna/benjamin pamela/samuel "
-        "nicole/gregory samantha/alexander katherine/patrick christine/dennis helen/jerry "
-        "debra/tyler rachel/aaron janet/jose catherine/adam maria/nathan heather/zachary "
-        "diane/peter ruth/kyle julie/ethan joyce/jeremy lauren/walter christina/keith "
-        "joan/roger evelyn/sean judith/gerald andrea/carl hannah/harold megan/dylan "
-        "cheryl/arthur jacqueline/jesse martha/bryan gloria/billy teresa/gabriel "
-        "ann/joe kathryn/logan janice/alan alice/juan doris/albert abigail/willie "
-        "julia/elijah judy/randy denise/vincent marilyn/bobby beverly/johnny "
-        "danielle/bradley sophia/louis diana/ralph brittany/eugene natalie/frederick"
-    ).split()
-)
+_GIVEN_NAMES: Final = (
+    "mary/james patricia/robert jennifer/john linda/michael elizabeth/david "
+    "barbara/william susan/richard jessica/joseph sarah/anthony karen/christopher "
+    "lisa/daniel nancy/matthew betty/donald sandra/steven margaret/andrew "
+    "kimberly/joshua emily/kenneth donna/kevin michelle/brian carolyn/george "
+    "amanda/timothy melissa/ronald deborah/edward stephanie/jason rebecca/jeffrey "
+    "sharon/ryan laura/jacob cynthia/nicholas kathleen/eric amy/jonathan angela/stephen "
+    "shirley/larry brenda/justin emma/brandon anna/benjamin pamela/samuel "
+    "nicole/gregory samantha/alexander katherine/patrick christine/dennis helen/jerry "
+    "debra/tyler rachel/aaron janet/jose catherine/adam maria/nathan heather/zachary "
+    "diane/peter ruth/kyle julie/ethan joyce/jeremy lauren/walter christina/keith "
+    "joan/roger evelyn/sean judith/gerald andrea/carl hannah/harold megan/dylan "
+    "cheryl/arthur jacqueline/jesse martha/bryan gloria/billy teresa/gabriel "
+    "ann/joe kathryn/logan janice/alan alice/juan doris/albert abigail/willie "
+    "julia/elijah judy/randy denise/vincent marilyn/bobby beverly/johnny "
+    "danielle/bradley sophia/louis diana/ralph brittany/eugene natalie/frederick"
+).split()
+_PAIRS_OF_NAMES: Final = [
+    (a, b) for a, _, b in (n.partition("/") for n in _GIVEN_NAMES)
+]
 _GIVEN: Final[Mapping[Sex, Mapping[str, str]]] = {
-    "female": dict(_GIVEN_NAMES),
-    "male": {other: one for one, other in _GIVEN_NAMES},
+    "female": dict(_PAIRS_OF_NAMES),
+    "male": {his: hers for hers, his in _PAIRS_OF_NAMES},
 }
 # Given names that are words, places or eponyms too, or of both sexes: they cannot be
 # changed, and where somebody is greeted by one the text says who that is.
