@@ -161,6 +161,11 @@ def _expected(
     return one | ({type(None)} if optional or settings_alone else set())
 
 
+def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
+    assert all(hasattr(declared, name) for name in declared.__all__)
+    assert not hasattr(declared, "Runs")
+
+
 # The parser
 
 

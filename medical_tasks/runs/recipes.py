@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -94,7 +94,7 @@ def make_recipe(
         },
         "model": dict(model),
         "judge": None,
-        "python": platform.python_version(),
+        "python": sys.version.partition(" ")[0],
         "packages": {
             package: version for package in _PACKAGES if (version := installed(package))
         },
