@@ -21,7 +21,7 @@ import medical_tasks.api as api
 import medical_tasks.options as declared
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
-from medical_tasks.construct.options import Decompose, NewBenchmark
+from medical_tasks.construct.options import Decompose, NewBenchmark, Swap
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
@@ -74,6 +74,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("submit_eval_results", SubmitEvalResults, {"to"}, set()),
     ("submit_shared_task", SubmitSharedTask, set(), set()),
     ("submit_space", SubmitSpace, {"to"}, set()),
+    ("swap", Swap, set(), set()),
     ("umls_build", declared.UmlsBuild, {"step"}, set()),
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
