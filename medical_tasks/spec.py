@@ -1012,7 +1012,10 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
-        """Tables of a report, of its entry in the results and of what `found_beside` found."""
+        """Tables of a report, of its entry in the results and of what `found_beside` found.
+
+        Of credentialed data there are no items.
+        """
         return []
 
     def eval_fields(self, task: TaskSpec) -> HubTask:

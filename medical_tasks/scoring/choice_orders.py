@@ -71,7 +71,7 @@ PLACE: Final = "place"
 """The breakdown by the place of the right choice."""
 CHOSEN: Final = "chosen_place"
 """The breakdown by the place of the choice that was taken."""
-OTHER_ORDERS: Final = "not all orders of the question have a choice"
+OTHER_ORDERS: Final = "no answer in another order"
 """Why what compares the orders of a question is open."""
 
 _ALL: Final = "all"
@@ -193,7 +193,9 @@ def ordered_task(task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
     paper = task.paper
     if paper is not None:
         differs = "each question was asked in several orders of its choices"
-        paper = replace(paper, differs="; ".join(filter(None, (paper.differs, differs))))
+        paper = replace(
+            paper, differs="; ".join(filter(None, (paper.differs, differs)))
+        )
     return replace(
         task,
         paper=paper,
