@@ -40,6 +40,7 @@ from medical_tasks.spec import (
 )
 
 __all__ = [
+    "ORDER",
     "ORDER_ARGUMENTS",
     "PARAPHRASE",
     "PLACE",
@@ -57,14 +58,18 @@ __all__ = [
 Order: TypeAlias = tuple[int, ...]
 """Which choice, counted from 0 as given, stands in each place: (1, 2, 0) shows B, C, A."""
 
-ORDER_ARGUMENTS: Final[Mapping[str, str]] = {
+ORDER: Final[Mapping[str, str]] = {
     "order": "asks each question in several orders of its choices: all (each choice once in each "
     "place), or a number of random orders",
     "order_seed": "which random orders are drawn; 0 unless given",
+}
+"""What a task with choices takes beside its own arguments."""
+ORDER_ARGUMENTS: Final[Mapping[str, str]] = {
+    **ORDER,
     "wording": "paraphrase: asks one order of each question again in other words, a control for "
     "the changes between orders",
 }
-"""What a task with choices takes beside its own arguments."""
+"""The same of a task whose prompts have a second wording."""
 
 PARAPHRASE: Final = "paraphrase"
 PLACE: Final = "place"
@@ -273,14 +278,16 @@ def is_control(item: Item) -> bool:
 # ---- 3. The metrics ----
 
 
-def order_metrics(places: str, *, same_number: bool = True) -> tuple[MetricSpec, ...]:
+def order_metrics(
+    places: str, *, same_number: bool = True, paraphrased: bool = True
+) -> tuple[MetricSpec, ...]:
     """The metrics of tasks in several orders.
 
     Args:
         places: the letters of the places, `ABCDE`.
         same_number: whether every question has that many choices.
+        paraphrased: whether the task's prompts have a second wording.
     """
-    of_wording = "the control wording=paraphrase"
     low, high = (-1 / len(places), 1 - 1 / len(places)) if same_number else (-0.5, 1.0)
     common = _common(needs="order")
     return (
@@ -298,21 +305,7 @@ def order_metrics(places: str, *, same_number: bool = True) -> tuple[MetricSpec,
             higher_is_better=False,
             **common,
         ),
-        MetricSpec(
-            name="flip_rate_wording",
-            kind="mean",
-            description=f"Questions whose choice changes with the wording alone ({of_wording}).",
-            higher_is_better=False,
-            **_common(needs="wording"),
-        ),
-        MetricSpec(
-            name="flip_excess",
-            kind="mean",
-            description=f"flip_rate less flip_rate_wording, paired by question ({of_wording}).",
-            higher_is_better=False,
-            limits=(-1.0, 1.0),
-            **_common(needs="wording"),
-        ),
+        *(_wording_metrics() if paraphrased else ()),
         *(
             MetricSpec(
                 name=f"place_preference_{letter.lower()}",
@@ -329,6 +322,28 @@ def order_metrics(places: str, *, same_number: bool = True) -> tuple[MetricSpec,
                 read=True,
             )
             for letter in places
+        ),
+    )
+
+
+def _wording_metrics() -> tuple[MetricSpec, ...]:
+    control = "the control wording=paraphrase"
+    common = _common(needs="wording")
+    return (
+        MetricSpec(
+            name="flip_rate_wording",
+            kind="mean",
+            description=f"Questions whose choice changes with the wording alone ({control}).",
+            higher_is_better=False,
+            **common,
+        ),
+        MetricSpec(
+            name="flip_excess",
+            kind="mean",
+            description=f"flip_rate less flip_rate_wording, paired by question ({control}).",
+            higher_is_better=False,
+            limits=(-1.0, 1.0),
+            **common,
         ),
     )
 
@@ -455,10 +470,15 @@ def _taken(item: Item, score: ItemScore, number: int, right: str) -> _Taken | No
     is_right = score.values[right] == 1.0
     if score.unclear:
         return _Taken(_NOTHING - 1 - number, is_right)
-    if not score.parsed:
-        return _Taken(_NOTHING, is_right)
-    shown = string.ascii_uppercase.index(score.parsed)
-    return _Taken(item.fields["order"][shown], is_right)
+    place = _place(item, score)
+    content = _NOTHING if place is None else item.fields["order"][place]
+    return _Taken(content, is_right)
+
+
+def _place(item: Item, score: ItemScore) -> int | None:
+    """The place of the choice that an answer takes; None for no choice of the question."""
+    letters = string.ascii_uppercase[: len(item.fields["order"])]
+    return letters.index(score.parsed) if score.parsed in tuple(letters) else None
 
 
 def _always_right(taken: Sequence[_Taken], wanted: int) -> _Figure:
@@ -512,13 +532,13 @@ def _with_values(
 
 def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
     """For each place, how much more often it was chosen than by chance: once, or not."""
-    letters = string.ascii_uppercase
     places = len(item.fields["order"])
+    chosen = None if is_control(item) else _place(item, score)
     of_place: dict[str, float] = {}
-    for number, letter in enumerate(letters):
-        counts = bool(score.parsed) and number < places and not is_control(item)
-        value = float(score.parsed == letter) - 1 / places if counts else math.nan
-        of_place[f"place_preference_{letter.lower()}"] = value
+    for number, letter in enumerate(string.ascii_lowercase):
+        counts = chosen is not None and number < places
+        value = float(chosen == number) - 1 / places if counts else math.nan
+        of_place[f"place_preference_{letter}"] = value
     return of_place
 
 
