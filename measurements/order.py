@@ -1,6 +1,7 @@
 """A planted preference for choice A: is it found, with the right size, and is none found where there is none?
 
     OMP_NUM_THREADS=1 python measurements/order.py [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py judges [simulations per row]
     OMP_NUM_THREADS=1 python measurements/order.py texts
 
 A simulated model answers 200 questions in all five orders, and the first order again in
@@ -10,6 +11,9 @@ any choice at random, and with chance `planted` / 0.8 it takes place A whatever 
 there, so that A is chosen `planted` points more often than by chance. The control in
 other words has the noise alone. Each simulation draws new questions. Truths are
 computed, not simulated.
+
+`judges`: a judge of 50 answers with 8 statements each, in four shuffled orders, is right
+on 4 of 5 and loses `planted` points in the last third of a list.
 
 `texts`: one such model answers the demo's questions in words and by probabilities, and
 is scored by the benchmark's own scorer; the figures must be those of the choices that
@@ -28,6 +32,7 @@ import numpy.typing as npt
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.judges.shuffling import accuracy_by_place, place_in
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.results import TaskEntry
 from medical_tasks.runs.summary import summarise
@@ -42,6 +47,7 @@ from medical_tasks.scoring.choice_orders import (
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 QUESTIONS, PLACES = 200, 5
+ANSWERS, STATEMENTS, SHUFFLES, RIGHT = 50, 8, 4, 0.8
 SKILL, STRENGTH = 0.6, 2.0
 ARGUMENTS = {"order": "all", "wording": "paraphrase"}
 SIGNIFICANT = 0.05
@@ -205,6 +211,55 @@ def _p_of(cell: str) -> float:
     return float(cell.removeprefix("< "))
 
 
+def judges(simulations: int) -> None:
+    """Prints a row for each planted weakness of a judge at the end of its lists."""
+    print("planted | last less first | it is significant | held: difference")
+    for planted in (0.0, 0.05, 0.2):
+        generator = np.random.default_rng(int(1000 * planted) + 1)
+        values: list[float] = []
+        held: list[bool] = []
+        flagged: list[bool] = []
+        for _ in range(simulations):
+            found = _judged(generator, planted)
+            low, high = found["ci_low"], found["ci_high"]
+            if found["value"] is None or low is None or high is None:
+                raise ValueError("a difference of full lists has an interval")
+            values.append(found["value"])
+            held.append(low <= -planted <= high)
+            flagged.append(not low <= 0 <= high)
+        print(
+            f"{planted:7.2f} | {np.mean(values):+.4f} | {np.mean(flagged):.3f} | {np.mean(held):.3f}",
+            flush=True,
+        )
+
+
+def _judged(
+    generator: np.random.Generator, planted: float
+) -> dict[str, float | int | None]:
+    """The last third less the first, of one simulated check."""
+    clusters = [str(answer) for answer in range(ANSWERS) for _ in range(STATEMENTS)]
+    gold = ["entailment"] * len(clusters)
+    # Some answers are easier, and a statement is about as hard in every order.
+    ease = generator.beta(12, 3, ANSWERS).repeat(STATEMENTS)
+    strength = 4.0
+    chance = generator.beta(ease * strength, (1 - ease) * strength)
+    places: list[list[float]] = []
+    orders: list[list[str]] = []
+    for _ in range(SHUFFLES):
+        numbers = [
+            number
+            for _ in range(ANSWERS)
+            for number in generator.permutation(STATEMENTS)
+        ]
+        own = [place_in(int(number), STATEMENTS) for number in numbers]
+        late = np.array(own) > 2 / 3
+        # Of right verdicts at the end so many are lost that accuracy falls by `planted`.
+        right = generator.random(len(own)) < chance * (1 - late * planted / RIGHT)
+        orders.append(list(np.where(right, "entailment", "neutral")))
+        places.append(own)
+    return accuracy_by_place(gold, orders, places, clusters)["last less first"]
+
+
 def texts() -> None:
     """Scores one model's words and probabilities, and compares with its choices."""
     for form, planted in (("mc", 0.2), ("mc_prob_index", 0.2)):
@@ -244,7 +299,11 @@ def _probabilities(place: int) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["texts"]:
+    words = sys.argv[1:]
+    times = int(words[-1]) if words and words[-1].isdigit() else 500
+    if words[:1] == ["texts"]:
         texts()
+    elif words[:1] == ["judges"]:
+        judges(times)
     else:
-        main(int(sys.argv[1]) if sys.argv[1:] else 500)
+        main(times)

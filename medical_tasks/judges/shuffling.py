@@ -162,7 +162,7 @@ def order_figures(
         ],
     }
     if places:
-        figures["by_place"] = _by_place(gold, orders[1:], places, clusters)
+        figures["by_place"] = accuracy_by_place(gold, orders[1:], places, clusters)
     return figures
 
 
@@ -204,15 +204,21 @@ def _beside_people(
     return {"accuracy": as_json(accuracy), "kappa": as_json(kappa)}
 
 
-def _by_place(
+def accuracy_by_place(
     gold: Sequence[str | None],
     orders: Sequence[Labels],
     places: Sequence[Sequence[float]],
     clusters: Sequence[str],
-) -> dict[str, object]:
+) -> dict[str, dict[str, float | int | None]]:
     """Accuracy by where a statement stood, over the shuffles alone.
 
     As given, important statements stand first, so that place and statement are mixed.
+
+    Args:
+        gold: of each pair the label of people, None where they are evenly divided.
+        orders: the judge's labels in each shuffle.
+        places: of each shuffle, where each pair's statement stood, from 0 to 1.
+        clusters: the answer that each pair is about.
     """
     true: list[str] = []
     said: list[str | None] = []
@@ -226,7 +232,7 @@ def _by_place(
                 said.append(labels[number])
                 parts.append(min(int(place * len(_PARTS)), len(_PARTS) - 1))
                 names.append(clusters[number])
-    figures: dict[str, object] = {}
+    figures: dict[str, dict[str, float | int | None]] = {}
     for part, title in enumerate(_PARTS):
         inside = [row for row, each in enumerate(parts) if each == part]
         accuracy = agreement.accuracy_interval(
