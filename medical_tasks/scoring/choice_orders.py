@@ -425,6 +425,8 @@ def with_order_values(
         own = [scores[number] for number in numbers]
         wanted = orders.of(name, len(items[numbers[0]].fields["order"]))
         figures = _of_question(group, own, wanted, right)
+        if orders.paraphrased:
+            figures |= _beside_wording(figures["flip_rate"], group, own, wanted, right)
         carrier = next((n for n, score in enumerate(own) if score.unclear), 0)
         for place, number in enumerate(numbers):
             whole = figures if place == carrier else {}
@@ -439,25 +441,34 @@ def _of_question(
     right: str,
 ) -> dict[str, _Figure]:
     """The metrics of one question, of the answers that there are."""
-    taken: dict[Order, _Taken] = {}
-    control: _Taken | None = None
-    for number, (item, score) in enumerate(zip(items, scores, strict=True)):
-        answer = _taken(item, score, number, right)
-        if answer is None:
-            continue
-        if is_control(item):
-            control = answer
-        else:
-            taken[item.fields["order"]] = answer
-    flips = _flip_rate([answer.content for answer in taken.values()], len(wanted))
-    by_wording = _Figure(0.0, 1.0)
-    first = taken.get(wanted[0])
-    if control is not None and first is not None:
-        differs = float(control.content != first.content)
-        by_wording = _Figure(differs, differs)
+    taken = [
+        answer
+        for number, (item, score) in enumerate(zip(items, scores, strict=True))
+        if not is_control(item)
+        and (answer := _taken(item, score, number, right)) is not None
+    ]
     return {
-        "always_right": _always_right(list(taken.values()), len(wanted)),
-        "flip_rate": flips,
+        "always_right": _always_right(taken, len(wanted)),
+        "flip_rate": _flip_rate([answer.content for answer in taken], len(wanted)),
+    }
+
+
+def _beside_wording(
+    flips: _Figure,
+    items: Sequence[Item],
+    scores: Sequence[ItemScore],
+    wanted: Sequence[Order],
+    right: str,
+) -> dict[str, _Figure]:
+    """What changes with the wording alone: between the first order and its control."""
+    pair = [
+        _taken(item, score, number, right)
+        for number, (item, score) in enumerate(zip(items, scores, strict=True))
+        if item.fields["order"] == wanted[0]
+    ]
+    contents = [answer.content for answer in pair if answer is not None]
+    by_wording = _flip_rate(contents, 2)
+    return {
         "flip_rate_wording": by_wording,
         "flip_excess": flips.less(by_wording),
     }
