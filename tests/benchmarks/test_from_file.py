@@ -341,7 +341,7 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
     assert (metric["value"], metric["n"]) == (1.0, rows)
 
 
-CHOICES = 'id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n'
+CHOICES = "id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n"
 
 
 def test_choices_in_every_order(tmp_path: Path) -> None:

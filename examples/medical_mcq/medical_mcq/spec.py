@@ -87,8 +87,7 @@ class MedicalMCQ(Benchmark):
         from medical_mcq.scoring import score_item
 
         scores = [
-            score_item(item, answer.text)
-            for item, answer in zip(items, answers, strict=True)
+            score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)
         ]
         return with_order_values(task, items, scores, right="accuracy")
 
