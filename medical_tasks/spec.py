@@ -543,8 +543,10 @@ def unclear_limits(
         {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
-    for metric in (each for each in metrics if each.read):
-        value = values.get(metric.name, math.nan)
+    for metric in metrics:
+        if not metric.read or metric.name not in values:
+            continue
+        value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:

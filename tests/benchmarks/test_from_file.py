@@ -341,11 +341,12 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
     assert (metric["value"], metric["n"]) == (1.0, rows)
 
 
-CHOICES = "id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n"
+TWO_QUESTIONS = "id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n"
 
 
 def test_choices_in_every_order(tmp_path: Path) -> None:
-    benchmark = made_from(written(tmp_path, "answer: choice\n", CHOICES))
+    form = "answer: choice\ncolumns: {id: id}\n"
+    benchmark = made_from(written(tmp_path, form, TWO_QUESTIONS))
     (source,) = benchmark.sources()
     rows = list(source.read("own", "test", {}))
     task = benchmark.tasks[0].asked_with({"order": "all"})

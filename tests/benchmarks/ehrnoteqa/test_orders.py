@@ -94,7 +94,7 @@ def test_gold_has_full_marks_in_every_order(form: str) -> None:
     task = task_of(form).asked_with(ORDERS)
     items = _demo(task)
     answers = [gold_response(task, item) for item in items]
-    readings = {} if form == "mc" else None
+    readings: dict[str, str] | None = {} if form == "mc" else None
     scores = score_items(task, items, answers, readings=readings)
     wanted = {
         "always_right": 1.0,
