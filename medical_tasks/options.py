@@ -653,6 +653,13 @@ class WithModelSettings(Options, heading="model"):
             "those unanswered"
         ),
     ] = "refuse"
+    confidence: Annotated[
+        Literal["none", "asked"],
+        Option(
+            "asked: text tasks also ask how sure the model is, in one last line that is taken off "
+            "before scoring (choice tasks report it from their probabilities anyway)"
+        ),
+    ] = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -928,6 +935,13 @@ class Score(
         Mapping[str, str],
         Option("settings of the task's scoring, e.g. sentence_bert=FOLDER"),
     ] = field(default_factory=dict)
+    confidence: Annotated[
+        Literal["none", "asked"],
+        Option(
+            "asked: the file's answers end with a line `Confidence: N%`, which is taken off and "
+            "reported"
+        ),
+    ] = "none"
     adjudicated: Adjudicated = None
     out: Annotated[
         Path | None,

@@ -148,8 +148,7 @@ def calibration_error(
     gaps = np.bincount(code, outcome - sure) / np.bincount(code)
     plug_in = float(weights @ np.abs(gaps))
     covariance = _covariance(sure, outcome, code, clusters)
-    expected = np.array([each.confidence for each in made])
-    direction = _direction(gaps, np.diag(covariance), weights, expected)
+    direction = _direction(gaps, np.diag(covariance), weights)
     noise = _noise(covariance, seed, resamples)
     value, low, high = _inverted(plug_in, direction, weights, noise)
     return CalibrationError(
@@ -191,8 +190,8 @@ def brier_score(
 ) -> Estimate:
     """The mean of (confidence - outcome)², with its score interval.
 
-        >>> round(brier_score([0.9, 0.6], [1, 0]).value, 3)
-        0.185
+    >>> round(brier_score([0.9, 0.6], [1, 0]).value, 3)
+    0.185
     """
     sure, outcome = _checked(confidence, right, binary=True)
     return mean_interval((sure - outcome) ** 2, clusters=clusters)
@@ -206,8 +205,8 @@ def choices_brier_score(
 ) -> Estimate:
     """Brier's own score of several choices: the mean sum of (probability - outcome)², 0 to 2.
 
-        >>> round(choices_brier_score([[0.7, 0.2, 0.1]], [0]).value, 3)
-        0.14
+    >>> round(choices_brier_score([[0.7, 0.2, 0.1]], [0]).value, 3)
+    0.14
     """
     values = [
         math.fsum(
@@ -327,24 +326,17 @@ def _covariance(
     return np.asarray(covariance + np.diag(lacking))
 
 
-def _direction(
-    gaps: Floats, variances: Floats, weights: Floats, confidence: Floats
-) -> Floats:
+def _direction(gaps: Floats, variances: Floats, weights: Floats) -> Floats:
     """In which proportions an error is spread over the bins: their gaps, freed of noise.
 
-    Gaps are drawn towards a line over confidence, as far as they scatter around it no
-    more than their variances explain (empirical Bayes). Scaled to an error of 1.
+    Gaps are drawn towards their common mean, as far as they scatter around it no more
+    than their variances explain (empirical Bayes). Scaled to an error of 1.
     """
-    columns = [np.ones_like(gaps), confidence - confidence.mean()]
-    design = np.stack(columns[: 2 if len(gaps) > 2 else 1], axis=1)
     precision = 1.0 / variances
-    scaled = design * np.sqrt(precision)[:, np.newaxis]
-    fit, *_ = np.linalg.lstsq(scaled, gaps * np.sqrt(precision), rcond=None)
-    line = design @ fit
-    rest = len(gaps) - design.shape[1]
-    scatter = float((precision * (gaps - line) ** 2).sum())
-    between = max(0.0, scatter - rest) / precision.sum() if rest > 0 else 0.0
-    shrunk = line + between / (between + variances) * (gaps - line)
+    mean = float((precision * gaps).sum() / precision.sum())
+    scatter = float((precision * (gaps - mean) ** 2).sum())
+    beyond = max(0.0, scatter - (len(gaps) - 1)) / float(precision.sum())
+    shrunk = mean + beyond / (beyond + variances) * (gaps - mean)
     error = float(weights @ np.abs(shrunk))
     return np.ones_like(gaps) if error < _ROUNDING else shrunk / error
 
@@ -380,9 +372,7 @@ def _inverted(
     return fits(0.5), fits(1.0 - _TAIL), fits(_TAIL)
 
 
-def _weights(
-    code: Codes, groups: int, seed: int, resamples: int
-) -> Iterator[Floats]:
+def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Floats]:
     """How often each answer is in each resample of clusters, in chunks of resamples."""
     if groups < 2:
         return
