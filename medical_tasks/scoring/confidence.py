@@ -41,6 +41,7 @@ from medical_tasks.scoring.estimates import (
     check_same_length,
     cluster_codes,
 )
+from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.scoring.means import mean_interval, proportion_interval
 
 MOST_BINS: Final = 10
@@ -342,11 +343,19 @@ def _direction(gaps: Floats, variances: Floats, weights: Floats) -> Floats:
 
 
 def _noise(covariance: Floats, seed: int, resamples: int) -> Floats:
-    """Draws of the bins' gaps around their true values, in pairs of opposite sign."""
+    """Draws of the bins' gaps around their true values.
+
+    A Latin hypercube: each direction has the very quantiles of a normal variable, in an
+    order of its own, so that the ends of an interval do not hang on chance.
+    """
     roots, vectors = np.linalg.eigh(covariance)
-    half = np.random.default_rng(seed).standard_normal((resamples // 2, len(roots)))
-    drawn = half @ (vectors * np.sqrt(np.maximum(roots, 0.0))).T
-    return np.concatenate([drawn, -drawn])
+    quantiles = np.array(
+        [normal_quantile((place + 0.5) / resamples) for place in range(resamples)]
+    )
+    generator = np.random.default_rng(seed)
+    standard = np.stack([generator.permutation(quantiles) for _ in roots], axis=1)
+    drawn = standard @ (vectors * np.sqrt(np.maximum(roots, 0.0))).T
+    return np.asarray(drawn)
 
 
 def _inverted(
