@@ -1,6 +1,6 @@
 """How often the intervals of calibration error, Brier score and AUROC hold a truth that is known.
 
-    OMP_NUM_THREADS=1 python -m measurements.confidence [--draws 600] [--write]
+    OMP_NUM_THREADS=1 python -m measurements.confidence [--draws 500] [--write]
 
 Simulated models say how sure they are, and are right as often as the row says. A cell
 gives the share of simulations in which a 95 % interval holds the truth: the expected
@@ -35,7 +35,7 @@ BEGIN, END = "<!-- confidence: begin -->", "<!-- confidence: end -->"
 ITEMS: Final = (60, 200, 1000)
 MANY: Final = 1_000_000
 """Answers from which the truth is computed."""
-RESAMPLES: Final = 1000
+RESAMPLES: Final = 500
 TOGETHER: Final = 5
 ALIKE: Final = 0.4
 """Answers of a note, and how much of what decides them they have in common."""
@@ -201,7 +201,7 @@ HEADER: Final = (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table, and writes it where that is asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=600)
+    parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     lines = [HEADER]

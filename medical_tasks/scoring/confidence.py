@@ -8,7 +8,8 @@ an outcome (1 right, 0 wrong). Of many of them:
 - Brier score: the mean of (confidence - outcome)² (Brier 1950, Mon Weather Rev 78:1)
 - AUROC: how often a right answer has the higher confidence of a right and a wrong one
 - risk-coverage curve: how many are right of the surest share of the answers; its area
-  (AURC) is the mean share of wrong ones over all shares (El-Yaniv and Wiener 2010)
+  (AURC) is the mean share of wrong ones among the surest k, over all k (Geifman et al.
+  2019)
 
 The plug-in ECE of finitely many answers is too high: |gap| of a bin is above 0 by
 chance alone, so that a perfectly calibrated model has some. `calibration_error` asks
@@ -241,7 +242,7 @@ def ranking(
     Example:
         >>> found = ranking([0.9, 0.8, 0.3], [1, 1, 0])
         >>> found.auroc.value, round(found.aurc.value, 3)
-        (1.0, 0.056)
+        (1.0, 0.111)
     """
     sure, good = _checked(confidence, outcome, binary=False)
     n = len(sure)
@@ -363,22 +364,30 @@ def _inverted(
 ) -> tuple[float, float, float]:
     """The errors at which the plug-in error is the median, and the ends of the interval."""
 
-    def below(error: float) -> float:
-        """The share of plug-in errors of a true error that are below the observed one."""
+    def below(error: float, observed: float) -> float:
+        """The share of plug-in errors of a true error that are at most the observed one."""
         drawn = np.abs(error * direction + noise) @ weights
-        return float((drawn < plug_in).mean())
+        return float((drawn <= observed).mean())
 
-    def fits(share: float) -> float:
+    def fits(share: float, observed: float) -> float:
         """The true error of which that share is below: 0 where even without one it is less."""
         low, high = 0.0, 1.0
-        if below(low) <= share:
+        if below(low, observed) <= share:
             return low
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if below(middle) > share else (low, middle)
+            over = below(middle, observed) > share
+            low, high = (middle, high) if over else (low, middle)
         return (low + high) / 2.0
 
-    return fits(0.5), fits(1.0 - _TAIL), fits(_TAIL)
+    # An error smaller than chance leaves is luck: the upper end is not drawn to 0 by it
+    # (the share below is taken of that without any error, as in the CLs method of
+    # Read 2002).
+    by_chance = np.quantile(np.abs(noise) @ weights, _TAIL, method="higher")
+    largest = max(plug_in, float(by_chance))
+    upper = fits(_TAIL * below(0.0, largest), largest)
+    value = fits(0.5, plug_in)
+    return value, fits(1.0 - _TAIL, plug_in), max(value, upper)
 
 
 def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Floats]:
@@ -411,8 +420,10 @@ def _ranked(weights: Floats, good: Floats, starts: Codes, *, binary: bool) -> Fl
         before = taken - counts
         mistakes = (taken - won) - lost
         rate = np.where(counts > 0.0, lost / counts, 0.0)
-        # The mean risk while the answers of one confidence are taken in, in closed form.
-        grown = np.where(before > 0.0, np.log(taken / before), 0.0)
+        # The sum of the risks while the answers of one confidence are taken in one by
+        # one, in any order: sum of (mistakes + rate j) / (before + j) over j.
+        harmonic = _harmonic(int(taken.max()))
+        grown = harmonic[taken.astype(np.intp)] - harmonic[before.astype(np.intp)]
         area = rate * counts + (mistakes - rate * before) * grown
         aurc = area.sum(axis=1) / total
     if not binary:
@@ -420,6 +431,11 @@ def _ranked(weights: Floats, good: Floats, starts: Codes, *, binary: bool) -> Fl
     curve = [_at_shares(one, other) for one, other in zip(taken, won, strict=True)]
     auroc = np.where(np.isfinite(auroc), auroc, math.nan)
     return np.column_stack([auroc, aurc, np.array(curve)])
+
+
+def _harmonic(most: int) -> Floats:
+    """The sums of 1/1 to 1/n, for n from 0."""
+    return np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, most + 1))])
 
 
 def _at_shares(taken: Floats, won: Floats) -> Floats:

@@ -27,7 +27,7 @@ INSTRUCTION_SHA256: Final = hashlib.sha256(INSTRUCTION.encode()).hexdigest()
 # Where it begins: with a line, whatever its marks; behind a sentence; or, where a
 # number follows, anywhere with a capital letter.
 _BEGINS: Final = (
-    r"(?:^[ \t>*_#`|\-\u2022]{0,12}"
+    r"(?:^[ \t>*_#|\-\u2022]{0,12}`?"
     r"|(?<=[.!?;:,)\]}*\"'`%|])[ \t]{1,4}[*_`(\[]{0,4}"
     r"|[ \t]{1,4}[*_`(\[]{0,4}(?=(?-i:C)onfidence[*_`]{0,4}[ ]?[:=][*_` ]{0,6}[0-9.]))"
 )
@@ -96,7 +96,11 @@ def split_confidence(text: str) -> Stated:
     ]
     values += [(match.start(), match["value"]) for match in _LINE.finditer(said)]
     confidence = read_confidence(max(values)[1]) if values else None
-    return Stated(_without(text), confidence)
+    if said == text:
+        return Stated(_without(text), confidence)
+    # Reasoning stays as it is, for readers that look at whole replies.
+    reasoning = text[: -len(said)] if said and text.endswith(said) else ""
+    return Stated(reasoning + _without(said), confidence)
 
 
 def read_confidence(text: str) -> float | None:
