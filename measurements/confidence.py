@@ -36,6 +36,7 @@ ITEMS: Final = (60, 200, 1000)
 MANY: Final = 1_000_000
 """Answers from which the truth is computed."""
 RESAMPLES: Final = 500
+"""Of AUROC; of the calibration error as many as runs have."""
 TOGETHER: Final = 5
 ALIKE: Final = 0.4
 """Answers of a note, and how much of what decides them they have in common."""
@@ -158,7 +159,7 @@ def row(case: Case, n: int, draws: int) -> str:
     for _ in range(draws):
         sure, right = case.says(generator, n)
         outcome, notes = outcomes(generator, right, case.together)
-        found = calibration_error(sure, outcome, clusters=notes, resamples=RESAMPLES)
+        found = calibration_error(sure, outcome, clusters=notes)
         errors.append(found.estimate)
         plug_in.append(found.plug_in)
         held["error"].append(_holds(found.estimate, known.error))
