@@ -15,6 +15,7 @@ from medical_tasks.catalog import tasks as all_tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.report.confidence import confidence_plots, confidence_said
+from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.confidence import (
     UNCLEAR,
     UNDECIDED,
@@ -244,7 +245,8 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
     assert "Risk and coverage" in page
     assert "mt-diagonal" in page
     assert "Mean confidence" in page
-    assert "ECE" in (out / "report.md").read_text(encoding="utf-8")
+    assert "AUROC" in confidence_said(entry)[0]
+    assert confidence_said(entry)[0] in render_markdown(read_results(out))
 
 
 @pytest.mark.usefixtures("demo_home")
