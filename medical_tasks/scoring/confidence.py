@@ -294,7 +294,8 @@ def _bins(
     made = []
     for number in range(int(code.max()) + 1):
         inside = np.flatnonzero(code == number)
-        labels = None if clusters is None else [clusters[place] for place in inside]
+        places = inside.tolist()
+        labels = None if clusters is None else [clusters[place] for place in places]
         made.append(
             Bin(
                 low=float(sure[inside].min()),

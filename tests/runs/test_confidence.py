@@ -266,3 +266,38 @@ def test_answers_of_a_file_and_a_run_that_was_not_asked(tmp_path: Path) -> None:
     entry = read_results(run)["tasks"]["medcalc_direct"]
     assert "confidence" not in entry
     assert "confidence" not in read_items(run)[0]
+
+
+@pytest.mark.usefixtures("demo_home")
+def test_parts_and_repeats_say_it_as_one_run_does(
+    serving: Serving, tmp_path: Path
+) -> None:
+    with serving():
+        for name, more in {
+            "whole": {},
+            "1": {"shard": "1/2"},
+            "2": {"shard": "2/2"},
+        }.items():
+            mt.run(
+                "medcalc_direct", "openai-api/test-host/m", config="demo", confidence="asked",
+                out=tmp_path / name, **more,
+            )  # fmt: skip
+        mt.run(
+            "medcalc_direct", "openai-api/test-host/m", config="demo", confidence="asked",
+            out=tmp_path / "again", repeats=2,
+        )  # fmt: skip
+    mt.merge(tmp_path / "1", tmp_path / "2", out=tmp_path / "merged")
+    whole, merged, again = (
+        read_results(tmp_path / name)["tasks"]["medcalc_direct"]["confidence"]
+        for name in ("whole", "merged", "again")
+    )
+    assert merged == whole
+    assert again["answers"] == 2 * whole["answers"]
+    assert again["brier"]["value"] == pytest.approx(whole["brier"]["value"])
+    row = read_items(tmp_path / "again")[0]
+    assert row["confidence_repeat_2"] == row["confidence"]
+    # Their Brier scores are compared as any mean over items, but for runs with repeats.
+    compared = mt.compare(tmp_path / "whole", tmp_path / "merged")
+    assert "confidence_brier" in json.dumps(dict(compared))
+    repeated = mt.compare(tmp_path / "whole", tmp_path / "again")
+    assert "confidence_brier" not in json.dumps(dict(repeated))

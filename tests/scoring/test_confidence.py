@@ -37,7 +37,8 @@ def test_calibration_error_by_hand() -> None:
     assert found.estimate.ci_low <= found.estimate.value <= found.plug_in
     first, second = found.bins
     assert (first.low, first.high, first.accuracy.value) == (0.6, 0.6, 0.75)
-    assert (second.confidence, second.accuracy.n) == (pytest.approx(0.9), 20)
+    assert second.confidence == pytest.approx(0.9)
+    assert second.accuracy.n == 20
     assert (second.accuracy.ci_low, second.accuracy.ci_high) == wilson_interval(14, 20)
 
 
@@ -132,7 +133,8 @@ def test_degenerate_answers() -> None:
     assert math.isnan(all_right.auroc.value)
     assert all_right.aurc.value == 0.0
     one = calibration_error([0.9], [1])
-    assert (one.plug_in, one.estimate.n) == (pytest.approx(0.1), 1)
+    assert one.plug_in == pytest.approx(0.1)
+    assert one.estimate.n == 1
     # All alike and always right: what else could be is as wide as the number allows.
     certain = calibration_error([1.0] * 40, [1] * 40).estimate
     assert (certain.value, certain.ci_low) == (0.0, 0.0)
