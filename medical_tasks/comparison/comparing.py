@@ -206,6 +206,8 @@ def _compare_task(
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
+    first: Sequence[Row]
+    second: Sequence[Row]
     first, second = shared_rows(*rows)
     brier = None
     if all("confidence" in entry for entry in entries):
