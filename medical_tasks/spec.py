@@ -452,6 +452,20 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probabilities:
+    """How probable a model finds each choice of a question, of a task that asks `choices`.
+
+    Attributes:
+        shares: one a choice, which add up to 1, of the very sums by which the headline
+            metric decides which choice leads.
+        right: the place of the right one.
+    """
+
+    shares: tuple[float, ...]
+    right: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemScore:
     """The score of one answered item.
 
@@ -471,6 +485,11 @@ class ItemScore:
             details behind a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers
             decided without a judge (empty ones).
+        probabilities: of a task that asks `choices`; None where a server does not say
+            them all.
+        confidence: how probable the model itself finds it that the answer is right,
+            from 0 to 1: the largest of `probabilities`, or what it stated. None where
+            nobody knows. Scorers leave it out.
 
     Example: an answer that is right, one that nobody can tell, and one that the judge
     did not judge:
@@ -490,6 +509,8 @@ class ItemScore:
     weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
+    probabilities: Probabilities | None = None
+    confidence: float | None = None
 
     def could_be(self, metric: str) -> tuple[float, float]:
         """The smallest and largest value of a decided metric: its value, unless the answer is unclear.
@@ -693,17 +714,30 @@ class PlotPoint:
     published: bool = False  # whether it is a paper's, which gets a mark of its own
     few: bool = False  # whether its items are too few to tell
     detail: str = ""  # shown when it is pointed at and said in the description
+    across: float | None = (
+        None  # of a curve, where it stands from left to right; a share
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot that a report draws."""
+    """A plot that a report draws: a row a point, or a curve of points that stand `across`.
+
+    Attributes:
+        diagonal: of a curve, whether the line on which both shares are equal is drawn.
+    """
 
     title: str
     x_label: str
     y_label: str
     points: tuple[PlotPoint, ...]
     note: str = ""
+    diagonal: bool = False
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it is a curve."""
+        return any(point.across is not None for point in self.points)
 
 
 @dataclass(frozen=True, kw_only=True)

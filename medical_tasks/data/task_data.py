@@ -320,7 +320,7 @@ def _rows_hash(rows: Sequence[Row]) -> str:
     for row in rows:
         digest.update(
             json.dumps(
-                dict(row), sort_keys=True, ensure_ascii=True, default=str
+                dict(row.items()), sort_keys=True, ensure_ascii=True, default=str
             ).encode()
         )
     return digest.hexdigest()

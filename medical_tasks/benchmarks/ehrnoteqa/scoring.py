@@ -48,6 +48,7 @@ from medical_tasks.spec import (
     Counts,
     Item,
     ItemScore,
+    Probabilities,
     TaskSpec,
     Verdicts,
     unclear_limits,
@@ -58,6 +59,8 @@ NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
 
 _OPEN: Final = (0.0, 1.0)
 _LETTER: Final = "letter_accuracy"
+_EXACT: Final = 0.01
+"""How exactly probabilities are known that are taken for known."""
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
@@ -234,7 +237,27 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
         limits=limits,
+        probabilities=_probabilities(scores, LETTERS.index(gold)),
     )
+
+
+def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
+    """The softmax of the sums, by which `accuracy` decides; None where they are not known.
+
+    A choice that was not reported may have anything from nothing to its bound. Where
+    that moves no share by more than `_EXACT`, the bound is taken.
+    """
+    if scores.logprobs.count(None) == len(scores.logprobs):
+        return None
+    bound = -math.inf if scores.below is None else scores.below
+    most, least = (
+        _softmax([end if value is None else value for value in scores.logprobs])
+        for end in (bound, -math.inf)
+    )
+    apart = max(abs(one - other) for one, other in zip(most, least, strict=True))
+    if apart > _EXACT:
+        return None
+    return Probabilities(shares=tuple(most), right=right)
 
 
 def _judged_score(
