@@ -109,6 +109,8 @@ def evaluate(arguments: Run) -> Path | None:
     The run's folder, or None after a forecast and in all but the main process.
     """
     tasks = parse_task_names(arguments.tasks)
+    checked_task_args(arguments.task_args, tasks)
+    tasks = [task.asked_with(arguments.task_args) for task in tasks]
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
@@ -655,6 +657,7 @@ def rescore(
             "Leave it out."
         )
     drawn = read_drawn(arguments)
+    task = _as_asked(task, responses, arguments.task_args)
     with policy.protect(
         [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
     ):
@@ -728,20 +731,39 @@ def _scoring_args(
 ) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
     own = checked_task_args(task_args, [task])
-    questions = [name for name in own if name not in task.scoring_arguments]
+    ran = recipe.get("task_args", {})
+    questions = [
+        name
+        for name, value in own.items()
+        if name not in task.scoring_arguments
+        and (name not in task.item_arguments or ran.get(name) != value)
+    ]
     if questions:
         raise UsageError(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
             "it out."
         )
-    from_run = task.scoring_args(recipe.get("task_args", {}))
+    from_run = task.scoring_args(ran)
     for name, value in from_run.items():
         if own.get(name, value) != value:
             raise UsageError(
                 f"--task-args: {name}={own[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
-    return {**from_run, **own}
+    return {**from_run, **task.scoring_args(own)}
+
+
+def _as_asked(
+    task: TaskSpec,
+    answers: Path | GivenAnswers | PublishedSource,
+    given: Mapping[str, str],
+) -> TaskSpec:
+    """The task as its questions were asked: by a run, or as is said of other answers."""
+    if not isinstance(answers, Path) or not answers.is_dir():
+        return task.asked_with(given)
+    entry = read_results(answers)["tasks"].get(task.name)
+    recipe = {} if entry is None else entry["recipe"]
+    return task.asked_with(recipe.get("task_args", {}))
 
 
 def _kept(path: Path) -> Path | None:
@@ -792,6 +814,13 @@ def _answered(
     if choice.said:
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
+    asked = {
+        name: value
+        for name, value in arguments.task_args.items()
+        if name in task.item_arguments
+    }
+    if asked:
+        recipe["task_args"] = asked
     answered = _of_responses(task, data, responses, recipe, "not in the responses")
     # Not their content: a corrected file is scored again into the same folder, in which
     # nothing else lies.
@@ -799,6 +828,7 @@ def _answered(
         "tasks": [task.name],
         "model": name,
         "data": {task.name: data.identity},
+        **({"task_args": asked} if asked else {}),
     }
 
 

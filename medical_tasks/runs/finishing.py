@@ -120,7 +120,7 @@ def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> Answe
 
     Of private data reasons are reduced to classes that can hold no text of the source.
     """
-    task = answered.task.reporting(answered.scoring_args, official=official)
+    task = answered.task.reporting(answered.given, official=official)
     arguments = answered.scoring_args
     repeats = [
         replace(each, task=task, scoring_args=arguments) for each in answered.repeats
@@ -157,7 +157,8 @@ def _recipe(
     """The recipe of the answers, and of this scoring in place of one that a run had before."""
     before = ("scoring", "adjudication")
     recipe = {name: value for name, value in task.recipe.items() if name not in before}
-    all_metrics = declared.reporting(declared.scoring_arguments, official=official)
+    may_report = {*declared.scoring_arguments, *task.given}
+    all_metrics = declared.reporting(may_report, official=official)
     recipe["metrics"] = metric_kinds(all_metrics)
     if task.task.scoring_arguments:
         identity = task.task.benchmark.scoring_identity(
@@ -327,10 +328,12 @@ def _scored_blocks(
             }
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
+        read = () if answered.adjudication is None else answered.adjudication.readings
+        adjudicated = [
+            name for name in decided if name in read and scores[name].unclear
+        ]
         scores |= decided
-        yield _Block(
-            items, _redacted(task, scores) if private else scores, list(decided)
-        )
+        yield _Block(items, _redacted(task, scores) if private else scores, adjudicated)
 
 
 def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
@@ -404,15 +407,20 @@ def _adjudicated(
         return {}
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
-    answers = [answered.answer(item) for item in unclear]
+    readings = {item.id: texts[item.id] for item in unclear}
+    again = unclear
+    if task.drawn_whole:  # what compares an answer with others is theirs as well
+        clusters = {item.cluster for item in unclear}
+        again = [item for item in items if item.cluster in clusters]
+    answers = [answered.answer(item) for item in again]
     read = task.benchmark.score_items(
-        task, unclear, answers, replace(scoring, readings=texts)
+        task, again, answers, replace(scoring, readings=readings)
     )
-    check_scores(task, unclear, read)
+    check_scores(task, again, read)
     unread = [
         score.id
         for score in read
-        if texts[score.id] and (score.unclear or not score.parsed)
+        if readings.get(score.id) and (score.unclear or not score.parsed)
     ]
     if unread:
         # Only the items are named: a reading may quote an answer that nobody else may

@@ -137,6 +137,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "may stand for another number: score both with one version, medical-tasks score {name} "
         "--responses RUN."
     ),
+    "items": (
+        "the runs cannot be compared, their questions were made otherwise: {}. Run both with the "
+        "same --task-args."
+    ),
     "again": (
         "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
     ),
@@ -302,6 +306,10 @@ def recipe_differences(
     one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
     if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
         refused.append(_said("metrics", differing(one, other), name=name))
+    asked = [mapping(recipe.get("task_args")) for recipe in (first, second)]
+    needed = {metric.needs for metric in metrics}
+    if asked[0] != asked[1] and needed & {*asked[0], *asked[1]}:
+        refused.append(_said("items", differing(*asked)))
     warned += [_swapped(first, second)]
     warned += [_prompts_differ(first, second), _imported(first, second)]
     warned.append(_generation(first, second))

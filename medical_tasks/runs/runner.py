@@ -46,7 +46,7 @@ from medical_tasks.runs.confidence import (
     asking_for_confidence,
 )
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.scoring.stated_confidence import split_confidence
 from medical_tasks.spec import (
@@ -244,6 +244,11 @@ class AnsweredTask:
     opening: Callable[[Item], tuple[Message, ...]] | None = None
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the settings of its questions and of its scoring that were given."""
+        return frozenset([*mapping(self.recipe.get("task_args")), *self.scoring_args])
 
     @property
     def states_confidence(self) -> bool:
