@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from medical_tasks.scoring.umls.index import UmlsIndex, build_index
 from medical_tasks.scoring.umls.matcher import Matcher
 from tests.support import ROOT, SHARED, needs_shared
 
-pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+pytestmark = pytest.mark.skipif(
+    find_spec("spacy") is None, reason="spaCy (extra medcon) is not installed"
+)
 
 FOLDER = ROOT / "metrics" / "medcon"
 FIXTURE = SHARED / "fixtures" / "umls"
