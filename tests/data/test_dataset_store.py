@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,17 +104,6 @@ def test_rows_hold_no_text_but_of_the_latest_row_group(
     assert len(read) == 3
     assert rows[0] == expected[0]
     assert len(read) == 4
-
-
-def test_looking_needs_no_heavy_library(built: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from medical_tasks.data.dataset_store import built_configs;"
-        f"print(len(built_configs(Path({str(built)!r}))), sorted({{'pyarrow', 'datasets', 'numpy'}} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "1 []"
 
 
 def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None:

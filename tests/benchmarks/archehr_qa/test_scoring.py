@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL
@@ -480,7 +480,6 @@ def test_what_does_not_fit_is_refused_and_nothing_of_a_text_is_told() -> None:
     assert unanswered_limits(TASK["evidence"], small_item()) == {}
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.sampled_from(["1", "2", "3", "4", "5", "9"]), unique=True),
     st.permutations(["2", "4"]),
@@ -501,22 +500,16 @@ def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
 
 
 def test_hashes_of_strings_play_no_part() -> None:
-    running = [
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())",
-            ],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": str(seed)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for seed in (1, 2, 3)
-    ]
-    found = [process.communicate(timeout=120)[0].strip() for process in running]
-    assert found == [digest()] * 3
+    code = "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == digest()  # this process has another seed
 
 
 @pytest.mark.upstream
