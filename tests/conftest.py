@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.fault_server import FaultServer
@@ -29,6 +30,11 @@ _USERS = (
 _HOME = "MEDICAL_TASKS_TESTS_HOME"
 
 Serving = Callable[..., AbstractContextManager[FaultServer]]
+
+# How often a law is tried that says nothing of its own. Each run of the suite draws other
+# examples; and no time limit, since machines are busy.
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=60)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

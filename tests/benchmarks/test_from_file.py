@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import medical_tasks as mt
@@ -205,7 +205,6 @@ NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_right_answers_score_1_for_any_table_that_is_taken(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.construct.decompose.kqa import (
@@ -76,7 +76,6 @@ def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
     assert said in problem({"statements": [entry]}, "judge")
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.text(max_size=80)
     | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(

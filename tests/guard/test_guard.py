@@ -97,7 +97,7 @@ def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_a_made_up_host_is_local_only_when_it_is_a_loopback_spelling(host: str) -> None:
     address = read_address(f"http://{host}/v1")
     if is_loopback_host(f"http://{host}/v1"):

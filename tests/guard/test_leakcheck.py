@@ -744,7 +744,7 @@ WORDS = st.lists(st.sampled_from([*"abcd", "Ärzte", "4"]), max_size=30)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), WORDS, st.integers(2, 6))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
     source: list[list[str]], target: list[str], size: int
 ) -> None:

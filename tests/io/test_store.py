@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import IncompleteError, UsageError
@@ -83,7 +83,6 @@ def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(
 
 
 @given(parts=st.dictionaries(st.text(max_size=5), JSON, max_size=4))
-@settings(deadline=None, max_examples=60)
 def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> None:
     reordered = dict(reversed(list(parts.items())))
     assert content_key(parts) == content_key(reordered)

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
@@ -112,7 +112,6 @@ def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
     cut=st.integers(min_value=0, max_value=10_000),
     flip=st.integers(min_value=0, max_value=255),
 )
-@settings(deadline=None, max_examples=150)
 def test_a_damaged_file_is_the_table_or_an_error(
     cut: int, flip: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

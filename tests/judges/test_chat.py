@@ -163,7 +163,7 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     assert all(isinstance(reply, Reply) for reply in found.values())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     max_calls=st.none() | st.integers(0, 20),
     max_tokens=st.none() | st.integers(0, 600),

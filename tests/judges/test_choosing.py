@@ -171,7 +171,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(order=st.permutations(list(OTHERS)))
 def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
     order: list[str],

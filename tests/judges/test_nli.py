@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -44,7 +44,6 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
-LAWS = settings(deadline=None, max_examples=100)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -310,7 +309,6 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
         answers(judge, asked)
 
 
-@LAWS
 @given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))
 def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> None:
     windows = cut_windows(lengths, room)
@@ -329,7 +327,6 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
         )
 
 
-@LAWS
 @given(
     text=st.text(alphabet="ab .!?\n", max_size=200)
     | st.lists(st.text(max_size=12), max_size=30).map(". ".join),

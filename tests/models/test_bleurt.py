@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -100,7 +100,6 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
         scorer.score(PAIRS)
 
 
-@settings(deadline=None)
 @given(
     reference=st.integers(0, 40), candidate=st.integers(0, 40), room=st.integers(2, 40)
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.report.html_parts import escaped, link
@@ -395,7 +395,6 @@ def test_a_long_answer_comes_through_whole() -> None:
     assert text in data["strings"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.recursive(
         st.text() | st.floats(allow_nan=False, allow_infinity=False) | st.none(),
@@ -412,7 +411,6 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text())
 def test_escaped_text_can_be_stored_and_opens_nothing(text: str) -> None:
     written = escaped(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET as EHRNOTEQA
@@ -799,7 +799,6 @@ def test_prompts_that_cannot_shorten_are_not_measured() -> None:
         fit([item("a", 3)], model, whole, truncate="notes-from-the-oldest")
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8),
     words=st.integers(0, 200),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.catalog import datasets, tasks
@@ -291,7 +291,6 @@ def _score(draw: st.DrawFn) -> ItemScore:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
 def test_whatever_is_missing(
     found: list[ItemScore | None], data: st.DataObject
@@ -379,7 +378,6 @@ def _read(name: str, outcome: str) -> ItemScore:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.sampled_from(OUTCOMES), min_size=2, max_size=9),
     st.lists(st.sampled_from(("right", "wrong", "unclear")), min_size=9, max_size=9),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.sandbox.execution import (
@@ -81,7 +81,6 @@ def test_what_is_refused_and_what_ends_the_program() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(0, 2**64 - 1)] * 6))
-@settings(deadline=None, max_examples=100)
 def test_only_the_list_passes(number: int, arguments: tuple[int, ...]) -> None:
     looked_into = {
         X86.others[name] for name in ("ioctl", "prlimit64", "tgkill", "tkill")

@@ -65,7 +65,7 @@ def test_medcon_by_hand() -> None:
         )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(reference=CONCEPTS, prediction=CONCEPTS)
 def test_laws(
     reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]
@@ -94,7 +94,6 @@ def test_chunks_by_hand() -> None:
     assert best_and_mean([]) == 0.0
 
 
-@settings(deadline=None, max_examples=60)
 @given(lengths=st.lists(st.integers(1, 200), max_size=30))
 def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None:
     sentences = ["w " * (length - 1) + "end." for length in lengths]
@@ -217,7 +216,6 @@ def reports(draw: st.DrawFn) -> Annotation:
     return annotation(*[draw(entity) for _ in range(number)])
 
 
-@settings(deadline=None, max_examples=150)
 @given(one=reports(), other=reports(), exact=st.booleans())
 def test_laws_of_radgraph(one: Annotation, other: Annotation, exact: bool) -> None:
     reward = radgraph_reward(one, other, exact_case=exact)

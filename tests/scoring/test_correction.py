@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.correction import (
@@ -178,7 +178,6 @@ def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
     assert error.variance == pytest.approx(by_hand, rel=0.02)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     table=st.lists(
         st.lists(st.integers(10, 60), min_size=2, max_size=2), min_size=2, max_size=2

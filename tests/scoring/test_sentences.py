@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -73,7 +73,6 @@ def test_rules_have_names_and_plain_words() -> None:
         rules_name("nltk")
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     text=st.one_of(TEXTS, st.text(max_size=60)),
     rules=st.sampled_from(["medical", "punkt", TRAINED]),
@@ -88,7 +87,6 @@ def test_no_text_is_lost_or_doubled(text: str, rules: str | Punkt) -> None:
 
 
 @given(text=TEXTS)
-@settings(deadline=None, max_examples=200)
 def test_white_space_around_a_text_plays_no_part(text: str) -> None:
     assert split_sentences(f" \n {text}\n ") == split_sentences(text)
 
@@ -105,7 +103,6 @@ def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-@settings(deadline=None, max_examples=400)
 @given(text=TEXTS)
 def test_the_library_untrained(text: str) -> None:
     nltk = pytest.importorskip("nltk.tokenize.punkt")

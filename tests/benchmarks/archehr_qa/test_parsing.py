@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
@@ -95,7 +95,6 @@ _WORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(_WORDS, _IDS), min_size=1, max_size=4))
 def test_the_official_form_is_read_as_officially(
     lines: list[tuple[list[str], list[str]]],
@@ -111,7 +110,6 @@ def test_the_official_form_is_read_as_officially(
     ]
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(
         st.sampled_from(
@@ -187,7 +185,6 @@ def test_evidence_and_alignment() -> None:
     assert read_alignment(record, KNOWN, ("a", "b")).found == (("b", "2"),)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(alphabet='0123456789|[]{}":,;-. \nabSn`é\ud800', max_size=40))
 def test_any_reply_has_a_reading(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
@@ -200,7 +197,6 @@ def test_any_reply_has_a_reading(reply: str) -> None:
     st.lists(st.sampled_from(KNOWN), unique=True),
     st.sampled_from([",", ", ", " ", "\n", "; "]),
 )
-@settings(deadline=None, max_examples=50)
 def test_lists_come_back(ids: list[str], between: str) -> None:
     assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)
     assert read_evidence(f"|{','.join(ids)}|", KNOWN).found == tuple(ids)

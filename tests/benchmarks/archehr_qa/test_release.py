@@ -210,11 +210,7 @@ def test_offsets_that_are_all_zero_are_none(
     assert len(read.sentences) == 3
 
 
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
 def test_a_damaged_file_is_cases_or_an_error(
     tmp_path: Path, place: float, length: int, put: bytes

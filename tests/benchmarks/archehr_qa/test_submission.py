@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
@@ -157,7 +157,6 @@ def test_each_case_once_and_no_other() -> None:
 PIECES = CASES["pieces"]
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map(" ".join)
 )
@@ -173,7 +172,6 @@ def test_the_official_scorer_reads_what_was_scored_whatever_the_answer(
     )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
 def test_an_answer_without_problems_is_read_alike_by_both(answer: str) -> None:
     if not told(answer):
@@ -229,7 +227,6 @@ REPLY_PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.sampled_from(["evidence", "alignment"]),
     st.lists(st.sampled_from(REPLY_PIECES) | st.text(max_size=4)).map(" ".join),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
@@ -242,7 +242,6 @@ def test_notes_are_divided_by_their_tables(
         )
     )
 )
-@settings(deadline=None)
 def test_no_part_of_a_note_is_lost_or_doubled(lines: list[str]) -> None:
     divide = official_division({"data_processing/sectiontagger.py": TAGGER})
     assert divide is not None

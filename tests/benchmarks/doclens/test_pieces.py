@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import read_meqsum_rows, read_sources
@@ -89,7 +89,6 @@ LINES = st.lists(
 
 
 @given(LINES)
-@settings(deadline=None, max_examples=100)
 def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     dialogue = "\n".join(lines)
     turns = split_turns(dialogue)
@@ -129,7 +128,6 @@ NOTE_LINES = st.lists(
 
 
 @given(NOTE_LINES)
-@settings(deadline=None, max_examples=200)
 def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(
     lines: list[str],
 ) -> None:
@@ -201,7 +199,6 @@ PIECES = st.lists(
 
 
 @given(PIECES.map("".join))
-@settings(deadline=None, max_examples=200)
 def test_no_text_is_lost_but_white_space(question: str) -> None:
     sentences = split_question(question)
     assert "".join("".join(sentences).split()) == "".join(question.split())
@@ -274,7 +271,6 @@ def test_removal(text: str, left: str) -> None:
 
 
 @given(MARKED)
-@settings(deadline=None, max_examples=300)
 def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(
     text: str,
 ) -> None:
@@ -309,7 +305,6 @@ def test_cited_sentences(text: str, sentences: Read) -> None:
 
 
 @given(OUTPUTS)
-@settings(deadline=None, max_examples=300)
 def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> None:
     sentences = read_sentences(text)
     assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
@@ -324,7 +319,6 @@ def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> Non
 
 
 @given(OUTPUTS, st.integers(0, 9))
-@settings(deadline=None, max_examples=100)
 def test_a_number_more_leaves_the_words(text: str, number: int) -> None:
     # The same text, cited or not, says the same.
     cited = read_sentences(f"{text.rstrip()} [{number}]") if text.strip() else ()

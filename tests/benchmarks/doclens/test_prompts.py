@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import example as hypothesis_example
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import prompts as texts
@@ -519,7 +519,6 @@ TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(
 
 @given(text=TEXTS)
 @hypothesis_example(text="Plan:\n. ")
-@settings(deadline=None, max_examples=200)
 def test_markers_change_nothing_but_themselves(text: str) -> None:
     cited = cite(text, Source(VISIT))
     assert remove_citations(cited) == remove_citations(text)
@@ -537,7 +536,6 @@ def test_markers_change_nothing_but_themselves(text: str) -> None:
         max_size=12,
     )
 )
-@settings(deadline=None, max_examples=100)
 def test_laws_of_the_rule(words: list[str]) -> None:
     source = Source(VISIT)
     cited = source.cited_by(" ".join(words))

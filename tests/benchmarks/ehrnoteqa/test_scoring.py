@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import scoring
@@ -474,7 +474,6 @@ LOGPROBS = st.sampled_from((-0.25, -1.0, -2.0, -3.5, -6.0))
     st.lists(st.integers(1, 4), min_size=5, max_size=5),
     st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=150)
 def test_shares_add_up_and_one_choice_at_most_leads(
     logprobs: list[float], tokens: list[int], gold: int
 ) -> None:
@@ -497,7 +496,6 @@ def test_shares_add_up_and_one_choice_at_most_leads(
     st.sets(st.integers(0, 4), min_size=1),
     st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=50)
 def test_limits_hold_whatever_the_untold_ones_are(
     logprobs: list[float], tokens: list[int], untold: set[int], gold: int
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.abstention import ANSWER_WORDS, LONGEST, abstention
@@ -53,13 +53,11 @@ def test_how_long_an_abstention_may_be() -> None:
     st.sampled_from([text for text, _ in TEXTS]),
     st.sampled_from(["**{}**", "\n\n{}\n", "“{}”", "« {} »", "- {}", "> {}"]),
 )
-@settings(deadline=None, max_examples=150)
 def test_dress_makes_no_difference(text: str, dress: str) -> None:
     assert abstention(dress.format(text)) == abstention(text)
 
 
 @given(st.text(max_size=300))
-@settings(deadline=None, max_examples=200)
 def test_any_text_is_read(text: str) -> None:
     verdict = abstention(text)
     assert verdict in ("sure", "unsure", "none")

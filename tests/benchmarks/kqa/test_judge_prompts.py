@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.judge_prompts import (
@@ -102,7 +102,6 @@ def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(deadline=None, max_examples=100)
 def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> None:
     prompt = _text(
         single_question(OWN, "q", question="Q?", answer=answer, statement=statement)
@@ -189,7 +188,6 @@ def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(
 
 
 @given(JSON_VALUES)
-@settings(deadline=None, max_examples=150)
 def test_readers_never_raise(value: Any) -> None:
     text = json.dumps(value)
     for read in (read_single, read_answered, partial(read_batched, ids=["s1"])):

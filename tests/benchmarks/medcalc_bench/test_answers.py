@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
@@ -109,7 +109,6 @@ def test_long_replies_and_long_fields() -> None:
         lambda value: round(value, 3)
     )
 )
-@settings(deadline=None, max_examples=200)
 def test_a_number_is_read_as_it_was_written(value: float) -> None:
     for written in (
         f"{value}",
@@ -125,7 +124,6 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
 
 
 @given(st.dates(min_value=date(1970, 1, 1), max_value=date(2069, 12, 31)))
-@settings(deadline=None, max_examples=100)
 def test_a_date_is_read_as_it_was_written(day: date) -> None:
     for form in (
         "%m/%d/%Y",
@@ -139,7 +137,6 @@ def test_a_date_is_read_as_it_was_written(day: date) -> None:
 
 
 @given(st.integers(0, 45), st.integers(0, 6))
-@settings(deadline=None, max_examples=100)
 def test_an_age_is_read_as_it_was_written(weeks: int, days: int) -> None:
     for form in TABLES["an_age_is_read_as_it_was_written"]:
         assert [age.value for age in ages(form.format(weeks, days))] == [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import (
@@ -389,7 +389,6 @@ entities = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(value=entities)
 def test_both_notations_mean_the_same(value: dict[str, Any]) -> None:
     canonical = canonical_entities(repr(value))

@@ -79,11 +79,7 @@ def test_the_messages_of_each_style(tree: Path) -> None:
     question=st.text(max_size=30),
     calculator=st.integers(1, 69),
 )
-@settings(
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_functions_of_the_file_would_make(
     tree: Path, note: str, question: str, calculator: int
 ) -> None:

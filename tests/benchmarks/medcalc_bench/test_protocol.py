@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench import protocol as module
@@ -103,7 +103,6 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(written())
-@settings(deadline=None, max_examples=150)
 def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
     case: tuple[str, str],
 ) -> None:
@@ -119,7 +118,6 @@ def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
         max_size=12,
     )
 )
-@settings(deadline=None, max_examples=150)
 def test_prose_is_no_program(words: list[str]) -> None:
     assert program_of("I am sorry: " + " ".join(words)) == ""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.cli.entry import main
@@ -200,7 +200,6 @@ def test_whole_words_of_any_case() -> None:
 @given(
     st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12)
 )
-@settings(deadline=None, max_examples=60)
 def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
     text = " ".join(words)
     expected = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.release import (
@@ -119,7 +119,6 @@ def test_by_hand() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(deadline=None, max_examples=100)
 def test_laws_of_what_was_kept(before: str, after: str) -> None:
     kept, words = retained_words(before, after)
     assert 0 <= kept <= words == len(list(content_words(before)))
@@ -281,7 +280,6 @@ NOTE = st.text(
 
 
 @given(NOTE)
-@settings(deadline=None, max_examples=150)
 def test_no_word_is_lost_and_the_builder_agrees(text: str) -> None:
     sentences = split_note(text)
     # Signs that XML has no place for are blanks.

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -94,7 +94,6 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
 def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
     ids = data.draw(
         st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from measurements.fresh import LINK, other_readings, recomputed
@@ -371,7 +371,6 @@ def test_weekdays_belong_to_their_dates() -> None:
         assert f"{day:%A}" == f"{match['weekday']}day"
 
 
-@settings(max_examples=60, deadline=None)
 @given(key=st.text(max_size=8), calculator=st.sampled_from(CALCULATORS))
 def test_long_notes_have_one_reading_and_their_facts_give_the_gold(
     key: str, calculator: AnyCalculator

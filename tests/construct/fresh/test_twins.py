@@ -145,7 +145,7 @@ def test_a_second_reader_finds_the_entities_alone(
     test_notes.test_pressures_ages_drinks_doses_and_sex()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 30))
 def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     rows = list(twin_rows(seed, 30))
@@ -312,7 +312,7 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     assert taken in " ".join(capsys.readouterr().out.split())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(n=st.integers(7, 1700), more=st.integers(0, 100))
 def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
     items = load_items(MEDCALC_TWINS, made_rows())
