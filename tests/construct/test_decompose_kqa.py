@@ -19,12 +19,11 @@ from medical_tasks.construct.decompose.kqa import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable, Unscored
+from tests.case_tables import tables
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "decompose.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "decompose")
 
 SOURCE = FreeAnswer(
     id="q", line=1, question="Is tea fine?", answer="Tea is fine. Avoid it late."

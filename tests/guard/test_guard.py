@@ -41,14 +41,13 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
+from tests.case_tables import tables
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("guard.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "guard")
 
 SUBJECT = policy.Subject.of(CREDENTIALED.spec, task="tiny_task")
 OPEN = policy.Subject.of(SPEC, task="open_task")

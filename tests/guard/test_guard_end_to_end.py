@@ -30,16 +30,12 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.guard.policy import WithheldError, audit_path
 from medical_tasks.guard.private_store import list_folders, private_home
 from medical_tasks.harness import lighteval_launcher
+from tests.case_tables import tables
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("guard_end_to_end.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "guard_end_to_end")
 
 REMOTE = "http://api.remote.example/v1"
 # A part that no chance brings forth, in any writing of it.

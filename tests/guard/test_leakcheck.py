@@ -45,6 +45,7 @@ from medical_tasks.guard.leakcheck import (
 )
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.io.store import Store
+from tests.case_tables import tables
 from tests.leak_forms import (
     B64,
     LIMITS,
@@ -58,12 +59,7 @@ from tests.leak_forms import (
 )
 from tests.support import ROOT, own_datasets, own_tasks
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("leakcheck.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "leakcheck")
 
 NOTE = (
     "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "

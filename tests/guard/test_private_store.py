@@ -33,13 +33,9 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("private_store.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "private_store")
 
 
 @pytest.fixture(autouse=True)

@@ -27,15 +27,14 @@ from medical_tasks.models.budget import (
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
+from tests.case_tables import tables
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
 from tests.judges.scripted import answered as ask
 from tests.judges.scripted import calls as plain_calls
 from tests.support import GeneratesOnly
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "chat")
 
 SIZE = 16
 

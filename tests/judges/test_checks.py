@@ -19,14 +19,10 @@ from medical_tasks.judges.checks import (
     last_check,
     record_check,
 )
+from tests.case_tables import tables
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("checks.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "checks")
 IDENTITY = {"kind": "chat", "model": "m"}
 
 

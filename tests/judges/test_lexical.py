@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,15 +17,11 @@ from hypothesis import strategies as st
 from medical_tasks.judges.base import LABELS, Backend, NoReply, Reply
 from medical_tasks.judges.lexical import LexicalJudge, Sentence, decide
 from medical_tasks.scoring.agreement import accuracy_interval, cohen_interval
+from tests.case_tables import tables
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("lexical.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "lexical")
 
 TEXT = st.text(max_size=60) | st.lists(
     st.sampled_from(

@@ -31,11 +31,10 @@ from medical_tasks.judges.nli import (
 )
 from medical_tasks.judges.windows import cut_windows, plan_windows
 from medical_tasks.models.encoder import Row
+from tests.case_tables import tables
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "nli")
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are
 # made on the CPU.

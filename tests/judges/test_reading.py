@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,14 +30,10 @@ from medical_tasks.judges.reading import (
     read_score,
     whole_number,
 )
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("reading.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "reading")
 
 KEYS = {"verdict": boolean, "reason": free_text}
 GRADED = {"score": whole_number(1, 5), "reason": free_text}

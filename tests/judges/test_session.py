@@ -33,15 +33,11 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.usage import Prices
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("session.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "session")
 
 SECRET = "the patient's zebra allergy"
 

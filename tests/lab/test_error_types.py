@@ -24,11 +24,10 @@ from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.lab.error_types import TYPES, Sorted, sort_error
 from medical_tasks.lab.working import read_working
 from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.case_tables import tables
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def row(

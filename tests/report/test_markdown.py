@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +21,10 @@ from medical_tasks.report.tables import plain_table
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
+from tests.case_tables import tables
 from tests.report.page_samples import published as results_of_papers
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "markdown.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "markdown")
 
 
 PAPER = "Comparable with the paper: no (own prompts; 10 of 20 items answered)."

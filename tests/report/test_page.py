@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import Plot, PlotPoint, Table, View
-from tests.case_tables import tabled
+from tests.case_tables import tabled, tables
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import (
     calculation,
@@ -285,9 +284,7 @@ def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     assert "By shot" not in one(*zero).text  # one task of a family is no comparison
 
 
-HOSTILE: dict[str, str] = json.loads(
-    (Path(__file__).parent / "cases" / "hostile_texts.json").read_text(encoding="utf-8")
-)
+HOSTILE: dict[str, str] = tables(__file__, "hostile_texts")
 
 
 def everywhere(text: str) -> ReportData:

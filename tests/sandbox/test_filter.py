@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import struct
 from pathlib import Path
@@ -22,11 +21,9 @@ from medical_tasks.sandbox.execution import (
     filter_program,
     refuse,
 )
-from tests.case_tables import tabled
+from tests.case_tables import tabled, tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 EPERM = refuse(errno.EPERM)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,15 +21,11 @@ from medical_tasks.scoring.bleu_and_sari import (
     sari_corpus,
     tokenize_13a,
 )
+from tests.case_tables import tables
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("bleu_and_sari.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "bleu_and_sari")
 
 
 @needs_shared

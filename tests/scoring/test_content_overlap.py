@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +16,10 @@ from medical_tasks.scoring.content_overlap import (
     medcon,
     radgraph_reward,
 )
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("content_overlap.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "content_overlap")
 
 CONCEPTS = st.dictionaries(
     st.sampled_from("abcde"),

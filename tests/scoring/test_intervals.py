@@ -1,9 +1,7 @@
 """Intervals of a proportion, bounds, and the distributions behind them."""
 
-import json
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,13 +19,9 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 from medical_tasks.scoring.means import proportion_interval
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("intervals.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "intervals")
 
 # Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four
 # decimals.

@@ -6,7 +6,6 @@ import json
 import math
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,9 @@ from medical_tasks.scoring.paired import (
     paired_bootstrap,
     paired_bootstrap_statistic,
 )
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("paired.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "paired")
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from pathlib import Path
 
@@ -25,13 +24,9 @@ from medical_tasks.scoring.sentences import (
     sentence_spans,
     split_sentences,
 )
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("sentences.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "sentences")
 
 PIECES = [
     *("Dr mg e.g the The A b J 5 1,200.5 -3 x No pre-op vs é É _ # & `").split(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +25,7 @@ from medical_tasks.scoring.text_pairs import (
     exact_match,
     shared,
 )
+from tests.case_tables import tables
 from tests.scoring.text_cases import ANY_TEXTS
 from tests.support import ROOT
 
@@ -128,12 +128,7 @@ def test_needs_no_library_that_happens_to_be_installed(
     assert not banned & set(done.stdout.split())
 
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("text_pairs.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "text_pairs")
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.case_tables import tables
 from tests.support import SHARED
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("text_cases.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "text_cases")
 
 WORDS = CASES["WORDS"]
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,13 +23,9 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_ids,
 )
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("parsing.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "parsing")
 
 KNOWN = ("1", "2", "3", "4", "5")
 

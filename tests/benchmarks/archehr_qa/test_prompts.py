@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,13 +25,9 @@ from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import SENTENCES, TASK, case
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("prompts.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "prompts")
 
 ASKED = [
     task

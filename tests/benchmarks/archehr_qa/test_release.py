@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,10 @@ from tests.benchmarks.archehr_qa.release_files import (
     write_cases,
     write_json,
 )
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("release.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "release")
 
 NAME = "archehr-qa.xml"
 

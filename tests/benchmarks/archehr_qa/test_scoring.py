@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
@@ -42,15 +41,11 @@ from tests.benchmarks.archehr_qa.asked_items import (
     digest,
     small_item,
 )
+from tests.case_tables import tables
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("scoring.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "scoring")
 
 NO_FIGURE = ENDS["cited"]
 PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}

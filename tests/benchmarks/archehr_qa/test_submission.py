@@ -28,13 +28,9 @@ from medical_tasks.benchmarks.archehr_qa.submission import (
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("submission.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "submission")
 
 KNOWN = ("1", "2", "3", "4", "5")
 SILENT = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"

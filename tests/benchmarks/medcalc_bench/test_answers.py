@@ -21,10 +21,9 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ROWS: dict[str, dict[str, object]] = TABLES["rows"]
 CLEARANCE = ROWS["CLEARANCE"]

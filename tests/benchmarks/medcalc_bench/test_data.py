@@ -42,11 +42,10 @@ from tests.benchmarks.medcalc_bench.official_csv import (
     v12_rows,
     write_csv,
 )
+from tests.case_tables import tables
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def read(path: Path, config: str = "v1.0") -> list[Row]:

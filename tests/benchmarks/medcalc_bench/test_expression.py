@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +19,9 @@ from medical_tasks.benchmarks.medcalc_bench.expression import (
     evaluate,
     formula_value,
 )
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,11 +19,10 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_decision,
 )
 from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 MEDCALC = SHARED / "data" / "medcalc"
 AGE = "('4 weeks', '3 days')"

@@ -36,12 +36,11 @@ from medical_tasks.runs.results import read_items
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
+from tests.case_tables import tables
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ITEMS = load_items(MEDCALC, demo_rows())
 ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,11 +38,10 @@ from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item
+from tests.case_tables import tables
 from tests.support import SHARED, asked, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 PAGES = specifications()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +27,9 @@ from medical_tasks.sandbox import Limits, Outcome
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, Turn
 from tests.benchmarks.medcalc_bench.official_tree import write_tree
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")
 OPENING: tuple[Message, ...] = ({"role": "user", "content": "question"},)

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,11 +25,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def _item(

@@ -25,6 +25,7 @@ from medical_tasks.construct.archehr.posts import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
+from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     POSTS,
     SECRET,
@@ -35,12 +36,7 @@ from tests.construct.archehr.own_files import (
 )
 from tests.fault_server import FaultServer
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("expand.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "expand")
 
 GOOD = json.dumps(
     {"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from medical_tasks.construct.archehr.rounds import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.scoring.estimates import Figure
+from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     NOTES,
     construct,
@@ -46,12 +46,7 @@ from tests.construct.archehr.own_files import (
     write_sources,
 )
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("review.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "review")
 
 E, S, N = LABELS
 

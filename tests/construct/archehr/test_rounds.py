@@ -28,6 +28,7 @@ from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.spec import Row
+from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     FOCUS,
     SECRET,
@@ -41,12 +42,7 @@ from tests.construct.archehr.own_files import (
     write_sources,
 )
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("rounds.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "rounds")
 
 
 @pytest.fixture(scope="module")

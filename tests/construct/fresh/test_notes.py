@@ -24,10 +24,9 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.construct.fresh.rows import draw_item
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 # A second reader of the notes: patterns apart from the generator's own wordings. For
 # each entity they know by which words a note speaks of it (`flags`, and `absences` of

@@ -31,10 +31,9 @@ from medical_tasks.construct.fresh import draw_item, fresh_row, fresh_rows
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 Row = dict[str, Any]
 

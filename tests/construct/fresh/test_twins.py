@@ -28,11 +28,10 @@ from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
+from tests.case_tables import tables
 from tests.construct.fresh import test_notes
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 @functools.cache

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
@@ -17,11 +16,10 @@ from medical_tasks.report.published.figures import (
     published_results,
     read_figures,
 )
+from tests.case_tables import tables
 from tests.support import ROOT
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "figures")
 ROWS: dict[str, int] = CASES["rows"]  # of each table
 FILE: dict[str, Any] = CASES["file"]  # a small file of figures
 TEAMS = {source for source in ROWS if source.endswith(", teams")}
