@@ -13,11 +13,15 @@ import pytest
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
+def json_of(path: Path) -> Any:
+    """Reads a file of JSON."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def tables(file: str, name: str = "") -> Any:
     """Reads `cases/NAME.json` beside a test; without a name, the JSON file that is called as the test is."""
     beside = Path(file).with_suffix(".json")
-    path = beside.parent / "cases" / f"{name}.json" if name else beside
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json_of(beside.parent / "cases" / f"{name}.json" if name else beside)
 
 
 def cases(file: str, name: str) -> Any:

@@ -15,7 +15,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.runs.results import read_items, read_results
 from tests.benchmarks.kqa.physicians_csv import rows, write
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
@@ -46,7 +46,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         )
         == 0
     )
-    made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
+    made: dict[str, Any] = json_of(Path("made/check.json"))
     assert {
         name: len(column) for name, column in made["labels"].items()
     } == dict.fromkeys(

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import ROOT
 
@@ -41,7 +41,7 @@ def responses(path: Path, answers: dict[str, str]) -> Path:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    content: dict[str, Any] = json_of(folder / "results.json")
     return content
 
 

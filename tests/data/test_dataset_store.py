@@ -24,7 +24,7 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
 
@@ -49,7 +49,7 @@ def copy(built: Path, tmp_path: Path) -> Path:
 
 
 def edit_marker(folder: Path, **values: Any) -> None:
-    content = json.loads((folder / MARKER).read_text())
+    content = json_of(folder / MARKER)
     content["configs"]["full"]["splits"]["test"] |= values
     (folder / MARKER).write_text(json.dumps(content))
 

@@ -45,7 +45,7 @@ from medical_tasks.guard.leakcheck import (
 )
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.io.store import Store
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.leak_forms import (
     B64,
     LIMITS,
@@ -223,9 +223,7 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_of_every_task_is_clean(demos: Path) -> None:
     """Its names, labels and instructions stand in the package as well: they are no text of a source."""
-    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ]
+    ran = json_of(demos / "run" / "results.json")["tasks"]
     assert set(ran) == set(own_tasks())
     sources = demos / "sources"
     for file in demos.glob("*/demo/*.parquet"):

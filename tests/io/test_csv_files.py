@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import re
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.io import files
 from medical_tasks.io.csv_files import read_csv, stream_rows
+from tests.case_tables import json_of
 
 COLUMNS = ("a", "b", "c")
-CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+CASES = json_of(Path(__file__).with_name("cases.json"))
 """Rows of parametrised tests, by the test's name; bytes as Latin-1."""
 
 

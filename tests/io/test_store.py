@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io import store as stores
 from medical_tasks.io.store import Store, Texts, content_key
+from tests.case_tables import json_of
 from tests.support import counts
 
 JSON = st.recursive(
@@ -184,7 +185,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     )
     process.start()
     process.join(60)
-    number, message = json.loads(Path(f"{path}.message").read_text())
+    number, message = json_of(Path(f"{path}.message"))
     assert "cannot write" in message
     assert "give the same command again" in message
     assert number > 10

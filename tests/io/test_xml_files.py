@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -18,9 +17,10 @@ from medical_tasks.io.xml_files import (
     PlainXmlError,
     xml_root,
 )
+from tests.case_tables import json_of
 from tests.tiny_xlsx import SHEET, TEXTS, with_parts, write_xlsx
 
-CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+CASES = json_of(Path(__file__).with_name("cases.json"))
 """Rows of parametrised tests, by the test's name; bytes as Latin-1."""
 AGAIN = "Download the tiny table again."
 NAMES = ("Id", "Text")

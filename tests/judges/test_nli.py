@@ -31,7 +31,7 @@ from medical_tasks.judges.nli import (
 )
 from medical_tasks.judges.windows import cut_windows, plan_windows
 from medical_tasks.models.encoder import Row
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
 CASES = tables(__file__, "nli")
@@ -87,7 +87,7 @@ def one_by_one(
     )
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
-    config = json.loads((folder / "config.json").read_text())
+    config = json_of(folder / "config.json")
     found = []
     with torch.inference_mode():
         if config["model_type"] == "t5":
@@ -526,7 +526,7 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     }  # fmt: skip
     moved = shutil.copytree(models["bert"], tmp_path / "bert")
     assert open_it(moved).identity == judge.identity
-    config = json.loads((moved / "config.json").read_text())
+    config = json_of(moved / "config.json")
     (moved / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 0.5}))
     assert open_it(moved).identity["weights"] != judge.identity["weights"]
     turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
@@ -582,7 +582,7 @@ def test_models_and_packages_that_are_not_here(
 
 def _changed(model: Path, folder: Path, **config: Any) -> Path:
     shutil.copytree(model, folder)
-    before = json.loads((folder / "config.json").read_text())
+    before = json_of(folder / "config.json")
     (folder / "config.json").write_text(json.dumps({**before, **config}))
     return folder
 

@@ -30,7 +30,7 @@ from medical_tasks.judges.reading import (
     read_score,
     whole_number,
 )
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
 CASES = tables(__file__, "reading")
@@ -172,9 +172,7 @@ STRICTER = {
 @needs_shared
 @pytest.mark.upstream
 def test_the_checked_labels() -> None:
-    units = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["kqa"]["label_units"]
+    units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         read = read_closing_claim(unit["judge_text"])

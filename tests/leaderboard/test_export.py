@@ -21,6 +21,7 @@ from medical_tasks.leaderboard.export import export_formats
 from medical_tasks.leaderboard.options import Export
 from medical_tasks.options import parameters
 from medical_tasks.runs.results import read_items
+from tests.case_tables import json_of
 from tests.report.tiny_runs import built, ran
 from tests.support import write_run
 
@@ -32,12 +33,11 @@ HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http:
 
 def read_every_eval_ever(folder: Path) -> Values:
     of_record, of_item = (
-        json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text())
-        for each in ("", "_item")
+        json_of(SCHEMAS / f"every_eval_ever{each}.json") for each in ("", "_item")
     )
     told: Values = {}
     for path in folder.glob("data/*/acme/llm-7b/*.json"):
-        record = json.loads(path.read_text())
+        record = json_of(path)
         jsonschema.validate(record, of_record)
         rows = [
             json.loads(line)
@@ -123,7 +123,7 @@ def read_inspect(folder: Path) -> Values:
 
 def read_lm_eval(folder: Path) -> Values:
     (path,) = folder.glob("*/results_*.json")
-    results = json.loads(path.read_text())
+    results = json_of(path)
     samples = [
         line
         for file in path.parent.glob("samples_*.jsonl")
@@ -199,7 +199,7 @@ def test_each_form_validates_and_has_the_runs_values(
     form: Any, run: Path, home: Path, tmp_path: Path
 ) -> None:
     mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
-    tasks = json.loads((run / "results.json").read_text())["tasks"]
+    tasks = json_of(run / "results.json")["tasks"]
     # Where a form has a name alone, it says that a judge by words stands for itself.
     mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
     told = [
@@ -273,9 +273,7 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
         (0, [["The answer is 1."]]),
         (1, [[""]]),
     ]
-    assert (
-        json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
-    )
+    assert json_of(made.files[0])["n-samples"]["medcalc"]["effective"] == 2
     mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
         row = next(csv.DictReader(file))
@@ -292,7 +290,7 @@ def test_nothing_of_a_hostile_run_acts(
     form: Any, run: Path, home: Path, tmp_path: Path
 ) -> None:
     """Texts of a model, and names in a results.json that somebody sent."""
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    results = json_of(run / "results.json")
     entry = results["tasks"].pop("medcalc")
     for part in (entry["metrics"], entry["breakdown"]["category"]):
         part[HOSTILE] = part[next(iter(part))]

@@ -20,6 +20,7 @@ from medical_tasks.models.bleurt import (
     open_bleurt,
 )
 from medical_tasks.models.checkpoint import find_checkpoint
+from tests.case_tables import json_of
 from tests.models.tiny_bleurt import (
     LIMIT,
     PAIRS,
@@ -220,7 +221,7 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     make_bleurt(changed, num_hidden_layers=1)
     write_json(
         changed / "config.json",
-        {**json.loads((changed / "config.json").read_text()), "hidden_size": 20},
+        {**json_of(changed / "config.json"), "hidden_size": 20},
     )
     refused("changed does not load with transformers")
     (changed / "model.safetensors").write_bytes(b"none")

@@ -23,7 +23,7 @@ from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, PromptSet
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import built, ran
 
@@ -72,7 +72,7 @@ def changed(
 ) -> Path:
     """A copy of a run with other entries of its tasks."""
     folder = Path(shutil.copytree(run, place / name))
-    results = json.loads((folder / RESULTS_FILE).read_text())
+    results = json_of(folder / RESULTS_FILE)
     change(results["tasks"])
     (folder / RESULTS_FILE).write_text(json.dumps(results))
     return folder

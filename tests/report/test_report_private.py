@@ -24,6 +24,7 @@ from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
 from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.results import read_items
+from tests.case_tables import json_of
 from tests.report.tiny_runs import built, ran
 from tests.support import write_run
 
@@ -177,7 +178,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
         if row["task"] == "ehrnoteqa_open_level1"
     ]
     assert len(rows) == 8
-    results: dict[str, Any] = json.loads((run / "results.json").read_text())
+    results: dict[str, Any] = json_of(run / "results.json")
     entry = results["tasks"]["ehrnoteqa_open_level1"]
     entry["coverage"]["unscored"] = {
         f"no answer: {secret}": 1,
@@ -200,7 +201,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
     )
     assert (
         file_sha256(folder / "items.parquet")
-        == json.loads((folder / "results.json").read_text())["items_sha256"]
+        == json_of(folder / "results.json")["items_sha256"]
     )
     data = report_data([folder], TextPlaces(data=home))
     (task,) = data.tasks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from medical_tasks.scoring.content_overlap import (
     medcon,
     radgraph_reward,
 )
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
 CASES = tables(__file__, "content_overlap")
@@ -102,7 +101,7 @@ def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None
 @needs_shared
 def test_the_recorded_chunks() -> None:
     file = SHARED / "fixtures" / "alignscore" / "expected.json"
-    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    cases = json_of(file)["cases"]
     assert max(case["n_chunks"] for case in cases) == 7
     for case in cases:
         chunks = chunk_context(case["context"], case["context_sentences"])
@@ -143,9 +142,7 @@ NOTHING = annotation()
 @pytest.mark.upstream
 @needs_shared
 def test_the_recorded_pairs() -> None:
-    told = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["radgraph_reward"]
+    told = json_of(SHARED / "fixtures" / "metrics.json")["radgraph_reward"]
     assert len(told["pairs"]) == 25
     for pair in told["pairs"]:
         reward = radgraph_reward(

@@ -48,6 +48,7 @@ from tests.benchmarks.doclens.doclens_judges import (
 )
 from tests.benchmarks.doclens.task_items import BY_NAME, cases
 from tests.benchmarks.doclens.their_scores import official_scores
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 TASK = next(task for task in TASKS if task.name == "mimic_rrs")
@@ -180,9 +181,7 @@ def test_the_checked_aggregations() -> None:
 
 
 def _expected() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(
-        (FOLDER / "expected.json").read_text(encoding="utf-8")
-    )
+    content: dict[str, Any] = json_of(FOLDER / "expected.json")
     return content
 
 

@@ -5,7 +5,6 @@ Citation markers and cited sentences.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_turns,
 )
 from tests.benchmarks.doclens.task_items import cases, official_notes
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 
@@ -171,9 +171,7 @@ def test_the_official_division_of_the_validation_notes() -> None:
             / "challenge_data_json"
             / f"valid_{section}.json"
         )
-        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))[
-            "data"
-        ]
+        records: list[dict[str, Any]] = json_of(path)["data"]
         assert [record["file"].split("-")[0] for record in records] == list(notes)
         for record in records:
             found[
@@ -222,9 +220,7 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
     """
     files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
     rows = list(read_meqsum_rows("full", "test", files))
-    released: list[dict[str, Any]] = json.loads(
-        (FOLDER / "doclens_meqsum-test_clean.json").read_text(encoding="utf-8")
-    )
+    released: list[dict[str, Any]] = json_of(FOLDER / "doclens_meqsum-test_clean.json")
     assert len(rows) == 100
     assert [(row["id"], row["summary"]) for row in rows] == [
         (entry["example_id"], entry["reference"]) for entry in released
@@ -349,7 +345,7 @@ def test_the_authors_worked_examples_are_read_whole() -> None:
     outputs = [
         message["content"]
         for path in paths
-        for message in json.loads(path.read_text(encoding="utf-8"))
+        for message in json_of(path)
         if message.get("name") == "example_assistant"
     ]
     assert len(outputs) == 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
@@ -53,6 +52,7 @@ from tests.benchmarks.doclens.task_items import (
     reports,
 )
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
+from tests.case_tables import json_of
 from tests.support import SHARED, asked, needs_shared, word_runs
 
 
@@ -327,9 +327,7 @@ def test_our_texts_are_not_the_authors() -> None:
     )
     for file in files:
         theirs |= {
-            run
-            for message in json.loads(file.read_text(encoding="utf-8"))
-            for run in word_runs(message["content"])
+            run for message in json_of(file) for run in word_runs(message["content"])
         }
     assert len(theirs) > 15_000
     said = [

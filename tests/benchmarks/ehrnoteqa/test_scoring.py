@@ -38,7 +38,7 @@ from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import golds, judge, perfect
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.judges.scripted import TableJudge
 from tests.models.test_embedder import expected
 from tests.models.tiny_embedder import TEXTS, make_bert
@@ -548,9 +548,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
 
 
 def unscored(folder: str) -> dict[str, int]:
-    (entry,) = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ].values()
+    (entry,) = json_of(Path(folder) / "results.json")["tasks"].values()
     found: dict[str, int] = entry["coverage"]["unscored"]
     return found
 

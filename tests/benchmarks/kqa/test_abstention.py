@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.kqa.abstention import ANSWER_WORDS, LONGEST, abstention
 from tests.benchmarks.kqa.abstention_families import abstaining, answering
 from tests.benchmarks.kqa.kqa_judges import cases
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 CASES = cases("abstention")
@@ -95,9 +96,7 @@ def test_texts_of_the_release() -> None:
     assert len(answers) == 201
     assert [answer for answer in answers if abstention(answer) != "none"] == []
     # The authors' example file: 48 answers of GPT-3.5, none of which abstains.
-    results = json.loads(
-        (SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8")
-    )
+    results = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
     assert len(results) == 48
     assert [
         one["result"] for one in results if abstention(one["result"]) == "sure"

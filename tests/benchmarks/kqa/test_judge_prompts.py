@@ -28,6 +28,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts, Question, Unreadable
 from tests.benchmarks.kqa.kqa_judges import PROMPTS, cases, verdicts
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 OWN = load_judge_prompts(KQA)
@@ -267,9 +268,7 @@ def test_the_authors_files_and_labels() -> None:
         assert filled.endswith(
             "QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS")
         )
-    units = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["kqa"]["label_units"]
+    units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         text = unit["judge_text"]

@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -33,9 +33,7 @@ def _right(reply: str, row: dict[str, object]) -> bool:
     return decide(reply, **row).correct  # type: ignore[arg-type]
 
 
-REPLIES: dict[str, Any] = json.loads(
-    Path(__file__).with_name("answers.json").read_text(encoding="utf-8")
-)
+REPLIES: dict[str, Any] = json_of(Path(__file__).with_name("answers.json"))
 
 
 def answers(side: str) -> list[tuple[str, str]]:

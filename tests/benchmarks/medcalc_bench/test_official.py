@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_decision,
 )
 from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
 TABLES: dict[str, Any] = tables(__file__)
@@ -52,11 +52,7 @@ def test_decisions_of_the_reference() -> None:
         decision = official_check(row["LLM Answer"], **golds[row["Row Number"]])
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
         results.append((row["Category"], decision.correct))
-    published = json.loads(
-        (MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(
-            encoding="utf-8"
-        )
-    )
+    published = json_of(MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json")
     groups = {
         category: [right for each, right in results if each == category]
         for category, _ in results
@@ -73,9 +69,7 @@ def test_decisions_of_the_reference() -> None:
     assert found == published
     # Decisions and read answers that the authors' script gave on invented replies
     # (fixtures/README.md).
-    fixture = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["medcalc"]
+    fixture = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]
     cases = fixture["raw_outputs"]
     assert len(cases) >= 142
     for case in cases:

@@ -36,7 +36,7 @@ from medical_tasks.runs.results import read_items
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
 
@@ -357,9 +357,7 @@ def test_a_run_sends_them_and_its_recipe_says_so(
     assert sorted(sent) == sorted(expected)
     recipes = {
         name: entry["recipe"]
-        for name, entry in json.loads((tmp_path / "out" / "results.json").read_text())[
-            "tasks"
-        ].items()
+        for name, entry in json_of(tmp_path / "out" / "results.json")["tasks"].items()
     }
     assert recipes["medcalc_one_shot"]["leaking_examples"] == [item.id]
     assert "leaking_examples" not in recipes["medcalc"]
@@ -388,9 +386,7 @@ def test_copying_the_example_is_a_baseline(built: Path, tmp_path: Path) -> None:
         assert (
             main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
         )
-        recipe = json.loads((out / "results.json").read_text())["tasks"][
-            "medcalc_one_shot"
-        ]["recipe"]
+        recipe = json_of(out / "results.json")["tasks"]["medcalc_one_shot"]["recipe"]
         prompts = load_prompts(MEDCALC_ONE_SHOT, name, tree)
         assert recipe["baseline"] == {"prompts": name, "sha256": prompts.sha256}
         if name == "official":

@@ -38,7 +38,7 @@ from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, asked, needs_shared
 
 TABLES: dict[str, Any] = tables(__file__)
@@ -194,9 +194,7 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_shared
 def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
     path = SHARED / "data" / "medcalc" / "one_shot_finalized_explanation.json"
-    examples: Mapping[str, Mapping[str, object]] = json.loads(
-        path.read_text(encoding="utf-8")
-    )
+    examples: Mapping[str, Mapping[str, object]] = json_of(path)
     assert len(examples) == 55
     book = "\n".join(PAGES.values())
     shared = set()

@@ -25,7 +25,7 @@ from medical_tasks.construct.archehr.posts import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.construct.archehr.own_files import (
     POSTS,
     SECRET,
@@ -115,7 +115,7 @@ def test_by_a_model(
         "m2": ["Acute kidney failure"],
         "m4": [],
     }
-    made = json.loads((folder / "expand.json").read_text())
+    made = json_of(folder / "expand.json")
     assert made["posts"]["failed"] == {"no JSON": 1}
     assert SECRET not in (folder / "expand.json").read_text()
     # Again: nobody is asked; another model is refused.

@@ -32,7 +32,7 @@ from medical_tasks.construct.ehrnoteqa.sample import (
 )
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.construct.ehrnoteqa.construction_files import twin_notes
 
 
@@ -250,7 +250,7 @@ def test_stopped_between_files_it_goes_on_and_changed_files_are_told(
     ):
         load_patients(folder)
     # Lengths are taken as they were measured: a planted one is seen.
-    kept = json.loads((folder / "lengths.json").read_text())
+    kept = json_of(folder / "lengths.json")
     kept["patients"]["77"] = [1, 10**6]
     (folder / "lengths.json").write_text(json.dumps(kept))
     again = make_sample(source, folder, counter, wanted)

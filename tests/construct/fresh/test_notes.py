@@ -24,7 +24,7 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.construct.fresh.rows import draw_item
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -33,9 +33,7 @@ TABLES: dict[str, Any] = tables(__file__)
 # entities that are the absence of what a note speaks of), what it says where a denial
 # does not decide (`verdicts`), what it says for each class, what a quantity is called,
 # and how its unit is written.
-LEXICON: dict[str, dict[str, Any]] = json.loads(
-    Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
-)
+LEXICON: dict[str, dict[str, Any]] = json_of(Path(__file__).with_name("lexicon.json"))
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 

@@ -28,7 +28,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.construct.fresh import test_notes
 
 TABLES: dict[str, Any] = tables(__file__)
@@ -290,9 +290,7 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     ]
     # more than one block of the scoring
     assert main([*run, str(tmp_path / "run")]) == 0
-    entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"][
-        "medcalc_twins"
-    ]
+    entry = json_of(tmp_path / "run" / "results.json")["tasks"]["medcalc_twins"]
     assert "notes" not in entry
     assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [
         1,
@@ -303,9 +301,7 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     capsys.readouterr()
     # no family without its base
     assert main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
-    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"][
-        "medcalc_twins"
-    ]
+    entry = json_of(tmp_path / "some" / "results.json")["tasks"]["medcalc_twins"]
     assert 294 <= entry["n_items"] <= 300
     taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
     assert taken in " ".join(capsys.readouterr().out.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -16,7 +15,7 @@ from medical_tasks.report.published.figures import (
     published_results,
     read_figures,
 )
-from tests.case_tables import tables
+from tests.case_tables import json_of, tables
 from tests.support import ROOT
 
 CASES: dict[str, Any] = tables(__file__, "figures")
@@ -164,11 +163,7 @@ def test_a_row_is_read_with_what_its_table_says() -> None:
 
 
 def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
-    content = json.loads(
-        (ROOT / "medical_tasks" / "report" / "published" / "figures.json").read_text(
-            encoding="utf-8"
-        )
-    )
+    content = json_of(ROOT / "medical_tasks" / "report" / "published" / "figures.json")
     rows = [(table, row) for table in content["tables"] for row in table["rows"]]
     keys = [
         (table["source"], row["task"], row["model"], row.get("setting", ""))
