@@ -19,6 +19,7 @@ import pytest
 from tests.fault_server import FaultServer
 from tests.recording_proxy import RecordingProxy, recording_proxy
 from tests.report.tiny_runs import built
+from tests.support import own_datasets
 from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
 # What a user may have set and what would reach the suite: addresses, keys, homes,
@@ -148,14 +149,8 @@ def warm(hub_home: Path) -> Iterator[WarmProcess]:
 
 @pytest.fixture(scope="session")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data home with demo configurations."""
-    return built(
-        tmp_path_factory.mktemp("demos"),
-        "medcalc_bench",
-        "kqa",
-        "archehr_qa",
-        "ehrnoteqa",
-    )
+    """A data home with all demo configurations; nobody writes there."""
+    return built(tmp_path_factory.mktemp("demos"), *own_datasets())
 
 
 @pytest.fixture

@@ -106,15 +106,6 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     ]
 
 
-def test_markdown_has_headline_breakdown_and_recipe() -> None:
-    text = render_markdown(results({"no answer: timeout": 2}))
-    assert "| right | 20.0 % | 10.0 to 30.0 | 10 | 10/12 |" in text
-    assert text.index("| right | 20.0 %") < text.index(f"**{PAPER}**")
-    assert "- 2 x no answer: timeout" in text
-    assert r"| a\|b | 20.0 % | 10.0 to 30.0 | 10 |" in text
-    assert '"task_version": "1-A"' in text
-
-
 def judged(*, comparable: bool) -> dict[str, Any]:
     made = results({"judge: http 500": 1})
     entry = made["tasks"]["toy"]

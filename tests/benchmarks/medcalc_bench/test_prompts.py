@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +35,6 @@ from medical_tasks.calculators import CALCULATORS
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.construct.fresh import fresh_rows
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item
@@ -47,10 +47,8 @@ PAGES = specifications()
 
 
 @pytest.fixture(scope="module")
-def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
-    home = tmp_path_factory.mktemp("home")
-    build_dataset(DATASET.name, source=None, config="demo", out=home / DATASET.name)
-    return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo").items
+def items(demos: Path) -> list[Item]:
+    return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=demos, config="demo").items
 
 
 def test_every_calculator_has_a_page_that_names_every_input() -> None:

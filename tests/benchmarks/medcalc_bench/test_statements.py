@@ -104,6 +104,7 @@ def test_no_slot_is_left(author: Author) -> None:
 
 
 def test_every_form_but_a_rare_one_is_used(drawn: list[Case]) -> None:
+    assert not [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
     unused = {form.text for form in forms("first")} - {case.form for case in drawn}
     assert len(unused) < len(forms("first")) / 50, unused
 
