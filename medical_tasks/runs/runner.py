@@ -51,6 +51,8 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    Tool,
+    ToolCall,
     Turn,
 )
 
@@ -250,6 +252,8 @@ class AnsweredTask:
         if not details:
             return Answer(text=text)
         conversation = tuple(details.pop("conversation"))
+        if "tool_calls" in details:
+            details["tool_calls"] = tuple(details["tool_calls"])
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
         return Answer(text=text, conversation=conversation, **details)
@@ -310,6 +314,7 @@ class _Conversation:
     chat: tuple[Message, ...] = ()
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
     records: dict[str, Json] = field(default_factory=dict)
     role_records: dict[str, dict[str, Json]] = field(default_factory=dict)
     done: Done | None = None
@@ -326,10 +331,18 @@ class _Conversation:
             return
         self.records[key] = record
         self.answers.append(text)
+        self.calls.append(tuple(record.get("tool_calls", ())))
         self.cut = record.get("finish") == "length"
         self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
-            self.chat = (*self.request.messages, {"role": "assistant", "content": text})
+            self.chat = (*self.request.messages, self._said(text))
+
+    def _said(self, text: str) -> Message:
+        """The last reply of the model under test as a message."""
+        said: Message = {"role": "assistant", "content": text}
+        if self.calls[-1]:
+            said["tool_calls"] = self.calls[-1]
+        return said
 
     def dialogue(self) -> Dialogue:
         """What was said, as the protocol sees it."""
@@ -339,6 +352,7 @@ class _Conversation:
             opening=self.opening,
             answers=tuple(self.answers),
             replies=replies,
+            calls=tuple(self.calls),
         )
 
     def close(self) -> None:
@@ -350,7 +364,8 @@ class _Conversation:
         self.run.conversations.append(self)
         self.opening, self.chat, self.replies = (), (), {}
         self.answers = [""] * len(self.answers)
-        self.request = replace(self.request, messages=(), continuations=())
+        self.calls = []
+        self.request = replace(self.request, messages=(), continuations=(), tools=())
         self.records = _without_text(self.records)
         self.role_records = {
             role: _without_text(each) for role, each in self.role_records.items()
@@ -377,12 +392,15 @@ class _Conversation:
             details[name] = None if None in counts else sum(counts)
         for name in ("reasoning", "provider", "served_model"):
             details[name] = str(records[-1].get(name) or "") if records else ""
+        if self.calls and self.calls[-1]:
+            details["tool_calls"] = self.calls[-1]
         return details
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
     return {
-        key: {**record, "text": "", "reasoning": ""} for key, record in records.items()
+        key: {**record, "text": "", "reasoning": "", "tool_calls": ()}
+        for key, record in records.items()
     }
 
 
@@ -568,7 +586,12 @@ def opening_request(
     """The first question about an item."""
     continuations = prompts.continuations(item) if prompts.continuations else ()
     return _request(
-        task, prompts.render(item), model, options, continuations=continuations
+        task,
+        prompts.render(item),
+        model,
+        options,
+        continuations=continuations,
+        tools=prompts.tools(item) if prompts.tools else (),
     )
 
 
@@ -581,6 +604,7 @@ def _request(
     continuations: tuple[str, ...] = (),
     turn: int = 1,
     role: str = "",
+    tools: tuple[Tool, ...] = (),
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
@@ -589,6 +613,10 @@ def _request(
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
+    if tools:
+        if refused := model.no_tools():
+            raise UsageError(f"{task.name}: {refused}")
+        content["tools"] = [tool.sha256 for tool in tools]
     stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
@@ -607,6 +635,7 @@ def _request(
         stop=stop,
         continuations=continuations,
         repeat=repeat,
+        tools=tools,
     )
 
 
@@ -700,7 +729,13 @@ def _follow(
             )
             asked = options.roles[turn.role].model if turn.role else model
             each.request = _request(
-                run.task, turn.messages, asked, options, turn=number, role=turn.role
+                run.task,
+                turn.messages,
+                asked,
+                options,
+                turn=number,
+                role=turn.role,
+                tools=turn.tools,
             )
             going_on.append(each)
     return going_on
@@ -835,6 +870,8 @@ def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
     """An answer as the store keeps it."""
     record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
     record |= told_besides(answer)
+    if answer.tool_calls:
+        record["tool_calls"] = list(answer.tool_calls)
     if answer.reasoning:
         record["reasoning"] = answer.reasoning
     if answer.thought_only:
