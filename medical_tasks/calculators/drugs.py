@@ -313,7 +313,9 @@ class _SteroidDoseInput(Input):
     def schema(self) -> dict[str, object]:
         """Drug, route and dose as one text."""
         drugs = ", ".join(EQUIVALENT_MG)
-        said = f'{self.name} with its dose, such as "PredniSONE PO 10 mg"; one of {drugs}'
+        said = (
+            f'{self.name} with its dose, such as "PredniSONE PO 10 mg"; one of {drugs}'
+        )
         return {"type": "string", "description": said}
 
     def written(self, value: SteroidDose) -> object:

@@ -47,9 +47,7 @@ another unit, or has a unit that it cannot have. `extra`: nothing is known of it
 def tool_of(calculator: AnyCalculator) -> Tool:
     """A calculator as a tool, by its slug."""
     properties = {item.parameter: _schema(item) for item in calculator.inputs}
-    required = [
-        item.parameter for item in calculator.inputs if item.absent is REQUIRED
-    ]
+    required = [item.parameter for item in calculator.inputs if item.absent is REQUIRED]
     return Tool(
         name=calculator.slug,
         description=_description(calculator),

@@ -200,9 +200,7 @@ async def _asked(
         calls = ()
         if state.output.choices:
             calls = read_inspect_calls(state.output.message.tool_calls)
-        return state, replace(
-            dialogue, answers=answers, calls=(*dialogue.calls, calls)
-        )
+        return state, replace(dialogue, answers=answers, calls=(*dialogue.calls, calls))
     output = await get_model(role=turn.role, required=True).generate(chat)
     said = (*dialogue.replies.get(turn.role, ()), output.completion)
     return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
@@ -431,9 +429,7 @@ def _loaded(
     scored = registered_scorer(task)(
         **{name: value for name, value in options.items() if value is not None}
     )
-    return inspect_task(
-        task, part.items, asked, part.revision, scored, checkout, given
-    )
+    return inspect_task(task, part.items, asked, part.revision, scored, checkout, given)
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:

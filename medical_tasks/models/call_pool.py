@@ -68,7 +68,8 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
     TOOLS_REFUSED: (
         UsageError,
         "the endpoint {} takes no tools, which this task offers the model",
-        "Use a server and a model with tool calls (vLLM: --enable-auto-tool-choice --tool-call-parser NAME, llama.cpp: --jinja), or a task without tools, such as medcalc. ",
+        "Use a server and a model with tool calls (vLLM: --enable-auto-tool-choice --tool-call-parser NAME, "
+        "llama.cpp: --jinja), or a task without tools, such as medcalc. ",
     ),
     REDIRECT: (
         UsageError,

@@ -253,9 +253,7 @@ def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
     return None
 
 
-def _read_choice(
-    choice: object, output_tokens: int | None, *, tools: bool
-) -> Choice:
+def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> Choice:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise AttemptError(

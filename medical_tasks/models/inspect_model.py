@@ -190,9 +190,7 @@ class InspectModel(Model):
             [tuple(encodable_chat(each.messages)) for each in requests]
         )
         return [
-            count
-            + bool(each.continuations)
-            + estimate_tokens(offered_text(each.tools))
+            count + bool(each.continuations) + estimate_tokens(offered_text(each.tools))
             for each, count in zip(requests, counts, strict=True)
         ]
 

@@ -23,7 +23,6 @@ from medical_tasks.models.chat_reply import (
     a_name,
     read_error,
 )
-
 from medical_tasks.models.inspect_tools import read_inspect_calls
 
 if TYPE_CHECKING:

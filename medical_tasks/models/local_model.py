@@ -39,7 +39,6 @@ from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 from medical_tasks.models.spending import in_groups
 from medical_tasks.models.tool_calls import written_calls
-
 from medical_tasks.spec import ToolCall
 
 if TYPE_CHECKING:

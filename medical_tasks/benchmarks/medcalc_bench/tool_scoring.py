@@ -66,10 +66,10 @@ OUTCOMES: Final[Mapping[str, str]] = {
 }
 """What comes of an answer, by the first step that went wrong."""
 _ARGUMENT_ERRORS: Final[Mapping[str, str]] = {
-    "argument_missing": "left out",
-    "argument_value": "another value",
-    "argument_unit": "the value in another unit",
-    "argument_extra": "nothing is known of it",
+    "argument_missing": "an argument is left out",
+    "argument_value": "an argument has another value",
+    "argument_unit": "an argument is in another unit",
+    "argument_extra": "an argument that nothing says",
 }
 
 
@@ -108,9 +108,7 @@ class _Calls:
     arguments: Compared | None = None
 
 
-def _with_calls(
-    score: ItemScore, item: Item, answer: Answer, read: str
-) -> ItemScore:
+def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> ItemScore:
     """A score with what the calls add; `read` is the text of which the final answer is read."""
     nothing = dict.fromkeys(
         (
@@ -203,9 +201,7 @@ def _is_used(item: Item, result: Result | None, read: str) -> bool | None:
     calculator_id, kind = int(row["calculator_id"]), row_kind(row)
     statement = read_answer(read, subject_of(calculator_id, kind))
     try:
-        decision = decided(
-            statement, kind, calculator_id, gold=answer_text(result)
-        )
+        decision = decided(statement, kind, calculator_id, gold=answer_text(result))
     except UsageError:  # a result of another form than the row's answer
         return None
     return decision.correct
@@ -251,19 +247,23 @@ def outcome_table(entry: Mapping[str, Any]) -> Table | None:
     total = sum(notes.get(name, 0) for name in OUTCOMES)
     if not total:
         return None
-    rows = [
-        (said, f"{notes[name]:,}", f"{notes[name] / total:.1%}")
-        for name, said in OUTCOMES.items()
-        if name in notes
-    ]
-    rows += [
-        (f"of these, an argument: {said}", f"{notes[name]:,}", "")
-        for name, said in _ARGUMENT_ERRORS.items()
-        if name in notes
-    ]
+    rows: list[tuple[str, str, str]] = []
+    for name, said in OUTCOMES.items():
+        if name in notes:
+            rows.append((said, *_counted(notes[name], total)))
+        if name == WRONG_ARGUMENT:
+            rows += [
+                (f"- {kind}", *_counted(notes[error], total))
+                for error, kind in _ARGUMENT_ERRORS.items()
+                if error in notes
+            ]
     return Table(
         title="What came of the calls",
         header=("first step that went wrong", "answers", "share"),
         rows=tuple(rows),
-        note="An answer can have several wrong arguments, of several kinds.",
+        note="A call can have several wrong arguments, of several kinds.",
     )
+
+
+def _counted(count: int, total: int) -> tuple[str, str]:
+    return f"{count:,}", f"{100 * count / total:.1f} %"
