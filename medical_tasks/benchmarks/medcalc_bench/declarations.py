@@ -145,7 +145,7 @@ TOOL_METRICS = (
     MetricSpec(
         name="result_used",
         kind="proportion",
-        description="Of the answers after a result of the right tool, those that are it, where the published rule bears the label out.",
+        description="Of the answers after a result of the right tool, those that are it, where rule and label agree.",
         read=True,
     ),
 )

@@ -211,9 +211,7 @@ class MedCalcBench(Benchmark):
         return open_protocol(task, prompts=asking.prompts, upstream=asking.upstream)
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
-        """A question about a note, graded by a model; no tools are offered on the Hub."""
-        if task.tools:
-            return {}
+        """A question about a note, graded by a model."""
         template = "Patient note:\n{patient_note}\n\n{prompt}"
         graded = {"name": "model_graded_qa"}
         return hub_question(
