@@ -74,6 +74,7 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    ToolCall,
     Turn,
 )
 
@@ -197,7 +198,7 @@ async def _asked(
         # The protocol runs the tools.
         state = await generate(state, tool_calls="none")
         answers = (*dialogue.answers, state.output.completion)
-        calls = ()
+        calls: tuple[ToolCall, ...] = ()
         if state.output.choices:
             calls = read_inspect_calls(state.output.message.tool_calls)
         return state, replace(dialogue, answers=answers, calls=(*dialogue.calls, calls))

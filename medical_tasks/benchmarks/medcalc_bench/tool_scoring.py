@@ -122,7 +122,10 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
     )
     if not answer.conversation:
         return replace(
-            score, values={**score.values, **nothing}, notes=(*score.notes, UNSEEN)
+            score,
+            values={**score.values, **nothing},
+            weights={**score.weights, "arguments_right": 0.0},
+            notes=(*score.notes, UNSEEN),
         )
     calls = _calls_of(item, answer)
     values = {
@@ -131,7 +134,7 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
         "called": float(calls.any_call),
         "right_tool": float(calls.last is not None),
     }
-    weights = dict(score.weights)
+    weights = {**score.weights, "arguments_right": 0.0}
     if calls.arguments is not None:
         stated = calls.arguments.stated
         weights["arguments_right"] = float(stated)
