@@ -126,8 +126,8 @@ def true_values(every: Sequence[Scored]) -> dict[str, float]:
     called, right = 1 - SHARE, 1 - SHARE
     weights = stated = 0.0
     for one in every:
-        chances = [(None, 1 - SHARE)]
-        chances += [(error, SHARE / len(one.wrong)) for error in one.wrong]  # type: ignore[list-item]
+        chances: list[tuple[Variant, float]] = [(None, 1 - SHARE)]
+        chances += [(error, SHARE / len(one.wrong)) for error in one.wrong]
         for error, chance in chances:
             score = one.by_error[error]
             count = score.weights["arguments_right"]

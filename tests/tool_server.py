@@ -9,6 +9,7 @@ server.calls                  # what it was sent
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,12 +70,10 @@ def planted(item: Item, error: Error) -> dict[str, object]:
     elif error == "unit":
         entities = right_tool(item).given(entities_of(item.fields))
         for each in numbers:
-            raw = entities[each.parameter]
-            if (
-                isinstance(raw, list)
-                and abs(raw[0] / arguments[each.parameter] - 1) > 0.1
-            ):  # type: ignore[operator]
-                arguments[each.parameter] = raw[0]
+            raw, right = entities[each.parameter], arguments[each.parameter]
+            number = raw[0] if isinstance(raw, list) else raw
+            if not math.isclose(float(number), float(str(right)), rel_tol=0.1):
+                arguments[each.parameter] = number
                 break
     return arguments
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.spec import Message, Tool, ToolCall
 
@@ -196,7 +196,7 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _call_of(value: Any) -> _Written | None:
+def _call_of(value: object) -> _Written | None:
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
     given = [value[name] for name in _ARGUMENTS if name in value]

@@ -256,7 +256,7 @@ class MedCalcBench(Benchmark):
                 outcome_table,
             )
 
-            calls = outcome_table(entry)
+            calls = outcome_table(entry.get("notes", {}))
             tables += [] if calls is None else [calls]
         return tables
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_text,
@@ -244,9 +244,8 @@ def _told(calls: _Calls) -> str:
     return f" ({', '.join(errors)})"
 
 
-def outcome_table(entry: Mapping[str, Any]) -> Table | None:
-    """How many answers came how far, of a task's entry in the results; None where no calls are known."""
-    notes: Mapping[str, int] = entry.get("notes", {})
+def outcome_table(notes: Mapping[str, int]) -> Table | None:
+    """How many answers came how far, of how many have each note; None where no calls are known."""
     total = sum(notes.get(name, 0) for name in OUTCOMES)
     if not total:
         return None

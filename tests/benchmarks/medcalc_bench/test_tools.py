@@ -238,8 +238,9 @@ def test_a_planted_error_is_found_where_it_was_made(
 
 def test_the_last_call_of_the_right_tool_counts_and_its_last_result() -> None:
     right = right_arguments(BMI)
-    first = call(**{**right, "height_cm": 20.0})
-    last = call(number=2, **right)
+    wrong = {**right, "height_cm": 20.0}
+    first = ToolCall(id="c1", name="body_mass_index", arguments=wrong)
+    last = ToolCall(id="c2", name="body_mass_index", arguments=right)
     gold = BMI.fields["ground_truth_answer"]
     answer = Answer(
         text=json.dumps({"answer": gold}),
@@ -263,7 +264,7 @@ def test_an_answer_of_which_only_the_text_is_known_has_no_calls_to_score() -> No
 
 def test_the_table_of_outcomes_counts_what_came_of_the_calls() -> None:
     notes = {"no_call": 1, "wrong_argument": 2, "argument_unit": 2, "right_call": 5}
-    table = outcome_table({"notes": notes})
+    table = outcome_table(notes)
     assert table is not None
     assert [(row[0], *row[1:]) for row in table.rows] == [
         (OUTCOMES["no_call"], "1", "12.5 %"),
@@ -271,4 +272,4 @@ def test_the_table_of_outcomes_counts_what_came_of_the_calls() -> None:
         ("- an argument is in another unit", "2", "25.0 %"),
         (OUTCOMES["right_call"], "5", "62.5 %"),
     ]
-    assert outcome_table({"notes": {"calls_unknown": 3}}) is None
+    assert outcome_table({"calls_unknown": 3}) is None
