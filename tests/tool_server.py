@@ -72,7 +72,7 @@ def planted(item: Item, error: Error) -> dict[str, object]:
         for each in numbers:
             raw, right = entities[each.parameter], arguments[each.parameter]
             number = raw[0] if isinstance(raw, list) else raw
-            if not math.isclose(float(number), float(str(right)), rel_tol=0.1):
+            if not math.isclose(float(str(number)), float(str(right)), rel_tol=0.1):
                 arguments[each.parameter] = number
                 break
     return arguments

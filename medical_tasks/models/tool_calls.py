@@ -11,15 +11,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.spec import Message, Tool, ToolCall
 
 TOOLS_REFUSED: Final = "tools refused"
 """Reason of a request whose server takes no tools."""
 
-_BLOCK: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-_FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
+_BLOCK: Final = Pattern(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_FENCED: Final = Pattern(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
-_NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
+_NAME: Final = Pattern(r'"name"\s*:\s*"([^"\\]{1,64})"')
 _ARGUMENTS: Final = ("arguments", "parameters")
 """What models call the arguments: most the first, Llama the second."""
 

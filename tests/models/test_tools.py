@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Request, read_request, write_request
+from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.inspect_model import open_inspect
 from medical_tasks.models.tool_calls import read_calls, written_calls
 from medical_tasks.spec import Message, Tool, ToolCall
 from tests.fault_server import Fault, FaultServer
+from tests.models.fake_batches import FakeBatches
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
 from tests.models.toy_texts import ask
@@ -96,6 +99,30 @@ def test_calls_over_the_wire(door: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert said["tool_calls"] == [SENT_CALL]
     assert (result["role"], result["tool_call_id"]) == ("tool", "c1")
     assert result["content"] == "3"
+
+
+class CallingBatches(FakeBatches):
+    """Batches of a model that calls the tool in every answer."""
+
+    def _completed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        made = super()._completed(body)
+        called = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
+        made["choices"][0] |= {"message": called, "finish_reason": "tool_calls"}
+        return made
+
+
+def test_calls_in_batches(tmp_path: Path) -> None:
+    questions = [asked(key=f"k{number}") for number in range(3)]
+    with CallingBatches(lenient=True) as server:
+        model = model_at(server, batch_poll=0.001)
+        model.ask_in_batches(tmp_path / JOURNAL)
+        found = answers(model, questions)
+        (file,) = [
+            each for each in server.files.values() if each.name.endswith(".jsonl")
+        ]
+    assert [found[each.key].tool_calls for each in questions] == [(CALL,)] * 3
+    line = json.loads(file.content.splitlines()[0])
+    assert line["body"]["tools"][0]["function"]["name"] == "add"
 
 
 def test_a_question_without_tools_is_sent_as_ever_and_gets_no_calls() -> None:
