@@ -68,7 +68,6 @@ class MedCalcBench(Benchmark):
     short = "medcalc"
     gap_group = "calculator"
     asked_otherwise = frozenset({"corrected"})
-    sometimes_counted = ("arguments_right", "all_arguments_right", "result_used")
     title = "MedCalc-Bench"
     mixed_rows = True
     paper = DATASET.paper
