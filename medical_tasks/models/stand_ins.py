@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 COPY_EXAMPLE = "copy-example"
-BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
+REFERENCE = "reference"
+BASELINES = (REFERENCE, "empty", "random", COPY_EXAMPLE)
 _SEED = 20240617
 
 GoldResponse = Callable[[TaskSpec, Item], str]
@@ -34,7 +35,7 @@ def baseline_responses(
 
     `gold_response` writes an item's gold as a model would.
     """
-    if name == "reference":
+    if name == REFERENCE:
         return (gold_response(task, item) for item in items)
     if name == "empty":
         return ("" for _ in items)
