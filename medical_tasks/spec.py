@@ -868,8 +868,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     """A benchmark; an entry point registers its one instance (`plugins`).
 
     A benchmark has the abstract methods of the four parts, and those others that it
-    needs. They import the modules they call when they run, since every command reads
-    all benchmarks:
+    needs; `judges.rubrics` has the class of those with a rubric. They import the
+    modules they call when they run, since every command reads all benchmarks:
 
         def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
@@ -915,6 +915,23 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """Makes the items of built rows that belong to a task; by default one a row.
+
+        Its id is the dataset's key, its groups are the columns that `TaskSpec.groups`
+        names, and its cluster is the column `cluster`, where there is one.
+        """
+        key = self.source(task.dataset).key
+        return [
+            Item(
+                id=str(row[key]),
+                fields=row,
+                groups={name: _group(row[name]) for name in task.groups},
+                cluster=str(row.get("cluster", row[key])),
+            )
+            for row in rows
+        ]
 
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task; needed where one has `TaskSpec.protocol`."""
@@ -1000,6 +1017,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         Empty if it is not on the Hub.
         """
         return {}
+
+
+def _group(value: object) -> str | tuple[str, ...]:
+    """The group, or groups, of an item, from the cell of its row."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return tuple(map(str, value)) if is_list else str(value)
 
 
 class HubColumns(TypedDict):

@@ -171,25 +171,26 @@ def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
 def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     rubric = ROWS[0]["rubrics"][0]
     for change, said in (
-        ({"prompt_id": 3}, "line 2: prompt_id must be as published"),
-        ({"prompt": [{"role": "user"}]}, "line 2: prompt must be as published"),
+        ({"prompt_id": 3}, "line 2: prompt_id: must be a valid string, got 3"),
+        ({"prompt": [{"role": "user"}]}, "line 2: prompt, 0, content: is missing"),
+        ({"prompt": []}, "line 2: prompt: "),
         (
-            {"prompt": []},
-            "line 2: prompt must be a chat whose last message is the user's",
+            {"prompt": [{"role": "assistant", "content": "Good morning."}]},
+            "line 2: prompt: must end with a message of the user",
         ),
         (
             {"rubrics": [{**rubric, "points": True}]},
-            "line 2: rubrics must be as published",
+            "line 2: rubrics, 0, points: must be a valid number, got true",
         ),
         (
             {"rubrics": [{**rubric, "points": -1}]},
-            "points must be finite numbers, one of them abov",
+            "line 2: rubrics: must have points above 0",
         ),
         (
             {"rubrics": [{**rubric, "points": float("inf")}]},
-            "points must be finite numbers",
+            "points: must be a finite number",
         ),
-        ({"rubrics": []}, "points must be finite numbers, one of them above 0"),
+        ({"rubrics": []}, "line 2: rubrics: "),
     ):
         write_lines("rows.jsonl", [ROWS[0], {**ROWS[1], **change}])
         build = [

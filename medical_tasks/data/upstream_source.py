@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import MedicalTasksError, MissingError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.io.files import read_bytes, readable
 
 
@@ -49,6 +49,32 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
         return ast.parse(read_file(path).decode("utf-8"))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise unknown("a Python file in UTF-8") from error
+
+
+def named_text(path: Path, name: str) -> str:
+    r"""The text that a Python file gives a name.
+
+    Example: a file with `ASK = "\nIs it so?\n".strip()` has for ASK the text "Is it
+    so?".
+    """
+
+    def unknown(expected: str) -> UsageError:
+        return UsageError(f"{path}: expected {expected}. Get the repository again.")
+
+    for node in parse_python(path, unknown).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            bare = _unstripped(node.value)
+            text = fill(template_of(bare, {}, unknown), {})
+            return text if bare is node.value else text.strip()
+    raise unknown(f"a text named {name}")
+
+
+def _unstripped(node: ast.expr) -> ast.expr:
+    """What stands in front of `.strip()`, or the expression itself."""
+    match node:
+        case ast.Call(func=ast.Attribute(value, "strip"), args=[], keywords=[]):
+            return value
+    return node
 
 
 def template_of(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from medical_tasks.judges.base import JudgePrompts
 
 OWN: Final = spec.OWN_PROMPTS
+SHOWN: Final = ("content", "source")
 
 
 class MedicalChat(spec.Benchmark):
@@ -25,29 +26,13 @@ class MedicalChat(spec.Benchmark):
     title = DATASET.title
     paper = DATASET.paper
     datasets = (DATASET,)
-    views = (
-        spec.View(
-            title="By number of notes", metrics=("content", "source"), by="num_notes"
-        ),
-    )
+    views = (spec.View(title="By number of notes", metrics=SHOWN, by="num_notes"),)
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_chat.data import SOURCES
 
         return SOURCES
-
-    def load_items(
-        self, task: spec.TaskSpec, rows: Sequence[spec.Row]
-    ) -> list[spec.Item]:
-        """A conversation a row: each patient has one, and is its own cluster."""
-        items = []
-        for row in rows:
-            groups = {"num_notes": str(len(row["notes"])), "category": row["category"]}
-            items.append(
-                spec.Item(id=row["id"], fields=row, groups=groups, cluster=row["id"])
-            )
-        return items
 
     def load_prompts(
         self, task: spec.TaskSpec, asking: spec.Asking = OWN

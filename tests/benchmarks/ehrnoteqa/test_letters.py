@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
+from medical_tasks.scoring.letters import read_letter
 from tests.case_tables import cases, tabled
 from tests.support import ROOT
 
