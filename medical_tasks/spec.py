@@ -1021,8 +1021,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
 def _group(value: object) -> str | tuple[str, ...]:
     """The group, or groups, of an item, from the cell of its row."""
-    is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return tuple(map(str, value)) if is_list else str(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(str(each) for each in value)
+    return str(value)
 
 
 class HubColumns(TypedDict):

@@ -175,7 +175,7 @@ class RubricBenchmark(Benchmark):
 
     tags: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[str] = ""
-    prompt_sets = ("own",)
+    prompt_sets: ClassVar[tuple[str, ...]] = ("own",)
 
     def __init_subclass__(cls) -> None:
         """Says that not every item has a criterion of each tag."""

@@ -33,7 +33,7 @@ def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
         yield {**row, "num_notes": str(len(row["notes"]))}
 
 
-def _released(files: Mapping[str, Path]) -> Iterator[dict[str, object]]:
+def _released(files: Mapping[str, Path]) -> Iterator[Row]:
     notes = _Table("notes", files, order="note_num")
     questions = _Table("questions", files, order="turn_order")
     for patient, cells in questions.by_patient.items():
