@@ -16,7 +16,7 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
 from tests.fault_server import Call, Fault
-from tests.support import ROOT
+from tests.support import ROOT, code_lines
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
 LINES = (
@@ -306,3 +306,7 @@ def test_lighteval_has_the_task() -> None:
     (earlier,) = doc.fewshot_samples
     shown = [earlier.query, earlier.get_golds()[0], doc.query]
     assert shown == [message["content"] for message in item.fields["prompt"]]
+
+
+def test_it_is_small() -> None:
+    assert 100 < code_lines(EXAMPLE / "medical_rubric") <= 250
