@@ -883,9 +883,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             rest; only for these are prompts loaded with `Asking.config`.
     """
 
-    name: ClassVar[str]  # what everything calls it
-    title: ClassVar[str]  # the paper's name for it
-    paper: ClassVar[str]  # link of the paper
+    name: ClassVar[str]  # what everything calls it; that of its first dataset
+    title: ClassVar[str]  # the paper's name for it; likewise
+    paper: ClassVar[str]  # link of the paper; likewise
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
     # set when they are made, since each names its benchmark
     tasks: ClassVar[tuple[TaskSpec, ...]]
@@ -903,8 +903,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
-        """Names the benchmark on the command line."""
+        """Names the benchmark, after its first dataset where it has no name of its own."""
         super().__init_subclass__()
+        for dataset in getattr(cls, "datasets", ())[:1]:
+            cls.name = getattr(cls, "name", dataset.name)
+            cls.title = getattr(cls, "title", dataset.title)
+            cls.paper = getattr(cls, "paper", dataset.paper)
         cls.short = cls.short or getattr(cls, "name", "")
 
     def __repr__(self) -> str:

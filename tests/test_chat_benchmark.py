@@ -22,7 +22,7 @@ from measurements.chat_official import judge_reply, write_release, write_table
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.fault_server import Call, Fault
-from tests.support import ROOT
+from tests.support import ROOT, code_lines
 
 CHAT, PATIENT = (
     ROOT / "examples" / name for name in ("medical_chat", "medical_patient")
@@ -571,14 +571,5 @@ def command(folders: list[str], *words: str) -> str:
 
 
 def test_the_examples_are_small() -> None:
-    for place, most in (
-        (CHAT / "medical_chat", 400),
-        (PATIENT / "medical_patient", 250),
-    ):
-        lines = [
-            line
-            for path in sorted(place.glob("*.py"))
-            for line in path.read_text(encoding="utf-8").splitlines()
-            if line.strip() and not line.lstrip().startswith(("#", '"""'))
-        ]
-        assert 100 < len(lines) <= most
+    assert 100 < code_lines(CHAT / "medical_chat") <= 400
+    assert 100 < code_lines(PATIENT / "medical_patient") <= 250

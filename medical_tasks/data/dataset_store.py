@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
-from medical_tasks.guard.leak_sources import readable_files
 from medical_tasks.guard.policy import xdg_folder
 from medical_tasks.io.files import (
     folder_lock,
@@ -337,6 +336,8 @@ def source_files(source: str) -> list[Path]:
             for split in config.splits.values()
         ]
         return list(dict.fromkeys(path / split.path for split in splits))
+    from medical_tasks.guard.leak_sources import readable_files
+
     return readable_files(path, named=source)
 
 

@@ -39,6 +39,11 @@ from medical_tasks.spec import (
     TaskSpec,
 )
 
+SWAP: Final = "swap"
+"""Key of a built configuration's source: which attribute of the patients was changed, `sex=female`."""
+SWAP_OF: Final = "rows before the swap, {}"
+"""Likewise, with a split: the hash of the rows that were changed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
@@ -165,6 +170,14 @@ def load_task_data(
         "source": dict(built_configs(folder)[chosen].source),
         "rows_sha256": _rows_hash(rows),
     }
+    made_of = built_configs(folder)[chosen].source
+    if SWAP in made_of:
+        revision["swap"] = {
+            "changed": made_of[SWAP],
+            "of_rows_sha256": [
+                made_of[SWAP_OF.format(name)] for name in split_names(asked)
+            ],
+        }
     made = TaskData(
         items=first_items(task, items, max_samples),
         config=chosen,

@@ -14,7 +14,6 @@ import re
 import secrets
 import shutil
 import stat
-import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,6 +278,8 @@ def check_place(path: Path) -> None:
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:
+    import subprocess
+
     git = shutil.which("git")
     if git is None:
         return False

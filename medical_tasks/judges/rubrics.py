@@ -5,7 +5,6 @@ benchmark derives from `RubricBenchmark` and says where its rows come from; what
 is asked, points, bounds and figures by tag follow:
 
     class MyRubric(RubricBenchmark):
-        name = "my_rubric"
         datasets = (DATASET,)
         tags = ("axis:accuracy", "axis:completeness")
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -43,14 +43,7 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import (
-    Run,
-    Score,
-    WithCeilings,
-    option_name,
-    parameters,
-    read_settings,
-)
+from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -70,13 +63,6 @@ from medical_tasks.runs.imported import (
     keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import (
-    JudgeRequest,
-    RunJudge,
-    check_request,
-    opens_early,
-    run_judge,
-)
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
     GivenAnswers,
@@ -102,6 +88,10 @@ from medical_tasks.runs.runner import (
     run_model,
 )
 from medical_tasks.spec import DatasetSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.options import Run, Score
+    from medical_tasks.runs.judging import JudgeRequest, RunJudge
 
 Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
@@ -408,17 +398,13 @@ def _finished(
     A judge that needs no weights is opened first, so that what it lacks is told at
     once.
     """
-    if request is not None:
-        check_request(request, tasks)
+    _check_judge(request, tasks)
     for task in tasks:
         if arguments := task.scoring_args(options.task_args):
             # Says what is missing before a model answers.
             task.benchmark.scoring_identity(task, arguments)
 
-    early = None
-    if request is not None and is_main_process() and opens_early(request.name):
-        early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
-        early.check_calibration(tasks)
+    early = None if request is None else _opened_early(request, tasks, folder)
     from_model = not name.startswith(BASELINE)
     if (
         request
@@ -438,9 +424,41 @@ def _finished(
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
-    with early or run_judge(request, folder) as judge:
+    with early or _judge_of(request, folder) as judge:
         finish(answered, folder, judge)
     return folder.path
+
+
+def _check_judge(request: JudgeRequest | None, tasks: Sequence[TaskSpec]) -> None:
+    """Refuses a judge that these tasks cannot have."""
+    if request is not None:
+        from medical_tasks.runs.judging import check_request
+
+        check_request(request, tasks)
+
+
+def _opened_early(
+    request: JudgeRequest, tasks: Sequence[TaskSpec], folder: RunFolder
+) -> RunJudge | None:
+    """A judge that needs no weights, before the model answers; None for any other."""
+    from medical_tasks.runs.judging import RunJudge, opens_early
+
+    if not is_main_process() or not opens_early(request.name):
+        return None
+    early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
+    early.check_calibration(tasks)
+    return early
+
+
+def _judge_of(
+    request: JudgeRequest | None, folder: RunFolder
+) -> contextlib.AbstractContextManager[RunJudge | None]:
+    """The judge that is asked for; without one, nothing of judges is loaded."""
+    if request is None:
+        return contextlib.nullcontext()
+    from medical_tasks.runs.judging import run_judge
+
+    return run_judge(request, folder)
 
 
 def _references(
@@ -460,6 +478,8 @@ def _forecast(
     request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None
 ) -> None:
     """Says what judging would cost, but for what is in a store that is `kept`."""
+    from medical_tasks.runs.judging import RunJudge
+
     with (
         tempfile.TemporaryDirectory() as scratch,
         RunJudge(
@@ -628,8 +648,7 @@ def rescore(
     with policy.protect(
         [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
     ):
-        if request is not None:
-            check_request(request, [task])
+        _check_judge(request, [task])
         with with_source(
             task, source=arguments.source, data=arguments.data, config=arguments.config
         ) as (data, config):
@@ -654,7 +673,7 @@ def rescore(
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
             keep_answers(answered, folder)
-            with run_judge(request, folder) as judge:
+            with _judge_of(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
 

@@ -9,18 +9,16 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import package_of
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
-from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.judging import RunJudge, TaskJudge
 from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import Scores, over_repeats
 from medical_tasks.runs.results import (
@@ -42,6 +40,10 @@ from medical_tasks.runs.summary import (
     summary_of,
 )
 from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.judges.base import Judging
+    from medical_tasks.runs.judging import RunJudge, TaskJudge
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""

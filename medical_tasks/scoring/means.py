@@ -100,7 +100,7 @@ def proportion_interval(
     counted = ~np.isnan(column)
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
-        if len(np.unique(codes)) < len(codes):
+        if len(set(codes.tolist())) < len(codes):
             return mean_interval(column, clusters=clusters, confidence=confidence)
     decided = column[counted]
     low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)

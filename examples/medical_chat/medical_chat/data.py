@@ -17,13 +17,8 @@ from medical_tasks.spec import Row
 
 Cells = Mapping[str, str]
 OPTIONS: Final = [f"option_{letter.lower()}" for letter in LETTERS]
-ABOUT_TURNS: Final = (
-    "qa_category turn_order turn_index turn_type question correct_answer".split()
-)
-COLUMNS: Final = {
-    "notes": ["note_num", "text"],
-    "questions": [*ABOUT_TURNS, *OPTIONS],
-}
+ABOUT_TURNS: Final = "qa_category turn_order turn_index turn_type question correct_answer".split()
+COLUMNS: Final = {"notes": ["note_num", "text"], "questions": [*ABOUT_TURNS, *OPTIONS]}
 TURN_TYPES: Final = {"content": "", "source": "-1"}
 
 
@@ -39,17 +34,12 @@ def _released(files: Mapping[str, Path]) -> Iterator[Row]:
     for patient, cells in questions.by_patient.items():
         turns = [_turn(questions, patient, each) for each in cells]
         keys = [turn["key"] for turn in turns]
-        paired = [
-            key + end for key in dict.fromkeys(keys[::2]) for end in TURN_TYPES.values()
-        ]
+        paired = [key + end for key in dict.fromkeys(keys[::2]) for end in TURN_TYPES.values()]
         rule = "needs each content turn once, with one source turn right behind it"
         questions.check(keys == paired, patient, rule)
         found = notes.by_patient.get(patient, [])
-        in_order = [int(row["note_num"]) for row in found] == [
-            *range(1, len(found) + 1)
-        ]
-        rule = "needs notes numbered 1, 2 and so on"
-        notes.check(bool(found) and in_order, patient, rule)
+        in_order = [int(row["note_num"]) for row in found] == [*range(1, len(found) + 1)]
+        notes.check(bool(found) and in_order, patient, "needs notes numbered 1, 2 and so on")
         texts = [row["text"] for row in found]
         category = cells[0]["qa_category"]
         yield {"id": patient, "category": category, "notes": texts, "turns": turns}
@@ -63,13 +53,10 @@ class _Table:
         self.by_patient: dict[str, list[Cells]] = defaultdict(list)
         columns = ["subject_id", *COLUMNS[name]]
         release = f"file {name}"
-        for row in stream_rows(
-            self.path, columns, wanted={}, release=release, others=True
-        ):
+        for row in stream_rows(self.path, columns, wanted={}, release=release, others=True):
             patient, number = (row.cells[each].strip() for each in (columns[0], order))
             whole = patient.isdecimal() and number.isdecimal()
-            rule = f"subject_id and {order} must be numbers"
-            self.check(whole, f"of row {row.number:,}", rule)
+            self.check(whole, f"of row {row.number:,}", f"subject_id and {order} must be numbers")
             self.by_patient[patient].append(row.cells)
         for rows in self.by_patient.values():
             rows.sort(key=lambda cells: int(cells[order]))
@@ -77,43 +64,31 @@ class _Table:
     def check(self, holds: bool, patient: str, rule: str) -> None:
         """Refuses the table for what stands there of a patient."""
         if not holds:
-            again = "Download the table again."
-            raise UsageError(f"{self.path}: patient {patient}: {rule}. {again}")
+            raise UsageError(f"{self.path}: patient {patient}: {rule}. Download the table again.")
 
 
 def _turn(table: _Table, patient: str, cells: Cells) -> Turn:
     kind, answer = cells["turn_type"].strip(), cells["correct_answer"].strip().upper()
     known = kind in TURN_TYPES and answer in tuple(LETTERS)
     table.check(known, patient, "needs turns content or source, answers A to E")
-    return Turn(
-        key=cells["turn_index"].strip() + TURN_TYPES[kind],
-        question=cells["question"],
-        choices=[cells[name] for name in OPTIONS],
-        answer=answer,
-    )
+    key = cells["turn_index"].strip() + TURN_TYPES[kind]
+    choices = [cells[name] for name in OPTIONS]
+    return Turn(key=key, question=cells["question"], choices=choices, answer=answer)
 
 
 TURN: Final = (
-    Column(
-        name="key", description="its number; -1 behind it if it asks for the source"
-    ),
+    Column(name="key", description="its number; -1 behind it if it asks for the source"),
     Column(name="question", description="what is asked"),
     Column(name="choices", description="the choices, A to E in order", repeated=True),
     Column(name="answer", description="letter of the right choice"),
 )
-TURNS: Final = Column(
-    name="turns", description="turns", dtype="struct", repeated=True, fields=TURN
-)
-FILES: Final = {
-    name: OfficialFile(places=(f"{name}.csv",), description=name) for name in COLUMNS
-}
+TURNS: Final = Column(name="turns", description="turns", dtype="struct", repeated=True, fields=TURN)
+FILES: Final = {name: OfficialFile(places=(f"{name}.csv",), description=name) for name in COLUMNS}
 SOURCES: Final = (
     DatasetSource(
         spec=DATASET,
         summary="Questions about a patient's discharge notes, each followed by one for its source.",
-        changes=(
-            "The tables are joined by patient. `demo` is invented, and under Apache-2.0.",
-        ),
+        changes=("The tables are joined by patient. `demo` is invented, and under Apache-2.0.",),
         columns=(
             Column(name="id", description="number of the patient"),
             Column(name="category", description="clinical domain of the conversation"),

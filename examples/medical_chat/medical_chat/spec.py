@@ -16,17 +16,13 @@ if TYPE_CHECKING:
     from medical_tasks.judges.base import JudgePrompts
 
 OWN: Final = spec.OWN_PROMPTS
-SHOWN: Final = ("content", "source")
 
 
 class MedicalChat(spec.Benchmark):
     """Conversations about discharge notes, in which each answer is followed by its source."""
 
-    name = "medical_chat"
-    title = DATASET.title
-    paper = DATASET.paper
     datasets = (DATASET,)
-    views = (spec.View(title="By number of notes", metrics=SHOWN, by="num_notes"),)
+    views = (spec.View(title="By number of notes", metrics=("content", "source"), by="num_notes"),)
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
@@ -34,18 +30,12 @@ class MedicalChat(spec.Benchmark):
 
         return SOURCES
 
-    def load_prompts(
-        self, task: spec.TaskSpec, asking: spec.Asking = OWN
-    ) -> spec.PromptSet:
+    def load_prompts(self, task: spec.TaskSpec, asking: spec.Asking = OWN) -> spec.PromptSet:
         """See `talking`; later turns are the protocol's."""
         talk = self.open_protocol(task, asking)
-        return spec.PromptSet(
-            name=asking.prompts, sha256=talk.sha256, render=talk.opening
-        )
+        return spec.PromptSet(name=asking.prompts, sha256=talk.sha256, render=talk.opening)
 
-    def open_protocol(
-        self, task: spec.TaskSpec, asking: spec.Asking = OWN
-    ) -> Conversation:
+    def open_protocol(self, task: spec.TaskSpec, asking: spec.Asking = OWN) -> Conversation:
         """See `talking`."""
         from medical_chat.talking import Conversation
 
@@ -54,9 +44,7 @@ class MedicalChat(spec.Benchmark):
     def gold_response(self, task: spec.TaskSpec, item: spec.Item) -> str:
         """The right letters or their texts, by turn."""
         letters, turns = task.options["form"] == "choice", item.fields["turns"]
-        return json.dumps(
-            {t["key"]: t["answer"] if letters else right_choice(t) for t in turns}
-        )
+        return json.dumps({t["key"]: t["answer"] if letters else right_choice(t) for t in turns})
 
     def load_judge_prompts(
         self, task: spec.TaskSpec, name: str = "own", upstream: Path | None = None
@@ -83,9 +71,7 @@ class MedicalChat(spec.Benchmark):
         if not task.judge:
             return [score_choices(*pair) for pair in pairs]
         judging = scoring.judge
-        return ask_together(
-            judging.judge, [judged(*pair, judging.prompts) for pair in pairs]
-        )
+        return ask_together(judging.judge, [judged(*pair, judging.prompts) for pair in pairs])
 
     def note_words(self) -> frozenset[str]:
         """Letters, which say nothing of the notes."""
@@ -111,9 +97,7 @@ def _task(form: str, title: str, judges: tuple[str, ...] = ()) -> spec.TaskSpec:
         judge=bool(judges),
         options={"form": form},
         protocol="turns",
-        paper=spec.PaperSetting(
-            items=967, configs=("full",), prompts="official", judges=judges
-        ),
+        paper=spec.PaperSetting(items=967, configs=("full",), prompts="official", judges=judges),
     )
 
 

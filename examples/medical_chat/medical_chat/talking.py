@@ -22,9 +22,7 @@ TEXTS: Final = packaged(__file__, "prompts.json")
 FORMS: Final = {"choice": ("choice",), "open": ("content", "source", "source_question")}
 
 
-def load_texts(
-    name: str, upstream: Path | None, wanted: Sequence[str]
-) -> dict[str, str]:
+def load_texts(name: str, upstream: Path | None, wanted: Sequence[str]) -> dict[str, str]:
     """The texts of a set, by name: ours, or the authors' out of their checkout."""
     if name not in spec.Benchmark.prompt_sets:
         raise UsageError(f"unknown set of prompts {name!r}. Sets: own, official.")
@@ -55,9 +53,7 @@ def say(role: Literal["system", "user", "assistant"], content: str) -> spec.Mess
 def note_blocks(item: spec.Item) -> str:
     """The notes between marks with the numbers by which sources name them."""
     notes = enumerate(item.fields["notes"], start=1)
-    return "\n\n".join(
-        f"[note #{n} start]\n{text}\n[note #{n} end]" for n, text in notes
-    )
+    return "\n\n".join(f"[note #{n} start]\n{text}\n[note #{n} end]" for n, text in notes)
 
 
 class Conversation:
@@ -76,9 +72,7 @@ class Conversation:
         """The first turn."""
         return (say("user", self._asked(item, 0)),)
 
-    def next_turns(
-        self, dialogues: Sequence[spec.Dialogue], records: object
-    ) -> list[spec.Turn]:
+    def next_turns(self, dialogues: Sequence[spec.Dialogue], records: object) -> list[spec.Turn]:
         """Asks the next turn of each dialogue; its end is all answers by their turns."""
         return [self._next(dialogue.item, dialogue.answers) for dialogue in dialogues]
 
@@ -104,8 +98,7 @@ class Conversation:
             rest = f"\n\n{next(lines)}"
         slots = (f"choice_{letter.lower()}" for letter in LETTERS)
         values = dict(zip(slots, turn["choices"], strict=True))
-        values |= {"question": turn["question"]}
-        values |= {"discharge summaries": note_blocks(item)}
+        values |= {"question": turn["question"], "discharge summaries": note_blocks(item)}
         return filled(rest.strip() if place else head + NOTES + rest, values)
 
     def _past(self, item: spec.Item, place: int, reply: str) -> list[spec.Message]:

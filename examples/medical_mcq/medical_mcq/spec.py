@@ -17,7 +17,6 @@ from medical_tasks.spec import (
     ItemScore,
     MetricSpec,
     PromptSet,
-    Row,
     Scoring,
     TaskSpec,
     hub_question,
@@ -42,18 +41,6 @@ class MedicalMCQ(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-        """An item a row."""
-        return [
-            Item(
-                id=row["id"],
-                fields=row,
-                groups={"topic": row["topic"]},
-                cluster=row["id"],
-            )
-            for row in rows
-        ]
-
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """See `prompts`."""
         from medical_mcq.prompts import load_prompts
@@ -74,10 +61,7 @@ class MedicalMCQ(Benchmark):
         """See `scoring`."""
         from medical_mcq.scoring import score_item
 
-        return [
-            score_item(item, answer.text)
-            for item, answer in zip(items, answers, strict=True)
-        ]
+        return [score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)]
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question and its choices, graded by a model."""

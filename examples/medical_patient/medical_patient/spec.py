@@ -31,9 +31,6 @@ MOST: Final = 4
 class MedicalPatient(spec.Benchmark):
     """A history is taken from a simulated patient, and a question about it answered."""
 
-    name = "medical_patient"
-    title = DATASET.title
-    paper = DATASET.paper
     datasets = (DATASET,)
     prompt_sets = ("own",)
     sometimes_counted = ("facts", "questions")
@@ -44,20 +41,6 @@ class MedicalPatient(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(
-        self, task: spec.TaskSpec, rows: Sequence[spec.Row]
-    ) -> list[spec.Item]:
-        """A patient a row."""
-        return [
-            spec.Item(
-                id=row["id"],
-                fields=row,
-                groups={"topic": row["topic"]},
-                cluster=row["id"],
-            )
-            for row in rows
-        ]
-
     def load_prompts(
         self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS
     ) -> spec.PromptSet:
@@ -66,9 +49,7 @@ class MedicalPatient(spec.Benchmark):
 
         return prompts()
 
-    def open_protocol(
-        self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS
-    ) -> Visit:
+    def open_protocol(self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS) -> Visit:
         """See `visit`."""
         from medical_patient.visit import Visit
 
@@ -101,14 +82,10 @@ MedicalPatient.tasks = (
         split="test",
         metrics=(
             spec.MetricSpec(
-                name="accuracy",
-                kind="proportion",
-                description="share of right decisions",
+                name="accuracy", kind="proportion", description="share of right decisions"
             ),
             spec.MetricSpec(
-                name="facts",
-                kind="mean",
-                description="share of the facts that the patient told",
+                name="facts", kind="mean", description="share of the facts that the patient told"
             ),
             spec.MetricSpec(
                 name="questions",

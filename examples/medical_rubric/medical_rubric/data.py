@@ -123,9 +123,7 @@ SOURCES: Final = (
             CHAT,
             CRITERIA,
             Column(name="theme", description="its example_tags", repeated=True),
-            Column(
-                name="reply", description="a physician's; empty where there is none"
-            ),
+            Column(name="reply", description="a physician's; empty where there is none"),
         ),
         key="id",
         id_names=("prompt_id",),

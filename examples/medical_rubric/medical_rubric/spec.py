@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 class MedicalRubric(RubricBenchmark):
     """Replies to conversations, judged by criteria with points."""
 
-    name = "medical_rubric"
-    title = DATASET.title
-    paper = DATASET.paper
     datasets = (DATASET,)
     prompt_sets = ("own", "official")
     tags = TAGS
