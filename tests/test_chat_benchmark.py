@@ -417,6 +417,18 @@ def test_each_role_needs_a_model_that_the_guard_allows(
         assert server.calls == []
 
 
+@pytest.mark.parametrize("name", ["medical_chat_choice", "ehrnoteqa_mc_level1"])
+def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
+    """The guard trusts no configuration's name, the project's own no more than others'."""
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.harness.inspect_adapter import registered_task
+
+    with pytest.raises(PrerequisiteError, match=f"run --tasks {name}"):
+        registered_task(task_spec(name), module=__name__)(config="demo")
+
+
 @pytest.mark.slow
 def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
