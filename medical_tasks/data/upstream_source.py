@@ -61,12 +61,22 @@ def named_text(path: Path, name: str) -> str:
     def unknown(expected: str) -> UsageError:
         return UsageError(f"{path}: expected {expected}. Get the repository again.")
 
-    for node in parse_python(path, unknown).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            bare = _unstripped(node.value)
-            text = fill(template_of(bare, {}, unknown), {})
-            return text if bare is node.value else text.strip()
-    raise unknown(f"a text named {name}")
+    value = assigned(parse_python(path, unknown).body, name)
+    if value is None:
+        raise unknown(f"one text named {name}")
+    bare = _unstripped(value)
+    text = fill(template_of(bare, {}, unknown), {})
+    return text if bare is value else text.strip()
+
+
+def assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
+    """What a name is given, where that happens once."""
+    found = [
+        node.value
+        for node in statements
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _unstripped(node: ast.expr) -> ast.expr:

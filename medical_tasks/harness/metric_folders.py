@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,6 @@ from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import user_place
 from medical_tasks.io.files import WholeFile, make_folder
-from medical_tasks.spec import Benchmark, TaskSpec
 
 _MODULE: Final = '''"""The metric of {name}: written by medical_tasks.metric_path, and safe to delete."""
 
@@ -28,53 +26,25 @@ def metric_folder(name: str) -> str | None:
     """Writes the folder of a plugin's metric; None where no plugin is meant.
 
     Args:
-        name: a task of a plugin that is known, or where a plugin is: a YAML file or the
-            folder of a package.
+        name: a task of a plugin that is known, or the YAML file of a benchmark.
 
     Raises:
-        UsageError: The plugin has several tasks, or a judge decides the task.
+        UsageError: A judge decides the task.
     """
-    place = Path(name).expanduser()
-    if place.exists():
-        places = [str(place.resolve())]
-        task = _only_task(place)
-    elif name in tasks():
-        places = [each for each in plugins.given().split(os.pathsep) if each]
-        task = tasks()[name]
-    else:
+    places = [place for place in plugins.given().split(os.pathsep) if place]
+    if Path(name).suffix in plugins.YAML:
+        places, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
+    with plugins.using(places):
+        task = tasks().get(name)
+    if task is None:
         return None
     if task.judge:
         raise UsageError(
-            f"{task.name}: a judge decides its answers, and evaluate knows none. Use "
-            f"medical_tasks.score({task.name!r}, answers, judge=...)."
+            f"{name}: a judge decides its answers, and evaluate knows none. Use "
+            f"medical_tasks.score({name!r}, answers, judge=...)."
         )
-    folder = user_place("metrics", "XDG_CACHE_HOME", ".cache") / task.name
+    folder = user_place("metrics", "XDG_CACHE_HOME", ".cache") / name
     make_folder(folder)
-    with WholeFile(folder / f"{task.name}.py") as part:
-        part.write(_MODULE.format(name=task.name, places=places))
+    with WholeFile(folder / f"{name}.py") as part:
+        part.write(_MODULE.format(name=name, places=places))
     return str(folder)
-
-
-def _only_task(place: Path) -> TaskSpec:
-    """The task of the plugin at a place."""
-    with plugins.using([str(place)]):
-        package = plugins.package_in(place)
-        values = [
-            plugin.value
-            for plugin in plugins.registered("medical_tasks.benchmarks")
-            if plugin.package == package
-        ]
-    found = _tasks_of(values)
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(task.name for task in found) or "none"
-    raise UsageError(
-        f"metric_path {place}: it must have one task, and has {names}. Set "
-        f"{plugins.VARIABLE}={place}, and give the task's name."
-    )
-
-
-def _tasks_of(values: Sequence[object]) -> list[TaskSpec]:
-    return [
-        task for value in values if isinstance(value, Benchmark) for task in value.tasks
-    ]

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypedDict
 
@@ -134,12 +134,12 @@ def points_metrics(tags: Iterable[str] = ()) -> tuple[MetricSpec, ...]:
 
 def _part(whole: MetricSpec, tag: str) -> MetricSpec:
     by, _, group = tag.partition(":")
-    return MetricSpec(
+    about = f"the same of criteria with the tag {tag}"
+    return replace(
+        whole,
         name=tag,
-        kind="mean",
-        description=f"the same of criteria with the tag {tag}",
-        limits=whole.limits,
-        total=whole.total,
+        description=about,
+        verdict="",
         part=(by, group),
         whole=whole.name,
     )
@@ -297,7 +297,12 @@ class RubricBenchmark(Benchmark):
         prompts = self.load_judge_prompts(
             self.tasks[0], request.prompts, request.upstream
         )
-        rows = {one.id: one for one in self.read_labels(path)}
+        labelled = list(self.read_labels(path))
+        rows = {one.id: one for one in labelled}
+        if len(rows) < len(labelled):
+            raise UsageError(
+                f"{path}: two criteria have the same id. Give each its own."
+            )
         people = max(len(one.labels) for one in rows.values())
         pairs = subset([_pair(one, people) for one in rows.values()], request.max_pairs)
         met, not_met = TWO_WAY.classes
