@@ -23,9 +23,11 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.fault_server import Call, Fault
 from tests.support import ROOT, code_lines
+from tests.test_rubric_benchmark import answer as meets_criteria
 
-CHAT, PATIENT = (
-    ROOT / "examples" / name for name in ("medical_chat", "medical_patient")
+CHAT, PATIENT, RUBRIC = (
+    ROOT / "examples" / name
+    for name in ("medical_chat", "medical_patient", "medical_rubric")
 )
 ROWS = json.loads((CHAT / "medical_chat" / "demo.json").read_text(encoding="utf-8"))
 GOLDEN = json.loads(
@@ -532,10 +534,10 @@ def test_report_compare_and_list(
 
 
 @pytest.mark.slow
-def test_both_are_installed_and_gone_again(here: Path) -> None:
+def test_they_are_installed_and_gone_again(here: Path, serving: Any) -> None:
     """As packages with entry points, in folders of their own beside the project."""
     sites = []
-    for example in (CHAT, PATIENT):
+    for example in (CHAT, PATIENT, RUBRIC):
         source, site = here / f"source-{example.name}", here / f"site-{example.name}"
         shutil.copytree(example, source)
         install = (
@@ -545,24 +547,16 @@ def test_both_are_installed_and_gone_again(here: Path) -> None:
             [sys.executable, *install.split(), str(site), str(source)], check=True
         )
         sites.append(str(site))
-    names = ["medical_chat_choice", "medical_chat_open", "medical_patient"]
-    with_both, without = ([str(ROOT), *sites], [str(ROOT)])
-    assert [name for name in names if name in listing(with_both)] == names
-    assert [name for name in names if name in listing(without)] == []
-    run = [
-        "run",
-        "--tasks",
-        f"{names[0]},{names[2]}",
-        "--model",
-        "baseline/reference",
-        *DEMO,
-    ]
-    command(with_both, *run, "--out", "run")
-    assert (
-        figures("run", names[0])["pair_all"]
-        == figures("run", names[2])["accuracy"]
-        == 1.0
-    )
+    names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
+    installed, gone = ([str(ROOT), *sites], [str(ROOT)])
+    assert [name for name in names if name in listing(installed)] == names
+    assert [name for name in names if name in listing(gone)] == []
+    command(installed, "build", "medical_rubric", *DEMO)
+    run = ["run", "--tasks", ",".join(names), "--model", "baseline/reference"]
+    with serving(answer=meets_criteria):
+        command(installed, *run, *DEMO, *JUDGE, "--out", "run")
+    headlines = [next(iter(figures("run", name).values())) for name in names]
+    assert headlines == [1.0] * 3
 
 
 def listing(folders: list[str]) -> str:

@@ -67,6 +67,7 @@ def test_a_yaml_file_and_a_plugin_have_a_metric(
     monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(both))
     with pytest.raises(UsageError, match="medical_rubric: a judge decides its answers"):
         medical_tasks.metric_path("medical_rubric")
-    assert load_metric(Path(medical_tasks.metric_path("medical_mcq")))
+    plugin = load_metric(Path(medical_tasks.metric_path("medical_mcq")))
+    assert plugin.name == "medical_mcq"
     with pytest.raises(UsageError, match="unknown metric 'nothing'"):
         medical_tasks.metric_path("nothing")
