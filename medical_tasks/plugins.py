@@ -31,7 +31,7 @@ from configparser import ConfigParser
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -217,7 +217,8 @@ def using(places: Sequence[str]) -> Iterator[None]:
             in it.
     """
     before = os.environ.get(VARIABLE)
-    wanted = [_absolute(place) for place in places]
+    known = given().split(os.pathsep)
+    wanted = [place for place in map(_absolute, places) if place not in known]
     try:
         if wanted:
             os.environ[VARIABLE] = os.pathsep.join(
@@ -383,17 +384,19 @@ def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
 def _installed() -> tuple[tuple[Package, EntryPoint], ...]:
     """What installed packages register, the project's own among them.
 
-    All groups at once, and a package's name and version read once: to look through all
-    that is installed takes a while.
+    All groups at once, and only packages read that name one of them: to take apart the
+    entry points of all that is installed takes longer. Of two packages of one name the
+    first on Python's path counts.
     """
-    known = entry_points()
-    entries = [entry for group in _groups() for entry in known.select(group=group)]
-    owners = {id(entry.dist): entry.dist for entry in entries}
-    packages = {
-        key: Package("unknown") if dist is None else Package(dist.name, dist.version)
-        for key, dist in owners.items()
-    }
-    return tuple((packages[id(entry.dist)], entry) for entry in entries)
+    groups = _groups()
+    found: dict[str, list[tuple[Package, EntryPoint]]] = {}
+    for each in distributions():
+        if "[medical_tasks." not in (each.read_text("entry_points.txt") or ""):
+            continue
+        package = Package(each.name, each.version)
+        entries = [entry for entry in each.entry_points if entry.group in groups]
+        found.setdefault(package.name, [(package, entry) for entry in entries])
+    return tuple(each for registered in found.values() for each in registered)
 
 
 def _absolute(place: str) -> str:

@@ -133,8 +133,9 @@ class MetricSpec:
         unit: "" for a share, which tables show in percent; else `number` for a count,
             `per answer` for a count per answer, `cosine`, or `score` for any other
             scale.
-        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the
-            metric is not reported; "" for none.
+        needs: the argument (`TaskSpec.arguments` or `scoring_arguments`) without which
+            the metric is not reported; "" for none.
+        not_by: breakdowns that leave it out, since it compares items of several groups.
         part: for a metric of one part of each item, such as a section of a note, the
             breakdown and group that report it: `("section", "subjective")`. There it is
             named `whole`.
@@ -145,8 +146,9 @@ class MetricSpec:
             official `average` needs all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear
             answer leaves it open.
-        if_right: for such a metric, whether it counts only on answers that are right:
-            nan on all others, and an unclear one may come to count.
+        if_right: for such a metric, whether it counts only on answers that are right,
+            or that choose at all: nan on all others, and an unclear one may come to
+            count.
     """
 
     name: str  # key in `results.json`
@@ -158,6 +160,7 @@ class MetricSpec:
     unit: str = ""
     judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
+    not_by: tuple[str, ...] = ()
     of: tuple[str, ...] = ()  # the metrics that an `average` is taken of
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""  # the metric of the whole item that this is a part of; "" where `part` is empty
@@ -190,6 +193,8 @@ class TaskSpec:
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name
             to one line of description.
+        item_arguments: those of them that decide which items a row makes
+            (`Benchmark.asked_with`). lighteval and inspect do not take them.
         scoring_arguments: the same for its scoring.
         exemplars: the split that worked examples are drawn from; "" when the questions
             show none of the dataset's.
@@ -229,6 +234,7 @@ class TaskSpec:
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    item_arguments: frozenset[str] = frozenset()
     scoring_arguments: Mapping[str, str] = field(default_factory=dict)
     exemplars: str = ""
     baseline: str = ""
@@ -251,6 +257,13 @@ class TaskSpec:
             return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
 
+    def asked_with(self, given: Mapping[str, str]) -> TaskSpec:
+        """The task as its questions are asked with settings, of which others' are left out."""
+        own = {
+            name: value for name, value in given.items() if name in self.item_arguments
+        }
+        return self.benchmark.asked_with(self, own) if own else self
+
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {
@@ -266,8 +279,8 @@ class TaskSpec:
     def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
-        Left out is what needs a setting of the scoring that is not `given`, and what
-        only a judge decides that is asked with the authors' prompts (`official`).
+        Left out is what needs a setting that is not `given`, and what only a judge
+        decides that is asked with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
@@ -439,6 +452,20 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probabilities:
+    """How probable a model finds each choice of a question, of a task that asks `choices`.
+
+    Attributes:
+        shares: one a choice, which add up to 1, of the very sums by which the headline
+            metric decides which choice leads.
+        right: the place of the right one.
+    """
+
+    shares: tuple[float, ...]
+    right: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemScore:
     """The score of one answered item.
 
@@ -458,6 +485,11 @@ class ItemScore:
             details behind a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers
             decided without a judge (empty ones).
+        probabilities: of a task that asks `choices`; None where a server does not say
+            them all.
+        confidence: how probable the model itself finds it that the answer is right,
+            from 0 to 1: the largest of `probabilities`, or what it stated. None where
+            nobody knows. Scorers leave it out.
 
     Example: an answer that is right, one that nobody can tell, and one that the judge
     did not judge:
@@ -477,6 +509,8 @@ class ItemScore:
     weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
+    probabilities: Probabilities | None = None
+    confidence: float | None = None
 
     def could_be(self, metric: str) -> tuple[float, float]:
         """The smallest and largest value of a decided metric: its value, unless the answer is unclear.
@@ -530,8 +564,10 @@ def unclear_limits(
         {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
-    for metric in (each for each in metrics if each.read):
-        value = values.get(metric.name, math.nan)
+    for metric in metrics:
+        if not metric.read or metric.name not in values:
+            continue
+        value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:
@@ -678,17 +714,30 @@ class PlotPoint:
     published: bool = False  # whether it is a paper's, which gets a mark of its own
     few: bool = False  # whether its items are too few to tell
     detail: str = ""  # shown when it is pointed at and said in the description
+    across: float | None = (
+        None  # of a curve, where it stands from left to right; a share
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot that a report draws."""
+    """A plot that a report draws: a row a point, or a curve of points that stand `across`.
+
+    Attributes:
+        diagonal: of a curve, whether the line on which both shares are equal is drawn.
+    """
 
     title: str
     x_label: str
     y_label: str
     points: tuple[PlotPoint, ...]
     note: str = ""
+    diagonal: bool = False
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it is a curve."""
+        return any(point.across is not None for point in self.points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -937,6 +986,14 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             for row in rows
         ]
 
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """The task whose rows make other items, by its `TaskSpec.item_arguments`.
+
+        `load_items` gets what this returns, and so do prompts and scoring. Its name and
+        metrics stay.
+        """
+        return task
+
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task; needed where one has `TaskSpec.protocol`."""
         raise NotImplementedError(f"{task.name} has no protocol")
@@ -1012,7 +1069,10 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
-        """Tables of a report, of its entry in the results and of what `found_beside` found."""
+        """Tables of a report, of its entry in the results and of what `found_beside` found.
+
+        Of credentialed data there are no items.
+        """
         return []
 
     def eval_fields(self, task: TaskSpec) -> HubTask:

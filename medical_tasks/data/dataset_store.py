@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -170,6 +170,10 @@ class _Row(Mapping[str, object]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._group()[self._place])
+
+    def items(self) -> ItemsView[str, object]:
+        """The row's columns and values, at one look."""
+        return self._group()[self._place].items()
 
     def __len__(self) -> int:
         return len(self._group()[self._place])

@@ -189,7 +189,16 @@ def load_task_data(
         found=task.benchmark.found_beside(task, folder, chosen),
     )
     made = draw(task, made, drawn)
-    return replace(made, items=made.items[part - 1 :: parts], shard=shard)
+    return replace(made, items=_part(task, made.items, part, parts), shard=shard)
+
+
+def _part(task: TaskSpec, items: Sequence[Item], part: int, parts: int) -> list[Item]:
+    """Every n-th item, or every n-th cluster where scores compare the items of one."""
+    if not task.drawn_whole:
+        return list(items[part - 1 :: parts])
+    clusters = list(dict.fromkeys(item.cluster for item in items))
+    kept = set(clusters[part - 1 :: parts])
+    return [item for item in items if item.cluster in kept]
 
 
 def prompt_set(
@@ -311,7 +320,7 @@ def _rows_hash(rows: Sequence[Row]) -> str:
     for row in rows:
         digest.update(
             json.dumps(
-                dict(row), sort_keys=True, ensure_ascii=True, default=str
+                dict(row.items()), sort_keys=True, ensure_ascii=True, default=str
             ).encode()
         )
     return digest.hexdigest()
@@ -536,6 +545,7 @@ def run_data(
     `whole`: not only the items that were asked.
     """
     ran = recipe["data"]
+    task = task.asked_with(recipe.get("task_args", {}))
     with with_source(task, source=source, data=data, config=ran["config"]) as (
         folder,
         _,

@@ -118,6 +118,14 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     sensitivity: Annotated[
         bool, Option("ask everything with verdicts and statements in reverse order too")
     ] = False
+    orders: Annotated[
+        int | None,
+        Option(
+            "kqa, ehrnoteqa: judge N times, as given and with the statements of a batch, "
+            "or the answers' sentences, in N-1 shuffled orders",
+            metavar="N",
+        ),
+    ] = None
     compare: Annotated[
         tuple[Path, ...],
         Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from medical_tasks.options.base import Option
 from medical_tasks.options.shared import (
@@ -107,6 +107,13 @@ class Score(
         Mapping[str, str],
         Option("settings of the task's scoring, e.g. sentence_bert=FOLDER"),
     ] = field(default_factory=dict)
+    confidence: Annotated[
+        Literal["none", "asked"],
+        Option(
+            "asked: the file's answers end with a line `Confidence: N%`, which is taken off and "
+            "reported"
+        ),
+    ] = "none"
     adjudicated: Adjudicated = None
     out: Annotated[
         Path | None,

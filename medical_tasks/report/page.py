@@ -28,6 +28,7 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.plots import (
     Line,
+    curve_svg,
     finite,
     interval_mark,
     intervals_chart,
@@ -555,6 +556,9 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
     for n, task in enumerate(tasks):
         for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
+            if plot.is_curve:
+                yield curve_svg(plot, id=f"{base}-plot{n}-{index}", title=title)
+                continue
             lines = [
                 Line(point.label, [point], heading=plot.x_label)
                 for point in plot.points

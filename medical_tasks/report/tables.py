@@ -397,8 +397,11 @@ def points_table(plot: Plot) -> Table:
     rows = []
     for point in plot.points:
         ends = interval({"ci_low": point.low, "ci_high": point.high})
-        rows.append((point.label, number(point.value, ""), ends, str(point.n)))
-    return plain_table("", (plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
+        across = (number(point.across, ""),) if plot.is_curve else ()
+        value = number(point.value, "")
+        rows.append((point.label, *across, value, ends, str(point.n)))
+    first = ("answers", f"{plot.x_label} %") if plot.is_curve else (plot.x_label,)
+    return plain_table("", (*first, f"{plot.y_label} %", "interval", "n"), rows)
 
 
 def reported_figures(entry: Entry) -> list[tuple[str, str]]:

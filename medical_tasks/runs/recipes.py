@@ -137,6 +137,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "may stand for another number: score both with one version, medical-tasks score {name} "
         "--responses RUN."
     ),
+    "items": (
+        "the runs cannot be compared, their questions were made otherwise: {}. Run both with the "
+        "same --task-args."
+    ),
     "again": (
         "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
     ),
@@ -226,6 +230,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "shard differs: {}. A part's items are not the others': make one run of the parts "
         "(medical-tasks merge), or compare the same part of both."
     ),
+    "confidence": (
+        "confidence differs: {}. Who is also asked how sure it is, is asked another question: run "
+        "both with --confidence asked, or none."
+    ),
     "adjudication": (
         "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
         "not right in the other: give both their sheet, medical-tasks score {name} --responses "
@@ -238,7 +246,8 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 }
 """What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
-    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "confidence",
+    "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 
@@ -297,6 +306,10 @@ def recipe_differences(
     one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
     if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
         refused.append(_said("metrics", differing(one, other), name=name))
+    asked = [mapping(recipe.get("task_args")) for recipe in (first, second)]
+    needed = {metric.needs for metric in metrics}
+    if asked[0] != asked[1] and needed & {*asked[0], *asked[1]}:
+        refused.append(_said("items", differing(*asked)))
     warned += [_swapped(first, second)]
     warned += [_prompts_differ(first, second), _imported(first, second)]
     warned.append(_generation(first, second))

@@ -42,6 +42,7 @@ from medical_tasks.io.tables import (
 )
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.confidence import RECIPE_KEY, Confidence
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.imported import IMPORTED, kept_answers
 from medical_tasks.runs.recipes import mapping
@@ -801,10 +802,14 @@ def replayed(
             f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole."
         )
     ran = recipe["prompts"]
+    confidence: Confidence = recipe.get(RECIPE_KEY, "none")
     prompts = load_task_prompts(
         task,
         RunOptions(
-            prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})
+            prompts=ran["set"],
+            upstream=upstream,
+            task_args=recipe.get("task_args", {}),
+            confidence=confidence,
         ),
         data,
     )
@@ -822,6 +827,7 @@ def replayed(
         repeats=recipe.get("repeats", 1),
         model_args=prices or {},
         task_args=recipe.get("task_args", {}),
+        confidence=confidence,
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
         roles={
             role: RoleModel(model=_Replay(recorded))

@@ -39,9 +39,16 @@ from medical_tasks.models.budget import SPENT, Amount, RunBudget
 from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
+from medical_tasks.runs.confidence import (
+    ASKED,
+    RECIPE_KEY,
+    Confidence,
+    asking_for_confidence,
+)
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
+from medical_tasks.scoring.stated_confidence import split_confidence
 from medical_tasks.spec import (
     Answer,
     Dialogue,
@@ -96,6 +103,7 @@ class RunOptions:
         roles: these models, opened.
         budget: what all these models may take together, None for no limit.
         batch: whether the model is asked in batches.
+        confidence: whether it is asked how sure it is.
     """
 
     prompts: str = "own"
@@ -112,6 +120,7 @@ class RunOptions:
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
     budget: RunBudget | None = None
     batch: bool = False
+    confidence: Confidence = "none"
 
     def of_repeat(self, repeat: int) -> RunOptions:
         """The options of one of the `repeats`."""
@@ -236,6 +245,26 @@ class AnsweredTask:
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
 
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the settings of its questions and of its scoring that were given."""
+        return frozenset([*mapping(self.recipe.get("task_args")), *self.scoring_args])
+
+    @property
+    def states_confidence(self) -> bool:
+        """Whether answers end with how sure the model is."""
+        return self.recipe.get(RECIPE_KEY) == ASKED
+
+    def stated_confidences(self, items: Sequence[Item]) -> dict[str, float]:
+        """How sure the answers to some items say to be, by item id, where they say it."""
+        if not self.states_confidence:
+            return {}
+        stated = {
+            item.id: split_confidence(self.responses[item.id]).confidence
+            for item in items
+        }
+        return {name: value for name, value in stated.items() if value is not None}
+
     def told(self, item: Item) -> JsonDict:
         """What is known of an item's answer beside its text; empty for an answer of a file."""
         details: JsonDict = (
@@ -246,6 +275,8 @@ class AnsweredTask:
     def answer(self, item: Item) -> Answer:
         """An item's answer, as its scorer gets it."""
         text = self.responses[item.id]
+        if self.states_confidence:
+            text = split_confidence(text).answer
         details = self.told(item)
         if not details:
             return Answer(text=text)
@@ -388,7 +419,7 @@ def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
     """Loads a task's prompts with its own settings, and the worked examples of its data."""
-    return prompt_set(
+    prompts = prompt_set(
         task,
         options.prompts,
         options.upstream,
@@ -396,6 +427,7 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
         config=data.config,
         exemplars=data.exemplars,
     )
+    return asking_for_confidence(prompts) if options.confidence == ASKED else prompts
 
 
 def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
@@ -915,6 +947,7 @@ def _recipe(
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
         "leaking_examples": run.leaking or None,
         "task_args": _own(run.task, options) or None,
+        RECIPE_KEY: ASKED if options.confidence == ASKED else None,
         "roles": {
             role: {
                 "name": options.roles[role].model.name,

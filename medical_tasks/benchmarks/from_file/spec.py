@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.judges.rubrics import RubricBenchmark, points_metrics
+from medical_tasks.scoring.choice_orders import (
+    ORDER,
+    in_orders,
+    order_metrics,
+    ordered_task,
+    with_order_values,
+)
 from medical_tasks.spec import (
     OWN_PROMPTS,
     PLAIN_SCORING,
@@ -81,6 +88,14 @@ class TableBenchmark(RubricBenchmark):
         )
         return (source,)
 
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """Of choices, each question in several orders of them."""
+        return ordered_task(task, arguments)
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """An item a row, or one for each order of its choices."""
+        return in_orders(task, super().load_items(self.tasks[0], rows))
+
     def conversation(self, item: Item) -> tuple[Message, ...]:
         """The instructions, with the row's columns in place of braces."""
         from medical_tasks.benchmarks.from_file.rows import LETTERS
@@ -119,10 +134,11 @@ class TableBenchmark(RubricBenchmark):
 
         read = scoring.readings or {}
         pairs = zip(items, answers, strict=True)
-        return [
+        scores = [
             score_item(task, item, read.get(item.id, answer.text))
             for item, answer in pairs
         ]
+        return with_order_values(task, items, scores, right="accuracy")
 
     def unanswered_limits(
         self, task: TaskSpec, item: Item
@@ -214,21 +230,29 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
 def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> TaskSpec:
     from dataclasses import replace
 
+    from medical_tasks.benchmarks.from_file.rows import LETTERS
+
     rubric = form.answer == "rubric"
     reads = _READS.get(form.answer, "")
     cluster = form.columns.cluster
+    accuracy = replace(_ACCURACY, read=bool(reads))
+    headlines = points_metrics() if rubric else (accuracy,)
+    choices = form.answer == "choice"
+    orders = order_metrics(LETTERS, same_number=False, paraphrased=False)
     return TaskSpec(
         name=form.name,
         title=f"{dataset.title}, {'judged by a rubric' if rubric else f'{form.answer} answers'}",
         benchmark=benchmark,
         dataset=dataset.name,
         split="test",
-        metrics=points_metrics() if rubric else (replace(_ACCURACY, read=bool(reads)),),
+        metrics=(*headlines, *(orders if choices else ())),
         groups=tuple(form.columns.groups),
         cluster=cluster or None,
         version=f"{form.version}-A",
         generation_size=form.max_new_tokens,
         judge=rubric,
+        arguments=ORDER if choices else {},
+        item_arguments=frozenset(ORDER if choices else ()),
         options={"answer": form.answer, "fold_case": "yes" if form.folds else "no"},
         reads=reads,
     )
