@@ -795,6 +795,7 @@ def judge_check(
     out: StrPath | None = None,
     again: bool = False,
     sensitivity: bool = False,
+    orders: int | None = None,
     compare: StrPath | Iterable[StrPath] = (),
     prompts: str = "own",
     upstream: StrPath | None = None,
@@ -831,6 +832,8 @@ def judge_check(
         out: folder of the check (default: runs/check-SET-JUDGE-HASH).
         again: ask everything a second time: how many labels stay the same.
         sensitivity: ask everything with verdicts and statements in reverse order too.
+        orders: judge so many times, as given and with the statements of a batch, or the
+            answers' sentences, in shuffled orders.
         compare: earlier checks (folder or check.json) for the table of judges.
         prompts: kqa, ehrnoteqa: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
