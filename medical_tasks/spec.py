@@ -8,10 +8,12 @@ Nothing here imports anything heavy: the command line reads every spec on each s
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -42,11 +44,65 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of a dataset, by the names of its columns."""
 
 
-class Message(TypedDict):
-    """One chat message, in the form every chat API takes."""
+class ToolCall(TypedDict):
+    """A model's wish to have a tool run.
 
-    role: Literal["system", "user", "assistant"]
+    Attributes:
+        id: names the call to the message that answers it.
+        name: of the tool, as the model wrote it; it need not be one that was offered.
+        arguments: what the tool is to be run with; empty where that was no JSON object.
+        raw: what stood in its place then.
+
+    Example:
+        {"id": "call_1", "name": "body_mass_index", "arguments": {"weight_kg": 70, "height_cm": 175}}
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, object]
+    raw: NotRequired[str]
+
+
+class Message(TypedDict):
+    """One chat message, in the form every chat API takes.
+
+    Attributes:
+        role: who says it; `tool` gives the result of a call.
+        content: its text, which may be empty beside calls.
+        tool_calls: of the assistant, the tools that it wants run.
+        tool_call_id: of a tool's message, the call that it answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: NotRequired[Sequence[ToolCall]]
+    tool_call_id: NotRequired[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool that a model is offered.
+
+    Attributes:
+        name: letters, digits, `_` and `-`, at most 64.
+        description: what it does, as the model reads it.
+        parameters: the JSON schema of its arguments, an `object`.
+
+    Example:
+        Tool(name="add", description="Adds two numbers.", parameters={"type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}}})
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all that the model reads of it."""
+        return texts_sha256(
+            self.name, self.description, json.dumps(self.parameters, sort_keys=True)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +261,7 @@ class TaskSpec:
         roles: other models that the protocol asks, such as a simulated patient: name to
             one line of description. The user says which model has the role (`--role
             NAME=MODEL`).
+        tools: whether the model is offered tools (`PromptSet.tools`, `Ask.tools`).
         reads: for a task whose reader of answers can be unclear, what a person should
             write down of an answer, one line; "" for all others. Its metrics that rest
             on the reader have `MetricSpec.read`.
@@ -240,6 +297,7 @@ class TaskSpec:
     baseline: str = ""
     protocol: str = ""
     roles: Mapping[str, str] = field(default_factory=dict)
+    tools: bool = False
     reads: str = ""
     paper: PaperSetting | None = None
 
@@ -253,6 +311,8 @@ class TaskSpec:
         """Why lighteval, which asks one question an item, cannot run it; "" where it can."""
         if self.baseline:
             return "no model is asked for this task"
+        if self.tools:
+            return "lighteval offers a model no tools"
         if self.protocol:
             return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
@@ -346,6 +406,8 @@ class PromptSet:
             words.
         example: the worked example that an item's question shows, for a task whose
             questions show one.
+        tools: the tools offered with an item's first question; a protocol offers them
+            with later ones (`Ask.tools`). What decides them is part of `settings`.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
@@ -356,6 +418,7 @@ class PromptSet:
     continuations: Callable[[Item], tuple[str, ...]] | None = None
     shorten: Callable[[Item, int], Item] | None = None
     example: Callable[[Item], Example] | None = None
+    tools: Callable[[Item], tuple[Tool, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -597,6 +660,8 @@ class Answer:
         provider: who gave the final answer, where a router names the provider behind
             it.
         served_model: the model that it names, which may be dated.
+        tool_calls: the tools that the last reply wants run; those of earlier ones stand
+            in the conversation.
     """
 
     text: str
@@ -609,6 +674,7 @@ class Answer:
     cached_tokens: int | None = None
     provider: str = ""
     served_model: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -620,12 +686,15 @@ class Dialogue:
         opening: the first question, as the task's prompts render it.
         answers: those of the model under test, the latest last; never empty.
         replies: those of the other models by role (`TaskSpec.roles`), the latest last.
+        calls: the tools that each of the `answers` wants run, in the same order; for
+            tasks with tools.
     """
 
     item: Item
     opening: tuple[Message, ...]
     answers: tuple[str, ...]
     replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: tuple[tuple[ToolCall, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -633,14 +702,16 @@ class Ask:
     """The next question.
 
     Attributes:
-        messages: a whole chat, which ends with a message of the user, or of the model
-            asked to let it go on. A model of another role sees the chat from its side:
+        messages: a whole chat, which ends with a message of the user, of a tool, or of
+            the model asked to let it go on. A model of another role sees the chat from its side:
             what it said itself are the messages of the assistant.
         role: who is asked: the model under test, or one of `TaskSpec.roles`.
+        tools: what the model may call.
     """
 
     messages: tuple[Message, ...]
     role: str = ""
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -863,6 +934,10 @@ class Prompts(Protocol):
     @abstractmethod
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """Writes an item's gold as a model's answer, which scores the maximum."""
+
+    def gold_answer(self, task: TaskSpec, item: Item) -> Answer:
+        """An item's gold with what led to it, for a task that scores more than the text."""
+        return Answer(text=self.gold_response(task, item))
 
     @abstractmethod
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:

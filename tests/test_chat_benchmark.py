@@ -21,6 +21,7 @@ import medical_tasks.plugins as plugins
 from measurements.chat_official import judge_reply, write_release, write_table
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
+from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
 from tests.support import ROOT, code_lines
 from tests.test_rubric_benchmark import answer as meets_criteria
@@ -29,10 +30,8 @@ CHAT, PATIENT, RUBRIC = (
     ROOT / "examples" / name
     for name in ("medical_chat", "medical_patient", "medical_rubric")
 )
-ROWS = json.loads((CHAT / "medical_chat" / "demo.json").read_text(encoding="utf-8"))
-GOLDEN = json.loads(
-    (ROOT / "tests/golden/medical_chat.json").read_text(encoding="utf-8")
-)
+ROWS = json_of(CHAT / "medical_chat" / "demo.json")
+GOLDEN = json_of(ROOT / "tests/golden/medical_chat.json")
 DEMO = ["--config", "demo"]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
 MODEL = ["--model", "openai-api/test-host/model"]
@@ -66,7 +65,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str, task: str) -> dict[str, Any]:
-    results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
+    results = json_of(Path(run) / "results.json")
     found: dict[str, Any] = results["tasks"][task]
     return found
 
@@ -462,7 +461,7 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
         )
         asked = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
-    content = json.loads(log.read_text(encoding="utf-8"))
+    content = json_of(log)
     assert content["status"] == "success", done.stdout + done.stderr
     assert asked == {"model": 12, "patient": 6}
 

@@ -15,6 +15,7 @@ import medical_tasks.plugins as plugins
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
+from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
 from tests.support import ROOT, code_lines
 
@@ -61,7 +62,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str) -> dict[str, Any]:
-    results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
+    results = json_of(Path(run) / "results.json")
     found: dict[str, Any] = results["tasks"]["medical_rubric"]
     return found
 
@@ -257,7 +258,7 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
     with serving(answer=says):
         check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
         assert main([*check, "--out", "check"]) == 0
-        found = json.loads(Path("check/check.json").read_text(encoding="utf-8"))
+        found = json_of(Path("check/check.json"))
         assert (found["set"], found["pairs"], found["scored"]) == (
             "medical_rubric",
             96,

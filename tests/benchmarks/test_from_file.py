@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import medical_tasks as mt
@@ -24,6 +24,7 @@ from medical_tasks.cli import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Judging, Question, Verdict
 from medical_tasks.spec import Answer, Item, ItemScore, Scoring
+from tests.case_tables import json_of
 from tests.support import ROOT
 
 BASE = "name: aid\nfile: aid.csv\nlicence: CC0-1.0\n"
@@ -218,7 +219,6 @@ NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_right_answers_score_1_for_any_table_that_is_taken(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -346,9 +346,7 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
         assert done.returncode == 0, (line, done.stdout[-500:], done.stderr[-2000:])
     with (tmp_path / "doses.csv").open(encoding="utf-8") as file:
         rows = len(list(csv.DictReader(file)))
-    results = json.loads(
-        (tmp_path / "runs/right/results.json").read_text(encoding="utf-8")
-    )
+    results = json_of(tmp_path / "runs/right/results.json")
     metric = results["tasks"]["doses"]["metrics"]["accuracy"]
     assert (metric["value"], metric["n"]) == (1.0, rows)
 
