@@ -368,15 +368,3 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
     assert "mine" not in judge_kinds()
     assert "names" not in export_formats()
     assert main(["export", "run", "--to", "names", "--out", "out"]) == 2
-
-
-def test_the_rubric_example_is_small() -> None:
-    lines = [
-        line
-        for path in sorted(
-            (ROOT / "examples/medical_rubric/medical_rubric").glob("*.py")
-        )
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.strip() and not line.lstrip().startswith(("#", '"""'))
-    ]
-    assert 100 < len(lines) <= 370

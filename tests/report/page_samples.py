@@ -8,13 +8,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportItem,
-    ReportTask,
-    ReportVerdict,
-)
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 from tests.case_tables import tables
 

@@ -19,7 +19,8 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
 from medical_tasks.report.collect import judge_plots, report_data, verdicts_by_item
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.page_data import ReportData
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, PromptSet

@@ -15,7 +15,8 @@ from medical_tasks.report.markdown import (
     render_markdown,
     render_report,
 )
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.page_data import ReportData
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells
 from medical_tasks.report.tables import plain_table
 from medical_tasks.report.terminal import render_table

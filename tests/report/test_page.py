@@ -331,9 +331,7 @@ def everywhere(text: str) -> ReportData:
         differences=(text, text),
     )
     point = PlotPoint(label=text, value=0.5, low=0.4, high=0.6, n=3)
-    plot = Plot(
-        **dict.fromkeys(("title", "x_label", "y_label", "note"), text), points=(point,)
-    )
+    plot = Plot(title=text, x_label=text, y_label=text, note=text, points=(point,))
     table = Table(title=text, header=(text,), rows=((text,),), note=text)
     whole = replace(
         task,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
+from medical_tasks.scoring.letters import read_letter
 from tests.case_tables import cases, json_of, tabled
 from tests.support import ROOT
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.quantities import (
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.scoring.normal_form import MAX_REPLY
+from medical_tasks.scoring.numbers.quantities import (
     ages,
     dates,
     measurements,
     plain,
 )
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.scoring.numbers.reading import read_answer
+from medical_tasks.scoring.numbers.subject import Subject
 from tests.case_tables import json_of, tables
 
 TABLES: dict[str, Any] = tables(__file__)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.expression import (
+from medical_tasks.scoring.numbers.expression import (
     CHECK,
     EXTRACTION,
     FORMULA,

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, known_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import known_kind
 from medical_tasks.benchmarks.medcalc_bench.official import (
     official_answer,
     official_check,
     official_code_decision,
     official_decision,
 )
+from medical_tasks.scoring.normal_form import MAX_REPLY
 from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
 from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
