@@ -992,8 +992,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     """A benchmark; an entry point registers its one instance (`plugins`).
 
     A benchmark has the abstract methods of the four parts, and those others that it
-    needs. They import the modules they call when they run, since every command reads
-    all benchmarks:
+    needs; `judges.rubrics` has the class of those with a rubric. They import the
+    modules they call when they run, since every command reads all benchmarks:
 
         def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
@@ -1007,9 +1007,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             rest; only for these are prompts loaded with `Asking.config`.
     """
 
-    name: ClassVar[str]  # what everything calls it
-    title: ClassVar[str]  # the paper's name for it
-    paper: ClassVar[str]  # link of the paper
+    name: ClassVar[str]  # what everything calls it; that of its first dataset
+    title: ClassVar[str]  # the paper's name for it; likewise
+    paper: ClassVar[str]  # link of the paper; likewise
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
     # set when they are made, since each names its benchmark
     tasks: ClassVar[tuple[TaskSpec, ...]]
@@ -1027,8 +1027,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
-        """Names the benchmark on the command line."""
+        """Names the benchmark, after its first dataset where it has no name of its own."""
         super().__init_subclass__()
+        for dataset in getattr(cls, "datasets", ())[:1]:
+            cls.name = getattr(cls, "name", dataset.name)
+            cls.title = getattr(cls, "title", dataset.title)
+            cls.paper = getattr(cls, "paper", dataset.paper)
         cls.short = cls.short or getattr(cls, "name", "")
 
     def __repr__(self) -> str:
@@ -1039,6 +1043,23 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """Makes the items of built rows that belong to a task; by default one a row.
+
+        Its id is the dataset's key, its groups are the columns that `TaskSpec.groups`
+        names, and its cluster is the column `cluster`, where there is one.
+        """
+        key = self.source(task.dataset).key
+        return [
+            Item(
+                id=str(row[key]),
+                fields=row,
+                groups={name: _group(row[name]) for name in task.groups},
+                cluster=str(row.get("cluster", row[key])),
+            )
+            for row in rows
+        ]
 
     def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
         """The task whose rows make other items, by its `TaskSpec.item_arguments`.
@@ -1135,6 +1156,13 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         Empty if it is not on the Hub.
         """
         return {}
+
+
+def _group(value: object) -> str | tuple[str, ...]:
+    """The group, or groups, of an item, from the cell of its row."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(str(each) for each in value)
+    return str(value)
 
 
 class HubColumns(TypedDict):

@@ -351,7 +351,7 @@ def fold(text: str) -> str:
     Spacing, punctuation, subscripts and known misspellings drop out.
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
-    letters = "".join(character for character in plain if character.isalnum())
+    letters = "".join(filter(str.isalnum, plain))
     for wrong, right in _SPELLING:
         letters = letters.replace(wrong, right)
     return letters

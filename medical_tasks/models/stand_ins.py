@@ -6,7 +6,6 @@ environment that runs it.
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
-from medical_tasks.models.checkpoint import quiet_libraries
 from medical_tasks.scoring.choice_orders import PLACE
 from medical_tasks.spec import Item, TaskSpec
 
@@ -115,6 +113,10 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
             f"{folder}: a toy model goes into an empty folder, and this one holds files; name "
             "another"
         )
+    import logging
+
+    from medical_tasks.models.checkpoint import quiet_libraries
+
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
         model = _toy_model(tokenizer)

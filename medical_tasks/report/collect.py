@@ -37,13 +37,13 @@ from medical_tasks.report.page_data import (
     FittedItems,
     ReportData,
     ReportItem,
-    ReportTask,
     ReportVerdict,
     cut_middle,
     fit_texts,
 )
 from medical_tasks.report.plots import point_of
 from medical_tasks.report.published.figures import published_results
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.texts import (
     DEFAULT_PLACES,
     DIGEST,

@@ -20,12 +20,7 @@ from medical_tasks.report.html_parts import (
     html_table,
     rendered,
 )
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportTask,
-    items_json,
-    script_json,
-)
+from medical_tasks.report.page_data import ReportData, items_json, script_json
 from medical_tasks.report.plots import (
     Line,
     curve_svg,
@@ -36,6 +31,7 @@ from medical_tasks.report.plots import (
     point_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,

@@ -18,7 +18,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
     row_kind,
 )
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import (
     decided,
     score_items,
@@ -28,6 +27,7 @@ from medical_tasks.calculators import find
 from medical_tasks.calculators.base import Answer as Result
 from medical_tasks.calculators.tools import Called, Compared, call, compared
 from medical_tasks.errors import UsageError
+from medical_tasks.scoring.numbers.reading import read_answer
 from medical_tasks.spec import (
     PLAIN_SCORING,
     Answer,
