@@ -521,6 +521,20 @@ class WithCalibration(Options, heading="calibration"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithEvaluations(Options, heading=JUDGE, about=_FOR_JUDGES):
+    """How often the same answers are judged."""
+
+    evaluations: Annotated[
+        int,
+        Option(
+            "judge the same answers N times by a judge that samples: means over the evaluations, "
+            "their spread, ICC, Krippendorff's alpha and how often all say the same",
+            metavar="N",
+        ),
+    ] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class WithSubset(Options):
     """A random sample in place of all items."""
 
@@ -721,6 +735,7 @@ class Run(
     WithCeilings,
     WithDataAndPrompts,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithAttestation,
     usage="medical-tasks run --tasks T --model M [options]",
@@ -777,7 +792,7 @@ class Run(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(WithCalibration, WithJudge, WithAttestation):
+class Merge(WithCalibration, WithEvaluations, WithJudge, WithAttestation):
     """Make one run of the parts that `run --shard` made on several machines; opens no model.
 
         medical-tasks run --tasks medcalc --model hf/path/to/model --shard 1/2 --out parts/1
@@ -853,6 +868,7 @@ _FIRST_OF_SCORE: Final = (
 class Score(
     WithSubset,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithTables,
     WithAttestation,

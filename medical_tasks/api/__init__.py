@@ -138,6 +138,7 @@ def run(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -190,6 +191,9 @@ def run(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -261,6 +265,7 @@ def forecast(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -312,6 +317,9 @@ def forecast(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -370,6 +378,7 @@ def score(
     seed: int | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -408,6 +417,9 @@ def score(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -641,6 +653,7 @@ def merge(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -666,6 +679,9 @@ def merge(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).

@@ -21,6 +21,7 @@ from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.table import Cell, Table
 from medical_tasks.report.tables import (
     breakdown_table,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
@@ -123,6 +124,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         as_json,
         metrics,
         breakdowns,
+        evaluations,
         published,
         entry_notes,
         paper_lines,
@@ -184,6 +186,12 @@ def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]
     for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
         if (table := breakdown_table(tasks, by, id="")) is not None:
             yield by, table.caption, markdown_table(table)
+
+
+def evaluations(tasks: Sequence[ReportTask]) -> tuple[str, Markup] | None:
+    """How far several evaluations by a task's judge agree: what the table shows, and the table."""
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id="")
+    return None if table is None else (table.caption, markdown_table(table))
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:

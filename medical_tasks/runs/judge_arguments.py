@@ -11,6 +11,7 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.options import (
     Run,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithJudges,
     WithJudging,
@@ -77,7 +78,7 @@ def judge_request(
             "or neither."
         )
     if not any(task.judge for task in tasks):
-        of_judge = {*parameters(WithJudge), "calibration"}
+        of_judge = {*parameters(WithJudge), "calibration", "evaluations"}
         of_judge -= {"forecast"} if isinstance(arguments, Run) else set()
         unused = [option_name(name) for name in given(arguments) if name in of_judge]
         if unused:
@@ -86,8 +87,10 @@ def judge_request(
                 "Leave it out."
             )
         return None
+    evaluations = arguments.evaluations if isinstance(arguments, WithEvaluations) else 1
     check_least(
         {
+            "--evaluations": evaluations,
             "--votes": arguments.votes,
             "--judge-reply-tokens": arguments.judge_reply_tokens,
         }
@@ -106,6 +109,11 @@ def judge_request(
     )
     mode = arguments.judging or default_mode(tasks)
     calibration = None
+    if check is not None and evaluations > 1:
+        raise UsageError(
+            "--calibration and --evaluations: the interval would carry the error of one of them "
+            "alone. Give one."
+        )
     if check is not None:
         asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
         calibration = read_calibration(check, tasks, sampled=source == "run", **asked)
@@ -114,6 +122,7 @@ def judge_request(
         args=args,
         options=JudgeOptions(
             votes=votes,
+            evaluations=evaluations,
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,
