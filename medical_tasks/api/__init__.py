@@ -828,8 +828,9 @@ def judge_check(
     """Checks judges against labels of people.
 
     Args:
-        set: kqa, ehrnoteqa, anli, mednli or nli: whose labels.
-        source: the official file or the folder that holds it; ehrnoteqa: the scores.
+        set: kqa, ehrnoteqa, doclens, anli, mednli or nli: whose labels.
+        source: the official file or the folder that holds it; ehrnoteqa: the scores;
+            doclens: VeriFact-BHC or FactEHR.
         max_pairs: at most N pairs, chosen by their ids.
         out: folder of the check (default: runs/check-SET-JUDGE-HASH).
         again: ask everything a second time: how many labels stay the same.
@@ -840,7 +841,8 @@ def judge_check(
         format: ehrnoteqa: how the models were asked (default open).
         raters: ehrnoteqa: the raters' columns (default: all that begin with rater_).
         data: ehrnoteqa: folder of the built dataset (default: the user's data home).
-        config: ehrnoteqa: the dataset's configuration, e.g. demo.
+        config: ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo,
+            invented claims.
         ways: anli, mednli, nli: entailed or not, or three classes (default 3).
         round: anli: one round (default: all three).
         split: anli, mednli, nli: which part (default test).

@@ -12,10 +12,11 @@ Example:
     pairs within a unit two differ, of all 15 pairs eight: alpha = 1 - (2/6) / (8/15) =
     0.375.
 
-Intervals are made by leaving out one cluster at a time, on the logarithm of that share,
-with Student's t of one degree of freedom less than there are clusters: shares of
-verdicts are no normal numbers, for which the classical intervals by F are made. How
-often they hold the truth: `measurements/evaluations.py`.
+Intervals are made by leaving out one cluster at a time, on the scale of Fisher's z for
+k values of an item (½ log((1 + (k - 1) r) / (1 - r)); Fisher 1925, Statistical Methods
+for Research Workers, section 39), with Student's t of one degree of freedom less than
+there are clusters: shares of verdicts are no normal numbers, for which the classical
+intervals by F are made. How often they hold the truth: `measurements/evaluations.py`.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def intraclass_interval(
     spread = float(np.ptp(table)) if table.size else 0.0
     variance = float(table.var()) if table.size else 0.0
     most = _most_apart(k) * spread**2 / (2.0 * variance) if variance else math.nan
-    return _interval(sums, differing, n=n, most=most)
+    return _interval(sums, differing, n=n, k=k, most=most)
 
 
 def alpha_interval(
@@ -163,7 +164,7 @@ def alpha_interval(
     expected = 1.0 - float((shares**2).sum())
     width = int(of.max()) if len(of) else 2
     most = _most_apart(width) / expected if expected > _ROUNDING else math.nan
-    return _interval(sums, differing, n=int(paired.sum()), most=most)
+    return _interval(sums, differing, n=int(paired.sum()), k=width, most=most)
 
 
 def interval_alpha(
@@ -200,7 +201,7 @@ def interval_alpha(
     variance = float(cells[known].var()) if known.any() else 0.0
     width = int(of.max()) if len(of) else 2
     most = _most_apart(width) * spread**2 / (2.0 * variance) if variance else math.nan
-    return _interval(sums, differing, n=int(paired.sum()), most=most)
+    return _interval(sums, differing, n=int(paired.sum()), k=width, most=most)
 
 
 def within_sd(values: npt.ArrayLike) -> float:
@@ -276,13 +277,16 @@ def _by_cluster(columns: Floats, clusters: Clusters | None) -> Floats:
     return sums
 
 
-def _interval(sums: Floats, differing: Statistic, *, n: int, most: float) -> Estimate:
+def _interval(
+    sums: Floats, differing: Statistic, *, n: int, k: int, most: float
+) -> Estimate:
     """One minus a share, with its interval.
 
     Args:
         sums: a row a cluster.
         differing: the share.
         n: how many units counted.
+        k: how many ratings a unit has.
         most: what the share would be if every unit's ratings lay as far apart as they
             can; for data in which none does.
     """
@@ -305,14 +309,35 @@ def _interval(sums: Floats, differing: Statistic, *, n: int, most: float) -> Est
     # Where all that differs is in one cluster, nothing is known of its spread.
     if clusters < 2 or not ((others > least) & (others_at_all > least)).all():
         return Estimate(1.0 - share, math.nan, math.nan, n)
-    logs = np.log(others / others_at_all)
+    shares = others / others_at_all
+    # Further apart than chance, as no rating by itself makes them: a plainer scale.
+    scale = _plain if max(share, float(shares.max())) >= k / (k - 1) else _fisher
+    placed = scale(shares, k)
     error = math.sqrt(
-        (clusters - 1) / clusters * float(((logs - logs.mean()) ** 2).sum())
+        (clusters - 1) / clusters * float(((placed - placed.mean()) ** 2).sum())
     )
     reach = student_quantile(1.0 - _TAIL, clusters - 1) * error
-    low, high = (1.0 - share * math.exp(side * reach) for side in (1.0, -1.0))
+    middle = float(scale(np.array([share]), k)[0])
+    low, high = (
+        1.0 - _back(middle + side * reach, k, plain=scale is _plain)
+        for side in (-1.0, 1.0)
+    )
     # A few units may lie below -1 themselves; further down an end says nothing.
     return Estimate(1.0 - share, max(low, min(1.0 - share, -1.0)), min(high, 1.0), n)
+
+
+def _fisher(share: Floats, k: int) -> Floats:
+    """Fisher's z of one minus a share, for k values of an item."""
+    return np.asarray(0.5 * np.log((1.0 + (k - 1) * (1.0 - share)) / share))
+
+
+def _plain(share: Floats, k: int) -> Floats:
+    return np.asarray(-np.log(share))
+
+
+def _back(placed: float, k: int, *, plain: bool) -> float:
+    """The share of a place on either scale."""
+    return math.exp(-placed) if plain else k / (math.exp(2.0 * placed) + k - 1)
 
 
 def _ratio(above: float, below: float) -> float:
