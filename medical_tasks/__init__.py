@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         submit_eval_results,
         submit_shared_task,
         submit_space,
+        swap,
         tasks,
         umls_build,
         umls_find,
@@ -61,7 +62,7 @@ __all__ = [
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
     "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
-    "submit_eval_results", "submit_shared_task", "submit_space", "tasks", "umls_build",
+    "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip
 

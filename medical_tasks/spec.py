@@ -133,8 +133,9 @@ class MetricSpec:
         unit: "" for a share, which tables show in percent; else `number` for a count,
             `per answer` for a count per answer, `cosine`, or `score` for any other
             scale.
-        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the
-            metric is not reported; "" for none.
+        needs: the argument (`TaskSpec.arguments` or `scoring_arguments`) without which
+            the metric is not reported; "" for none.
+        not_by: breakdowns that leave it out, since it compares items of several groups.
         part: for a metric of one part of each item, such as a section of a note, the
             breakdown and group that report it: `("section", "subjective")`. There it is
             named `whole`.
@@ -145,8 +146,9 @@ class MetricSpec:
             official `average` needs all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear
             answer leaves it open.
-        if_right: for such a metric, whether it counts only on answers that are right:
-            nan on all others, and an unclear one may come to count.
+        if_right: for such a metric, whether it counts only on answers that are right,
+            or that choose at all: nan on all others, and an unclear one may come to
+            count.
     """
 
     name: str  # key in `results.json`
@@ -158,6 +160,7 @@ class MetricSpec:
     unit: str = ""
     judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
+    not_by: tuple[str, ...] = ()
     of: tuple[str, ...] = ()  # the metrics that an `average` is taken of
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""  # the metric of the whole item that this is a part of; "" where `part` is empty
@@ -190,6 +193,8 @@ class TaskSpec:
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name
             to one line of description.
+        item_arguments: those of them that decide which items a row makes
+            (`Benchmark.asked_with`). lighteval and inspect do not take them.
         scoring_arguments: the same for its scoring.
         exemplars: the split that worked examples are drawn from; "" when the questions
             show none of the dataset's.
@@ -229,6 +234,7 @@ class TaskSpec:
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    item_arguments: frozenset[str] = frozenset()
     scoring_arguments: Mapping[str, str] = field(default_factory=dict)
     exemplars: str = ""
     baseline: str = ""
@@ -251,6 +257,13 @@ class TaskSpec:
             return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
 
+    def asked_with(self, given: Mapping[str, str]) -> TaskSpec:
+        """The task as its questions are asked with settings, of which others' are left out."""
+        own = {
+            name: value for name, value in given.items() if name in self.item_arguments
+        }
+        return self.benchmark.asked_with(self, own) if own else self
+
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {
@@ -266,8 +279,8 @@ class TaskSpec:
     def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
-        Left out is what needs a setting of the scoring that is not `given`, and what
-        only a judge decides that is asked with the authors' prompts (`official`).
+        Left out is what needs a setting that is not `given`, and what only a judge
+        decides that is asked with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
@@ -530,8 +543,10 @@ def unclear_limits(
         {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
-    for metric in (each for each in metrics if each.read):
-        value = values.get(metric.name, math.nan)
+    for metric in metrics:
+        if not metric.read or metric.name not in values:
+            continue
+        value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:
@@ -919,6 +934,14 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     def __hash__(self) -> int:
         return hash(type(self))
 
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """The task whose rows make other items, by its `TaskSpec.item_arguments`.
+
+        `load_items` gets what this returns, and so do prompts and scoring. Its name and
+        metrics stay.
+        """
+        return task
+
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task; needed where one has `TaskSpec.protocol`."""
         raise NotImplementedError(f"{task.name} has no protocol")
@@ -994,7 +1017,10 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
-        """Tables of a report, of its entry in the results and of what `found_beside` found."""
+        """Tables of a report, of its entry in the results and of what `found_beside` found.
+
+        Of credentialed data there are no items.
+        """
         return []
 
     def eval_fields(self, task: TaskSpec) -> HubTask:

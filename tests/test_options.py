@@ -21,7 +21,7 @@ import medical_tasks.api as api
 import medical_tasks.options as declared
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
-from medical_tasks.construct.options import Decompose, NewBenchmark
+from medical_tasks.construct.options import Decompose, NewBenchmark, Swap
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
@@ -74,6 +74,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("submit_eval_results", SubmitEvalResults, {"to"}, set()),
     ("submit_shared_task", SubmitSharedTask, set(), set()),
     ("submit_space", SubmitSpace, {"to"}, set()),
+    ("swap", Swap, set(), set()),
     ("umls_build", declared.UmlsBuild, {"step"}, set()),
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
@@ -158,6 +159,11 @@ def _expected(
     optional = type(None) in get_args(get_type_hints(options)[parameter.name])
     settings_alone = parameter.type is Mapping and not parameter.many
     return one | ({type(None)} if optional or settings_alone else set())
+
+
+def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
+    assert all(hasattr(declared, name) for name in declared.__all__)
+    assert not hasattr(declared, "Runs")
 
 
 # The parser

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from medical_tasks.calculators import Result
     from medical_tasks.construct.options import Construct
+    from medical_tasks.construct.swap.command import Swapped
     from medical_tasks.data.building import BuiltDataset
     from medical_tasks.data.listing import ListedTask
     from medical_tasks.guard.leakcheck import LeakReport
@@ -104,6 +105,7 @@ __all__ = [
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
+    "swap",
     "tasks",
     "umls_build",
     "umls_find",
@@ -1968,6 +1970,42 @@ def new_benchmark(
     from medical_tasks.construct.options import NewBenchmark
 
     return write(made(NewBenchmark, locals()))
+
+
+@public
+def swap(
+    dataset: str,
+    swap: str,
+    *,
+    out: StrPath,
+    data: StrPath | None = None,
+    config: str | None = None,
+) -> Swapped:
+    """Writes a built dataset again, with one attribute of every patient changed and nothing else.
+
+    Args:
+        dataset: a built dataset, such as ehrnoteqa.
+        swap: what changes and to what: sex=female, insurance=none, name=black.
+        out: folder of the new dataset.
+        data: folder of the built dataset (default: the data home).
+        config: its configuration.
+
+    Returns:
+        The folder, how many rows were changed, and why others were left out.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        for value in ("female", "male"):
+            made = mt.swap("ehrnoteqa", f"sex={value}", out=value)
+            mt.run("ehrnoteqa_mc_level1", model="hf/path", data=made.folder, out=f"runs/{value}")
+        mt.compare("runs/female", "runs/male")
+    """
+    from medical_tasks.construct.options import Swap
+    from medical_tasks.construct.swap.command import swap as write
+
+    return write(made(Swap, locals()))
 
 
 @public

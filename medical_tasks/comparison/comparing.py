@@ -525,8 +525,8 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
             f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the "
             "folder of another run too."
         )
-    registered = tasks()
     runs = [read_compared(folder) for folder in folders]
+    registered = _as_asked(run.results for run in runs)
     selection = Selection(
         tasks=_unique(
             task.name for text in arguments.task for task in parse_task_names(text)
@@ -592,6 +592,22 @@ def _written(out: Path | None, *shown: Any) -> str:
         with WholeFile(out) as file:
             file.write(as_markdown(*shown))
     return as_text(*shown)
+
+
+def _as_asked(results: Iterable[Results]) -> dict[str, TaskSpec]:
+    """The registered tasks, as the first run of each asked; one that asked otherwise is refused later."""
+    registered = dict(tasks())
+    asked: dict[str, dict[str, str]] = {}
+    for each in results:
+        for name, entry in each["tasks"].items():
+            given = mapping(mapping(entry.get("recipe")).get("task_args"))
+            asked.setdefault(name, dict(given))
+    for name in asked.keys() & registered:
+        task, given = registered[name].asked_with(asked[name]), asked[name]
+        registered[name] = task.reporting(
+            {*task.scoring_arguments, *given}, official=True
+        )
+    return registered
 
 
 def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:

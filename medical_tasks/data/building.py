@@ -85,13 +85,15 @@ def build_source(
     options: Mapping[str, int | None] | None = None,
     partial: bool = False,
     tasks: Sequence[TaskSpec] = (),
+    made_of: Mapping[str, str] | None = None,
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
     Others in the folder stay, an earlier one is replaced.
 
     `place`: folder of the official files, or the one file. `partial`: whether a part of
-    a release still being corrected is wanted.
+    a release still being corrected is wanted. `made_of`: what the marker says of rows
+    that were made of other rows.
     """
     source = source.placed(config, place)
     spec = source.spec
@@ -100,6 +102,7 @@ def build_source(
         f"{spec.name}, config {config}", source.generated.get(config), options or {}
     )
     made_from |= {name: str(value) for name, value in chosen.items()}
+    made_from |= made_of or {}
     try:
         with stage_in(folder, spec.name) as (stage, before):
             splits = _write_splits(source, config, place, stage, chosen)

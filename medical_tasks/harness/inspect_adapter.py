@@ -482,7 +482,9 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     """
     dataset = _dataset(spec)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
-    own = [name for name in spec.arguments if name not in spec.scoring_arguments]
+    # So do other items: the scorer, which inspect makes apart, knows the usual ones.
+    not_here = {*spec.scoring_arguments, *spec.item_arguments}
+    own = [name for name in spec.arguments if name not in not_here]
     defaults: dict[str, str | None] = {
         "config": None,
         "data": None,

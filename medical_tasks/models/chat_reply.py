@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.models.refusals import refused_names
 
 _SHOWN = 300  # characters of a server's message in a detail
@@ -26,17 +27,17 @@ _RUN = 3  # consecutive words that count as a quotation
 
 # How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI,
 # Anthropic-compatible gateways.
-_TOO_LONG = re.compile(
+_TOO_LONG = Pattern(
     r"context[ _](?:length|size|window)|maximum (?:context|model) length|max_model_len|exceed_context_size|"
     r"prompt is too long|input is too long|tokens.{0,40}must be <=",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(
+_FILTERED = Pattern(
     r"content_filter|content management policy|ResponsibleAIPolicyViolation",
     re.IGNORECASE,
 )
-_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
-_A_NAME = re.compile(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
+_HOST = Pattern(r"[A-Za-z0-9.:\[\]-]{1,100}")
+_A_NAME = Pattern(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
 PROVIDER_HEADER = "x-inference-provider"
 REDIRECT = "redirect"
 _NOT_OFFERED = 501  # the server will not do it later either

@@ -36,7 +36,6 @@ from medical_tasks.models.budget import (
     Ceiling,
     Reserved,
     RunBudget,
-    Till,
 )
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
@@ -71,6 +70,7 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal, taken_by
+from medical_tasks.models.till import Till
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"

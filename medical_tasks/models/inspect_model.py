@@ -27,7 +27,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
-from medical_tasks.models.budget import SPENT, Amount, Till
+from medical_tasks.models.budget import SPENT, Amount
 from medical_tasks.models.call_pool import Callee, run_jobs
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -49,6 +49,7 @@ from medical_tasks.models.inspect_options import (
 from medical_tasks.models.knock import TRIES, unreachable
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal
+from medical_tasks.models.till import Till
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:

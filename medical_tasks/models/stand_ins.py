@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
 from medical_tasks.models.checkpoint import quiet_libraries
+from medical_tasks.scoring.choice_orders import PLACE
 from medical_tasks.spec import Item, TaskSpec
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def _random(
     value, not another calculator's. An item that is alone in its family takes any
     other's gold.
     """
-    kind = task.groups[-1] if task.groups else None
+    # Golds of one place are all the same letter.
+    kinds = [name for name in task.groups if name != PLACE]
+    kind = kinds[-1] if kinds else None
     families: dict[str | tuple[str, ...], list[int]] = {}
     places: list[int] = []  # each item's place in its family
     for position, item in enumerate(items):

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, markup
 from medical_tasks.report.plots import finite
@@ -312,7 +312,7 @@ def _texts(item: ReportItem) -> Iterator[str]:
     yield from (verdict.text for verdict in item.verdicts)
 
 
-_ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_ENDS_SCRIPT = Pattern("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def script_json(value: object) -> Markup:

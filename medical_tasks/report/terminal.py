@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
-from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.entries import Entry
@@ -175,6 +174,8 @@ def _judge(entry: Entry) -> list[str]:
     usage, foreseen = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
+        from medical_tasks.judges.budget import foreseen_said
+
         forecast = (
             f"; forecast with nothing in the store: {foreseen_said(foreseen, prices_of(usage))}"
             if foreseen

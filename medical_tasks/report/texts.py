@@ -173,12 +173,14 @@ def find_texts(
 
     Of credentialed data nothing is read.
     """
+    entry = run.entries[task.name]
     if not text_allowed(spec):
         return TaskTexts(
+            tables=task.benchmark.tables(task, entry, (), {}),
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
-            "no text."
+            "no text.",
         )
-    recipe = run.entries[task.name]["recipe"]
+    recipe = entry["recipe"]
     try:
         check_recipe(run.folder, recipe)
         source = places.source if recipe["data"]["config"] == "own" else None

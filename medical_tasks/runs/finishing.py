@@ -9,19 +9,16 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import package_of
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
-from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.estimation import Limits
-from medical_tasks.runs.evaluations import reliability, sd_columns, with_sd
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.judging import RunJudge, TaskJudge
 from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import Scores, Source, over_repeats
 from medical_tasks.runs.results import (
@@ -43,6 +40,10 @@ from medical_tasks.runs.summary import (
     summary_of,
 )
 from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.judges.base import Judging
+    from medical_tasks.runs.judging import RunJudge, TaskJudge
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
@@ -103,6 +104,10 @@ def finish(
         entry = summary.as_json(recipe)
         _add_asking(entry, task)
         if task_judge is not None and scored.source == "evaluations":
+            from medical_tasks.runs.evaluations import (
+                reliability,
+            )  # for these runs alone
+
             entry["evaluations"] = reliability(
                 scored, summary.metrics, task_judge.decided
             )
@@ -132,7 +137,7 @@ def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> Answe
 
     Of private data reasons are reduced to classes that can hold no text of the source.
     """
-    task = answered.task.reporting(answered.scoring_args, official=official)
+    task = answered.task.reporting(answered.given, official=official)
     arguments = answered.scoring_args
     repeats = [
         replace(each, task=task, scoring_args=arguments) for each in answered.repeats
@@ -164,6 +169,8 @@ def _columns(
     if calibration is not None and task.task.judge:
         columns += calibration.columns(task.task)
     if evaluations > 1 and task.task.judge:
+        from medical_tasks.runs.evaluations import sd_columns
+
         columns += sd_columns(task.task)
     return columns
 
@@ -174,7 +181,8 @@ def _recipe(
     """The recipe of the answers, and of this scoring in place of one that a run had before."""
     before = ("scoring", "adjudication", "evaluations")
     recipe = {name: value for name, value in task.recipe.items() if name not in before}
-    all_metrics = declared.reporting(declared.scoring_arguments, official=official)
+    may_report = {*declared.scoring_arguments, *task.given}
+    all_metrics = declared.reporting(may_report, official=official)
     recipe["metrics"] = metric_kinds(all_metrics)
     if task.task.scoring_arguments:
         identity = task.task.benchmark.scoring_identity(
@@ -256,6 +264,8 @@ class _Scoring:
                 )
                 rows = self.corrections.added_to(rows)
             if source == "evaluations":
+                from medical_tasks.runs.evaluations import with_sd
+
                 rows = with_sd(task.task, rows, scores)
             items.add(rows)
             self.adjudicated += block.adjudicated
@@ -339,10 +349,12 @@ def _scored_blocks(
         source, number = of
         for row in rows[before:] if number > 1 else ():
             row[source.removesuffix("s")] = number
+        read = () if answered.adjudication is None else answered.adjudication.readings
+        adjudicated = [
+            name for name in decided if name in read and scores[name].unclear
+        ]
         scores |= decided
-        yield _Block(
-            items, _redacted(task, scores) if private else scores, list(decided)
-        )
+        yield _Block(items, _redacted(task, scores) if private else scores, adjudicated)
 
 
 def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
@@ -416,15 +428,20 @@ def _adjudicated(
         return {}
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
-    answers = [answered.answer(item) for item in unclear]
+    readings = {item.id: texts[item.id] for item in unclear}
+    again = unclear
+    if task.drawn_whole:  # what compares an answer with others is theirs as well
+        clusters = {item.cluster for item in unclear}
+        again = [item for item in items if item.cluster in clusters]
+    answers = [answered.answer(item) for item in again]
     read = task.benchmark.score_items(
-        task, unclear, answers, replace(scoring, readings=texts)
+        task, again, answers, replace(scoring, readings=readings)
     )
-    check_scores(task, unclear, read)
+    check_scores(task, again, read)
     unread = [
         score.id
         for score in read
-        if texts[score.id] and (score.unclear or not score.parsed)
+        if readings.get(score.id) and (score.unclear or not score.parsed)
     ]
     if unread:
         # Only the items are named: a reading may quote an answer that nobody else may

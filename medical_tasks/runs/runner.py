@@ -40,7 +40,7 @@ from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.spec import (
     Answer,
@@ -235,6 +235,11 @@ class AnsweredTask:
     opening: Callable[[Item], tuple[Message, ...]] | None = None
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the settings of its questions and of its scoring that were given."""
+        return frozenset([*mapping(self.recipe.get("task_args")), *self.scoring_args])
 
     def told(self, item: Item) -> JsonDict:
         """What is known of an item's answer beside its text; empty for an answer of a file."""

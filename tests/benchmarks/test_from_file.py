@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
 import subprocess
@@ -338,3 +339,25 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
     )
     metric = results["tasks"]["doses"]["metrics"]["accuracy"]
     assert (metric["value"], metric["n"]) == (1.0, rows)
+
+
+TWO_QUESTIONS = "id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n"
+
+
+def test_choices_in_every_order(tmp_path: Path) -> None:
+    form = "answer: choice\ncolumns: {id: id}\n"
+    benchmark = made_from(written(tmp_path, form, TWO_QUESTIONS))
+    (source,) = benchmark.sources()
+    rows = list(source.read("own", "test", {}))
+    task = benchmark.tasks[0].asked_with({"order": "all"})
+    items = benchmark.load_items(task, rows)
+    assert [item.id for item in items] == ["1@ABC", "1@BCA", "1@CAB", "2@AB", "2@BA"]
+    golds = [Answer(text=benchmark.gold_response(task, item)) for item in items]
+    scores = benchmark.score_items(task, items, golds)
+    assert [score.values["accuracy"] for score in scores] == [1.0] * 5
+    assert [scores[first].values["always_right"] for first in (0, 3)] == [1.0, 1.0]
+    # A question of two choices has no place C; who says C takes no choice.
+    scores = benchmark.score_items(task, items, [Answer(text="Answer: C")] * 5)
+    assert [scores[first].values["flip_rate"] for first in (0, 3)] == [1.0, 0.0]
+    assert scores[0].values["place_preference_c"] == pytest.approx(2 / 3)
+    assert math.isnan(scores[3].values["place_preference_c"])

@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from medical_tasks.io.files import read_bytes, readable
+from medical_tasks.scoring.choice_orders import (
+    ORDER,
+    in_orders,
+    order_metrics,
+    ordered_task,
+    with_order_values,
+)
 from medical_tasks.spec import (
     OWN_PROMPTS,
     PLAIN_SCORING,
@@ -91,9 +98,13 @@ class TableBenchmark(Benchmark):
         )
         return (source,)
 
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """Of choices, each question in several orders of them."""
+        return ordered_task(task, arguments)
+
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-        """An item a row."""
-        return [self._item(row) for row in rows]
+        """An item a row, or one for each order of its choices."""
+        return in_orders(task, [self._item(row) for row in rows])
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """The instructions, with the row's columns in place of braces."""
@@ -121,10 +132,11 @@ class TableBenchmark(Benchmark):
 
         read = scoring.readings or {}
         pairs = zip(items, answers, strict=True)
-        return [
+        scores = [
             score_item(task, item, read.get(item.id, answer.text))
             for item, answer in pairs
         ]
+        return with_order_values(task, items, scores, right="accuracy")
 
     def load_judge_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None
@@ -247,21 +259,28 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
 def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> TaskSpec:
     from dataclasses import replace
 
+    from medical_tasks.benchmarks.from_file.rows import LETTERS
+
     rubric = form.answer == "rubric"
     reads = _READS.get(form.answer, "")
     cluster = form.columns.cluster
+    headline = _POINTS if rubric else replace(_ACCURACY, read=bool(reads))
+    choices = form.answer == "choice"
+    orders = order_metrics(LETTERS, same_number=False, paraphrased=False)
     return TaskSpec(
         name=form.name,
         title=f"{dataset.title}, {'judged by a rubric' if rubric else f'{form.answer} answers'}",
         benchmark=benchmark,
         dataset=dataset.name,
         split="test",
-        metrics=(_POINTS if rubric else replace(_ACCURACY, read=bool(reads)),),
+        metrics=(headline, *(orders if choices else ())),
         groups=tuple(form.columns.groups),
         cluster=cluster or None,
         version=f"{form.version}-A",
         generation_size=form.max_new_tokens,
         judge=rubric,
+        arguments=ORDER if choices else {},
+        item_arguments=frozenset(ORDER if choices else ()),
         options={"answer": form.answer, "fold_case": "yes" if form.folds else "no"},
         reads=reads,
     )

@@ -31,7 +31,11 @@ from medical_tasks.benchmarks.medcalc_bench.declarations import (
     MEDCALC_BENCH,
     MEDCALC_OWN,
 )
-from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
+from medical_tasks.benchmarks.medcalc_bench.demo import (
+    DEMO_ROWS,
+    decimal_limits,
+    demo_rows,
+)
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
     answer_kind,
@@ -632,7 +636,7 @@ SOURCE = DatasetSource(
         CORRECTED: {"test": 887},
         "v1.2": {"test": 1100},
         "verified": {"test": 1100},
-        "demo": {"test": len(demo_rows())},
+        "demo": {"test": DEMO_ROWS},
     },
     # v1.0 is closed. The later two are still corrected by their authors, who may add
     # rows.
@@ -739,7 +743,7 @@ OWN_SOURCE = replace(
     ),
     licence_note="Rows of `own` are under the terms of their notes.",
     splits=dict.fromkeys(MEDCALC_OWN.configs, ("test",)),
-    published_rows={"demo": {"test": len(demo_rows())}},
+    published_rows={"demo": {"test": DEMO_ROWS}},
     files={config: SOURCE.files[config] for config in MEDCALC_OWN.configs},
     living=frozenset(),
     generated={},
