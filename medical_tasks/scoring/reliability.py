@@ -42,6 +42,8 @@ _TAIL = 0.025
 """Of a 95 % interval, on either side."""
 _ROUNDING = 1e-10
 """Squares and shares this small are 0 but for rounding."""
+_NEAR = 1e-6
+"""How near to the end of Fisher's scale a share is taken for one on it."""
 
 Statistic = Callable[[Floats], tuple[Floats, Floats]]
 """Of sums over clusters, shape (draws, columns): what differs within units, and what differs at all."""
@@ -311,7 +313,8 @@ def _interval(
         return Estimate(1.0 - share, math.nan, math.nan, n)
     shares = others / others_at_all
     # Further apart than chance, as no rating by itself makes them: a plainer scale.
-    scale = _plain if max(share, float(shares.max())) >= k / (k - 1) else _fisher
+    farthest = max(share, float(shares.max()))
+    scale = _fisher if farthest < (1.0 - _NEAR) * k / (k - 1) else _plain
     placed = scale(shares, k)
     error = math.sqrt(
         (clusters - 1) / clusters * float(((placed - placed.mean()) ** 2).sum())
