@@ -128,6 +128,7 @@ def run(
     batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    confidence: Literal["none", "asked"] = "none",
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
     max_minutes: float | None = None,
@@ -176,6 +177,9 @@ def run(
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest
             notes, or leave those unanswered.
+        confidence: asked: text tasks also ask how sure the model is, in one last line
+            that is taken off before scoring (choice tasks report it from their
+            probabilities anyway).
         max_cost: ask nothing that may take the run's answers over this many USD, those
             of earlier calls included; needs the prices price_in and price_out.
         max_tokens_total: ask nothing that may take the run's answers over this many
@@ -255,6 +259,7 @@ def forecast(
     batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    confidence: Literal["none", "asked"] = "none",
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
     max_minutes: float | None = None,
@@ -302,6 +307,9 @@ def forecast(
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest
             notes, or leave those unanswered.
+        confidence: asked: text tasks also ask how sure the model is, in one last line
+            that is taken off before scoring (choice tasks report it from their
+            probabilities anyway).
         max_cost: ask nothing that may take the run's answers over this many USD, those
             of earlier calls included; needs the prices price_in and price_out.
         max_tokens_total: ask nothing that may take the run's answers over this many
@@ -374,6 +382,7 @@ def score(
     prompts: str = "own",
     upstream: StrPath | None = None,
     task_args: Mapping[str, object] | None = None,
+    confidence: Literal["none", "asked"] = "none",
     adjudicated: StrPath | None = None,
     out: StrPath | None = None,
     subset: int | None = None,
@@ -410,6 +419,8 @@ def score(
         prompts: the judge's prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
+        confidence: asked: the file's answers end with a line `Confidence: N%`, which is
+            taken off and reported.
         adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
         out: folder for the results (default: runs/RESPONSES-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are

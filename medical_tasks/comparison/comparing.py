@@ -26,6 +26,7 @@ from medical_tasks.comparison.compared import (
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.confidence import brier_metric, with_brier
 from medical_tasks.comparison.memory_gap import gap_sections, memory_gap
 from medical_tasks.comparison.statistics import (
     Columns,
@@ -205,7 +206,13 @@ def _compare_task(
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
+    first: Sequence[Row]
+    second: Sequence[Row]
     first, second = shared_rows(*rows)
+    brier = None
+    if all("confidence" in entry for entry in entries):
+        brier = brier_metric(task, recipes)
+        first, second = with_brier(task, first), with_brier(task, second)
     both = _Both(task, entries, rows, first, second, differences, selection)
     both.warnings += [warning.text for warning in differences.warned]
     both.warn_of_items()
@@ -215,6 +222,7 @@ def _compare_task(
     }
     if selection.metrics and names.isdisjoint(selection.metrics):
         return _refused([both.unreported(name) for name in selection.metrics])
+    reported |= {} if brier is None else {brier.name: brier}
     columns = both.columns(reported)
     metrics = both.differences_of(columns)
     by = [name for name in breakdown_names(task) if selection.by in (ALL, name)]

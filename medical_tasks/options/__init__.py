@@ -71,8 +71,9 @@ if TYPE_CHECKING:
         WithDataAndPrompts,
         WithModelSettings,
     )
-    from medical_tasks.options.scoring import Score, ScoreText
+    from medical_tasks.options.scoring import Score
     from medical_tasks.options.sharing import Leakcheck, Purge
+    from medical_tasks.options.text_scoring import ScoreText
     from medical_tasks.options.tools import (
         UMLS,
         Calc,
@@ -153,8 +154,9 @@ _MODULES: Final = {
         "WithDataAndPrompts",
         "WithModelSettings",
     ),
-    "scoring": ("Score", "ScoreText"),
+    "scoring": ("Score",),
     "sharing": ("Leakcheck", "Purge"),
+    "text_scoring": ("ScoreText",),
     "tools": ("UMLS", "Calc", "Doctor", "Manifest", "Umls", "UmlsBuild", "UmlsFind"),
 }
 """The names that each module of verbs has for others."""

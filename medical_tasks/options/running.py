@@ -58,6 +58,13 @@ class WithModelSettings(Options, heading="model"):
             "those unanswered"
         ),
     ] = "refuse"
+    confidence: Annotated[
+        Literal["none", "asked"],
+        Option(
+            "asked: text tasks also ask how sure the model is, in one last line that is taken off "
+            "before scoring (choice tasks report it from their probabilities anyway)"
+        ),
+    ] = "none"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from medical_tasks.io.files import WholeFile
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, assets_text
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Table
 from medical_tasks.report.tables import (
     breakdown_table,
@@ -39,6 +39,8 @@ from medical_tasks.spec import Table as OwnTable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from medical_tasks.report.page_data import ReportData
 
 REPORT_FILE = "report.md"
 _INERT = (

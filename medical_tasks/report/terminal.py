@@ -6,6 +6,7 @@ from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
+from medical_tasks.report.confidence import confidence_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import (
@@ -74,6 +75,7 @@ def entry_notes(entry: Entry) -> list[str]:
         *_judge(entry),
         *unclear_notes(entry),
         *value_notes(entry),
+        *confidence_said(entry),
     ]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")

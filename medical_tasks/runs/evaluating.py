@@ -45,6 +45,12 @@ from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
 from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.confidence import (
+    ASKED,
+    RECIPE_KEY,
+    check_askable,
+    check_taken_off,
+)
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
     RunFolder,
@@ -154,6 +160,8 @@ class _Setup:
 
 def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     name = full_name(arguments.model)
+    if arguments.confidence == ASKED:
+        check_askable(tasks, name)
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
@@ -194,6 +202,7 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
         role_choices=roles,
         budget=budget,
         batch=arguments.batch,
+        confidence=arguments.confidence,
     )
     if options.batch:
         check_batch(name, "--batch")
@@ -313,6 +322,7 @@ def _settings(
         }
         or None,
         "truncate": options.truncate if options.truncate != "refuse" else None,
+        RECIPE_KEY: options.confidence if options.confidence != "none" else None,
         "judge": judge.identity if judge is not None else None,
     }
     return {
@@ -661,6 +671,8 @@ def rescore(
             read = replace(arguments, data=data, config=config)
             answered, settings = _answered(task, spec, read, responses)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
+        if arguments.confidence == ASKED:
+            answered, settings = _stating_confidence(answered, settings)
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
             answered,
@@ -682,6 +694,22 @@ def rescore(
             with _judge_of(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
+
+
+def _stating_confidence(
+    answered: AnsweredTask, settings: JsonDict
+) -> tuple[AnsweredTask, JsonDict]:
+    """The answers of a file as such that end with a confidence; those of a run say it themselves."""
+    check_taken_off([answered.task])
+    if answered.states_confidence:
+        return answered, settings
+    if answered.recipe["prompts"] is not None:
+        raise UsageError(
+            "--confidence asked: the run's questions did not ask how sure the model is. Leave it "
+            "out, or run again with it."
+        )
+    recipe = {**answered.recipe, RECIPE_KEY: ASKED}
+    return replace(answered, recipe=recipe), {**settings, RECIPE_KEY: ASKED}
 
 
 def _adjudication(
@@ -871,7 +899,9 @@ def _from_run(
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
+    optional = (
+        "task_args", "protocol", "roles", "shard", "subset", "repeats", RECIPE_KEY,
+    )  # fmt: skip
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
     return answered, {**settings, "data": {task.name: data.identity}}

@@ -17,6 +17,11 @@ from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.confidence import (
+    confidence_cells,
+    confidence_figures,
+    with_confidence,
+)
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import mapping, metric_kinds
@@ -102,6 +107,7 @@ def finish(
             recipe["adjudication"] = task.adjudication.recipe(scoring.adjudicated)
             task.adjudication.note_unused(task.task, scoring.adjudicated)
         entry = summary.as_json(recipe)
+        _add_confidence(entry, task, scored)
         _add_asking(entry, task)
         if task_judge is not None and scored.source == "evaluations":
             from medical_tasks.runs.evaluations import (
@@ -194,6 +200,20 @@ def _recipe(
         evaluations = len(judge.by_evaluation())
         recipe |= {"evaluations": evaluations} if evaluations > 1 else {}
     return recipe
+
+
+def _add_confidence(entry: TaskEntry, task: AnsweredTask, scored: ScoredTask) -> None:
+    """Adds how sure the model was, where it was asked or its probabilities say it."""
+    known = any(
+        score.probabilities for repeat in scored.repeats for score in repeat.values()
+    )
+    if known or task.states_confidence:
+        entry["confidence"] = confidence_figures(
+            scored.task,
+            scored.items,
+            scored.repeats,
+            source="probabilities" if known else "asked",
+        )
 
 
 def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
@@ -331,7 +351,11 @@ def _scored_blocks(
                     task, answered_items, answers, scoring
                 )
                 check_scores(task, answered_items, scored)
-                scores = {score.id: score for score in scored}
+                stated = answered.stated_confidences(answered_items)
+                scores = {
+                    score.id: with_confidence(score, stated.get(score.id))
+                    for score in scored
+                }
                 decided = _adjudicated(answered, answered_items, scores, scoring)
         except plugins.PluginError as error:
             if alone:
@@ -519,6 +543,10 @@ def _rows(
         sources=task.sources,
         asked=task.asked,
     )
+    if task.states_confidence or task.task.asks == "choices":
+        for row in rows:
+            given = repeats or [{}] * (1 + len(task.repeats))
+            row |= confidence_cells(row["id"], given)
     metrics = task.task.metrics if task.repeats else ()
     for row in rows:
         for name in [metric.name for metric in metrics if metric.name in row]:

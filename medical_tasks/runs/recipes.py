@@ -234,6 +234,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "shard differs: {}. A part's items are not the others': make one run of the parts "
         "(medical-tasks merge), or compare the same part of both."
     ),
+    "confidence": (
+        "confidence differs: {}. Who is also asked how sure it is, is asked another question: run "
+        "both with --confidence asked, or none."
+    ),
     "adjudication": (
         "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
         "not right in the other: give both their sheet, medical-tasks score {name} --responses "
@@ -246,8 +250,8 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 }
 """What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
-    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "evaluations", "shard", "adjudication",
-    "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "evaluations", "shard",
+    "confidence", "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 

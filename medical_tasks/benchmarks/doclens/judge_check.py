@@ -55,6 +55,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
+from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
@@ -376,7 +377,7 @@ def read_demo() -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
             words=len(entry["text"].split()),
             groups={"label": label, "proposition": kind},
         )
-        for number, entry in enumerate(json.loads(path.read_text(encoding="utf-8")))
+        for number, entry in enumerate(json.loads(read_text(path)))
         for place, (author, kind, claim, label) in enumerate(entry["claims"])
     ]
     return claims, [path], {"claims": "demo"}

@@ -26,12 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     gold_texts,
     judge_answers,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import (
-    NOT_TAKEN,
-    SEVERAL,
-    Letter,
-    read_letter,
-)
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
@@ -41,6 +35,12 @@ from medical_tasks.models.embedder import embedder_identity
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.choice_orders import is_control, with_order_values
+from medical_tasks.scoring.letters import (
+    NOT_TAKEN,
+    SEVERAL,
+    Letter,
+    read_letter,
+)
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match
@@ -48,6 +48,7 @@ from medical_tasks.spec import (
     Counts,
     Item,
     ItemScore,
+    Probabilities,
     TaskSpec,
     Verdicts,
     unclear_limits,
@@ -58,6 +59,8 @@ NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
 
 _OPEN: Final = (0.0, 1.0)
 _LETTER: Final = "letter_accuracy"
+_EXACT: Final = 0.01
+"""How exactly probabilities are known that are taken for known."""
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
@@ -234,7 +237,27 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
         limits=limits,
+        probabilities=_probabilities(scores, LETTERS.index(gold)),
     )
+
+
+def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
+    """The softmax of the sums, by which `accuracy` decides; None where they are not known.
+
+    A choice that was not reported may have anything from nothing to its bound. Where
+    that moves no share by more than `_EXACT`, the bound is taken.
+    """
+    if scores.logprobs.count(None) == len(scores.logprobs):
+        return None
+    bound = -math.inf if scores.below is None else scores.below
+    most, least = (
+        _softmax([end if value is None else value for value in scores.logprobs])
+        for end in (bound, -math.inf)
+    )
+    apart = max(abs(one - other) for one, other in zip(most, least, strict=True))
+    if apart > _EXACT:
+        return None
+    return Probabilities(shares=tuple(most), right=right)
 
 
 def _judged_score(
