@@ -20,6 +20,20 @@ def demo_rows() -> list[dict[str, Any]]:
     return [_row(number, record) for number, record in enumerate(records, start=1)]
 
 
+def fair_demo_rows() -> list[dict[str, Any]]:
+    """Families of `medcalc_fair` for the `demo` configuration, numbered after its other rows.
+
+    They are the generator's own (`medical_tasks.construct.fresh.fair`), kept as rows:
+    one whose rule uses sex and age, and one whose rule uses neither.
+    """
+    records: list[dict[str, Any]] = packaged(__file__, "demo_fair.json")
+    before = len(demo_rows())
+    return [
+        _row(number, record) | {"note_type": record["note_type"]}
+        for number, record in enumerate(records, start=before + 1)
+    ]
+
+
 def decimal_limits(answer: str) -> tuple[str, str]:
     """95 % and 105 % of a decimal gold, exactly and without trailing zeros, the smaller first."""
     bounds = sorted(Decimal(answer) * Decimal(factor) for factor in ("0.95", "1.05"))

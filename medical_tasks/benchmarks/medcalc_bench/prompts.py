@@ -39,6 +39,12 @@ __all__ = ["JUDGE_TEXTS", "TEXTS", "gold_response", "load_prompts"]
 
 
 PROMPT_SETS = ("own", "official")
+_NOT_OFFICIAL: Final = {
+    "open_book": "with the calculator's specification",
+    "twins": "what a note lacks or contradicts",
+    "fair": "about families of notes",
+}
+"""How the authors do not ask, by style."""
 
 _DATA: Final = packaged(__file__, "prompts.json")
 TEXTS: Final[Mapping[str, str]] = _DATA["questions"]
@@ -140,12 +146,8 @@ def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
     style = task.options["style"]
     if config == CORRECTED:
         return _of_corrected_labels(task, upstream)
-    if style in ("open_book", "twins"):
-        what = (
-            "with the calculator's specification"
-            if style == "open_book"
-            else "what a note lacks or contradicts"
-        )
+    if style in _NOT_OFFICIAL:
+        what = _NOT_OFFICIAL[style]
         raise UsageError(
             f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts "
             "own."
