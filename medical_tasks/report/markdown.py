@@ -24,6 +24,7 @@ from medical_tasks.report.tables import (
     metrics_table,
     overview_table,
     own_table,
+    pairs_table,
     points_table,
     published_table,
 )
@@ -123,6 +124,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         as_json,
         metrics,
         breakdowns,
+        pairs,
         published,
         entry_notes,
         paper_lines,
@@ -184,6 +186,12 @@ def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]
     for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
         if (table := breakdown_table(tasks, by, id="")) is not None:
             yield by, table.caption, markdown_table(table)
+
+
+def pairs(entry: Json) -> tuple[str, Markup] | None:
+    """What the differences within pairs of items are, and their table; None without pairs."""
+    table = pairs_table(entry, id="")
+    return None if table is None else (table.caption, markdown_table(table))
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:

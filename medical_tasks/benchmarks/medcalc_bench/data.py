@@ -593,7 +593,10 @@ FRESH_OPTIONS = (
     ),
     BuildOption(
         name="n",
-        description="the number of questions; of fresh ones 55 hold each calculator once, twins come in families of up to 7, fair ones of up to 10",
+        description=(
+            "the number of questions; of fresh ones 55 hold each calculator once, twins come in "
+            "families of up to 7, fair ones of up to 10"
+        ),
         lowest=1,
         highest=1_000_000,
         default=1100,
@@ -608,9 +611,7 @@ FRESH_OPTIONS = (
 )
 
 
-def _generated(
-    split: str, options: Mapping[str, int], *, name: str
-) -> Iterator[Row]:
+def _generated(split: str, options: Mapping[str, int], *, name: str) -> Iterator[Row]:
     return iter(generator(name)(split, options))
 
 

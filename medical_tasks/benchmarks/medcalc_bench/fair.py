@@ -13,7 +13,6 @@ more than the model's sensitivity to wording.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -149,8 +148,9 @@ def fair_pairs(items: Sequence[Item]) -> list[Pairs]:
     It reads groups and clusters alone, which a run's `items.parquet` has too.
     """
     bases = {
-        item.cluster: item for item in items if item.groups["variant"] == ("base",)
-        or item.groups["variant"] == "base"
+        item.cluster: item
+        for item in items
+        if item.groups["variant"] == ("base",) or item.groups["variant"] == "base"
     }
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for item in items:
@@ -225,12 +225,8 @@ def score_fair(
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    scored = [
-        _Scored(item, text) for item, text in zip(items, responses, strict=True)
-    ]
-    replies = {
-        (each.item.cluster, each.member.variant): each.reply for each in scored
-    }
+    scored = [_Scored(item, text) for item, text in zip(items, responses, strict=True)]
+    replies = {(each.item.cluster, each.member.variant): each.reply for each in scored}
     return [
         each.score(
             _Family(

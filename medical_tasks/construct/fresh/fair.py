@@ -81,9 +81,7 @@ def _of_one_sex() -> frozenset[str]:
         for grade in classes
         for text in (*grade.phrases, *grade.told)
     )
-    marked = [
-        text for text in (*findings, *grades) if text.startswith(("f:", "m:"))
-    ]
+    marked = [text for text in (*findings, *grades) if text.startswith(("f:", "m:"))]
     return frozenset(text[2:] for text in marked)
 
 
@@ -308,9 +306,7 @@ def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
         person = base.person
         if attribute == "sex":
             person = replace(person, sex="female" if own == "male" else "male")
-        patient = replace(
-            base, person=person, groups={**base.groups, attribute: other}
-        )
+        patient = replace(base, person=person, groups={**base.groups, attribute: other})
         expected = _expected(chart, base, patient)
         if expected is not None:
             yield _Swap(attribute=attribute, patient=patient, expected=expected)
@@ -418,7 +414,9 @@ def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
     heads = _DATA["heads"]
     first, second = (
         _Writing(note=f"{head}\n\n{note}", question=question)
-        for head, note, question in zip(heads, notes, (asked[0], asked[-1]), strict=True)
+        for head, note, question in zip(
+            heads, notes, (asked[0], asked[-1]), strict=True
+        )
     )
     return first, second
 

@@ -230,7 +230,9 @@ def _today(chart: Chart, draw: Draw) -> datetime.date:
     return _FIRST_DAY + datetime.timedelta(days=draw.whole(0, _SPAN_DAYS))
 
 
-_CLIPPED: Final = re.compile(r"^(?:He|She|\{He\}) (?:is |has |was )?|\b(?:the|an?) (?=\w)")
+_CLIPPED: Final = re.compile(
+    r"^(?:He|She|\{He\}) (?:is |has |was )?|\b(?:the|an?) (?=\w)"
+)
 
 
 def _clipped(text: str) -> str:

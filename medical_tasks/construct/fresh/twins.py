@@ -103,15 +103,19 @@ class Steady(Draw):
         )
 
     def chance(self, probability: float) -> bool:
+        """Whether something of this probability happens: always the same for one probability."""
         return self._share(str(probability)) < probability
 
     def pick(self, choices: Sequence[_Choice]) -> _Choice:
+        """One of `choices`: always the same among the same."""
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def whole(self, low: int, high: int) -> int:
+        """A whole number of the range: always the same for one range."""
         return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
     def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
+        """All of `choices`, in an order that one more or less leaves as it is."""
         return sorted(
             choices,
             key=lambda each: self._share(
