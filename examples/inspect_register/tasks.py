@@ -2,8 +2,7 @@
 
     inspect eval tasks.py@medcalc --model openai/gpt-4o
 
-Data are fetched when they are not there, from pinned files that are checked by SHA-256
-(ASSETS.yaml), and built on this machine.
+Data are fetched when they are not there, from pinned files that are checked by SHA-256 (ASSETS.yaml), and built on this machine.
 """
 
 from inspect_ai import Task, task

@@ -39,11 +39,7 @@ def right_choice(turn: Turn) -> str:
     return turn["choices"][LETTERS.index(turn["answer"])]
 
 
-KINDS: Final = {
-    "content": "answers",
-    "source": "sources of answers",
-    "pair": "pairs of both",
-}
+KINDS: Final = {"content": "answers", "source": "sources of answers", "pair": "pairs of both"}
 _OVER: Final[dict[str, tuple[Literal["ratio", "mean", "proportion"], str]]] = {
     "": ("ratio", "share of right {}, over all of them"),
     "_patient": ("mean", "share of right {} of a patient, averaged over patients"),

@@ -17,25 +17,19 @@ from medical_tasks.spec import Answer, Item, ItemScore, texts_sha256
 KINDS: Final = ("judge_system", "judge_content", "judge_source")
 BEST: Final = 2
 _OWN: Final = (TEXTS["again"], *TEXTS["shown"].values())
-_SCORE: Final = re.compile(
-    r"^[ \t]*Score(\d+(?:-\d+)?):[ \t]*(\d+)[ \t]*$", re.MULTILINE
-)
+_SCORE: Final = re.compile(r"^[ \t]*Score(\d+(?:-\d+)?):[ \t]*(\d+)[ \t]*$", re.MULTILINE)
 
 
 def as_prompts(name: str, texts: Mapping[str, str]) -> JudgePrompts:
     """The texts of both passes."""
-    return JudgePrompts(
-        name=name, sha256=texts_sha256(*texts.values(), *_OWN), texts=texts
-    )
+    return JudgePrompts(name=name, sha256=texts_sha256(*texts.values(), *_OWN), texts=texts)
 
 
 def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]:
     """Both passes over one conversation; the second is shown what the first said."""
     said = {key: final_text(reply) for key, reply in replies_of(item, answer).items()}
     values, turns = {"discharge summaries": note_blocks(item)}, item.fields["turns"]
-    parts: dict[str, Parts] = dict.fromkeys(
-        ("content", "source"), [None] * (len(turns) // 2)
-    )
+    parts: dict[str, Parts] = dict.fromkeys(("content", "source"), [None] * (len(turns) // 2))
     for name, asked in (("content", turns[::2]), ("source", turns[1::2])):
         values["qas"] = "\n\n".join(_shown(turn, turns, said) for turn in asked)
         text = filled(prompts.texts[f"judge_{name}"], values)
@@ -68,11 +62,7 @@ def _shown(turn: Turn, turns: Sequence[Turn], said: Mapping[str, str]) -> str:
 
 def _read(keys: Sequence[str], text: str) -> tuple[int, ...] | Unreadable:
     """Reads a line for each key and no other; of one that is repeated the last."""
-    scores = {
-        key: int(score) for key, score in _SCORE.findall(text) if int(score) <= BEST
-    }
+    scores = {key: int(score) for key, score in _SCORE.findall(text) if int(score) <= BEST}
     if scores.keys() != set(keys):
-        return Unreadable(
-            f"there must be a score from 0 to {BEST} for each of {', '.join(keys)}"
-        )
+        return Unreadable(f"there must be a score from 0 to {BEST} for each of {', '.join(keys)}")
     return tuple(scores[key] for key in keys)

@@ -15,8 +15,7 @@ Parts = Sequence[float | None]
 """What answers earn, from 0 to 1; None where nobody could tell."""
 
 _LETTER: Final = r"[(\[\"'`]*([A-E])\b"
-# What the authors' script looks for, in its order: of the first that stands anywhere
-# the last.
+# What the authors' script looks for, in its order: of the first that stands anywhere the last.
 _INTRODUCTIONS: Final = (
     r"\\boxed\{([A-E])\}",
     r"correct\s+answer\s+is[\s:]*\(*([A-E])\b",
@@ -67,9 +66,7 @@ def score_choices(item: Item, answer: Answer) -> ItemScore:
     replies, turns = replies_of(item, answer), item.fields["turns"]
     said = [letter_of(replies.get(turn["key"], "")) for turn in turns]
     right = [float(said[n] == turn["answer"]) for n, turn in enumerate(turns)]
-    return conversation_score(
-        item, {"content": right[::2], "source": right[1::2]}, " ".join(said)
-    )
+    return conversation_score(item, {"content": right[::2], "source": right[1::2]}, " ".join(said))
 
 
 def conversation_score(
@@ -77,15 +74,11 @@ def conversation_score(
 ) -> ItemScore:
     """The nine figures of what the answers and their sources earned."""
     counts, values, limits = dict[str, Counts](), {}, {}
-    pairs = [
-        _both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)
-    ]
+    pairs = [_both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)]
     for kind, parts in {**earned, "pair": pairs}.items():
         known = [part for part in parts if part is not None]
         missing, full = len(parts) - len(known), all(part == 1 for part in known)
-        verdicts = Verdicts(
-            kind=kind, hits=sum(known), known=len(known), missing=missing
-        )
+        verdicts = Verdicts(kind=kind, hits=sum(known), known=len(known), missing=missing)
         share = Counts(how="share", verdicts=(verdicts,))
         counts |= {kind: share, f"{kind}_patient": share}
         if missing and full:
@@ -93,12 +86,7 @@ def conversation_score(
         else:
             values[f"{kind}_all"] = float(full)
     weights = dict.fromkeys(KINDS, float(len(pairs)))
-    more = {
-        "values": values,
-        "limits": limits,
-        "weights": weights,
-        "unscored": unscored,
-    }
+    more = {"values": values, "limits": limits, "weights": weights, "unscored": unscored}
     return ItemScore.counted(counts, id=item.id, parsed=parsed, **more)
 
 

@@ -25,11 +25,7 @@ class MedicalChat(spec.Benchmark):
     title = DATASET.title
     paper = DATASET.paper
     datasets = (DATASET,)
-    views = (
-        spec.View(
-            title="By number of notes", metrics=("content", "source"), by="num_notes"
-        ),
-    )
+    views = (spec.View(title="By number of notes", metrics=("content", "source"), by="num_notes"),)
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
@@ -37,30 +33,20 @@ class MedicalChat(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(
-        self, task: spec.TaskSpec, rows: Sequence[spec.Row]
-    ) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """A conversation a row: each patient has one, and is its own cluster."""
         items = []
         for row in rows:
             groups = {"num_notes": str(len(row["notes"])), "category": row["category"]}
-            items.append(
-                spec.Item(id=row["id"], fields=row, groups=groups, cluster=row["id"])
-            )
+            items.append(spec.Item(id=row["id"], fields=row, groups=groups, cluster=row["id"]))
         return items
 
-    def load_prompts(
-        self, task: spec.TaskSpec, asking: spec.Asking = OWN
-    ) -> spec.PromptSet:
+    def load_prompts(self, task: spec.TaskSpec, asking: spec.Asking = OWN) -> spec.PromptSet:
         """See `talking`; later turns are the protocol's."""
         talk = self.open_protocol(task, asking)
-        return spec.PromptSet(
-            name=asking.prompts, sha256=talk.sha256, render=talk.opening
-        )
+        return spec.PromptSet(name=asking.prompts, sha256=talk.sha256, render=talk.opening)
 
-    def open_protocol(
-        self, task: spec.TaskSpec, asking: spec.Asking = OWN
-    ) -> Conversation:
+    def open_protocol(self, task: spec.TaskSpec, asking: spec.Asking = OWN) -> Conversation:
         """See `talking`."""
         from medical_chat.talking import Conversation
 
@@ -69,9 +55,7 @@ class MedicalChat(spec.Benchmark):
     def gold_response(self, task: spec.TaskSpec, item: spec.Item) -> str:
         """The right letters or their texts, by turn."""
         letters, turns = task.options["form"] == "choice", item.fields["turns"]
-        return json.dumps(
-            {t["key"]: t["answer"] if letters else right_choice(t) for t in turns}
-        )
+        return json.dumps({t["key"]: t["answer"] if letters else right_choice(t) for t in turns})
 
     def load_judge_prompts(
         self, task: spec.TaskSpec, name: str = "own", upstream: Path | None = None
@@ -98,9 +82,7 @@ class MedicalChat(spec.Benchmark):
         if not task.judge:
             return [score_choices(*pair) for pair in pairs]
         judging = scoring.judge
-        return ask_together(
-            judging.judge, [judged(*pair, judging.prompts) for pair in pairs]
-        )
+        return ask_together(judging.judge, [judged(*pair, judging.prompts) for pair in pairs])
 
     def note_words(self) -> frozenset[str]:
         """Letters, which say nothing of the notes."""
@@ -126,9 +108,7 @@ def _task(form: str, title: str, judges: tuple[str, ...] = ()) -> spec.TaskSpec:
         judge=bool(judges),
         options={"form": form},
         protocol="turns",
-        paper=spec.PaperSetting(
-            items=967, configs=("full",), prompts="official", judges=judges
-        ),
+        paper=spec.PaperSetting(items=967, configs=("full",), prompts="official", judges=judges),
     )
 
 

@@ -13,12 +13,7 @@ from medical_chat.declarations import DATASET, LETTERS
 from medical_chat.scoring import final_text, letter_of
 from medical_tasks import spec
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.data.upstream_source import (
-    fill,
-    parse_python,
-    read_file,
-    template_of,
-)
+from medical_tasks.data.upstream_source import fill, parse_python, read_file, template_of
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 
@@ -28,16 +23,12 @@ TEXTS: Final = packaged(__file__, "prompts.json")
 FORMS: Final = {"choice": ("choice",), "open": ("content", "source", "source_question")}
 
 
-def load_texts(
-    name: str, upstream: Path | None, wanted: Sequence[str]
-) -> dict[str, str]:
+def load_texts(name: str, upstream: Path | None, wanted: Sequence[str]) -> dict[str, str]:
     """The texts of a set, by name: ours, or the authors' out of their checkout."""
     if name not in spec.Benchmark.prompt_sets:
         raise UsageError(f"unknown set of prompts {name!r}. Sets: own, official.")
     return {
-        kind: TEXTS[kind]["own"]
-        if name == "own"
-        else _official(upstream, TEXTS[kind]["official"])
+        kind: TEXTS[kind]["own"] if name == "own" else _official(upstream, TEXTS[kind]["official"])
         for kind in wanted
     }
 
@@ -75,9 +66,7 @@ def say(role: Literal["system", "user", "assistant"], content: str) -> spec.Mess
 def note_blocks(item: spec.Item) -> str:
     """The notes between marks with the numbers by which sources name them."""
     notes = enumerate(item.fields["notes"], start=1)
-    return "\n\n".join(
-        f"[note #{n} start]\n{text}\n[note #{n} end]" for n, text in notes
-    )
+    return "\n\n".join(f"[note #{n} start]\n{text}\n[note #{n} end]" for n, text in notes)
 
 
 class Conversation:
@@ -87,9 +76,7 @@ class Conversation:
         self.form = task.options["form"]
         self.texts = load_texts(asking.prompts, asking.upstream, FORMS[self.form])
         if source_question := self.texts.pop("source_question", ""):
-            self.texts["source"] = self.texts["source"].replace(
-                "{question}", source_question
-            )
+            self.texts["source"] = self.texts["source"].replace("{question}", source_question)
         self.sha256 = spec.texts_sha256(*self.texts.values())
         self.identity: Mapping[str, Any] = {"name": self.form, "texts": self.sha256}
 
@@ -97,9 +84,7 @@ class Conversation:
         """The first turn."""
         return (say("user", self._asked(item, 0)),)
 
-    def next_turns(
-        self, dialogues: Sequence[spec.Dialogue], records: object
-    ) -> list[spec.Turn]:
+    def next_turns(self, dialogues: Sequence[spec.Dialogue], records: object) -> list[spec.Turn]:
         """Asks the next turn of each dialogue; its end is all answers by their turns."""
         return [self._next(dialogue.item, dialogue.answers) for dialogue in dialogues]
 
@@ -109,9 +94,7 @@ class Conversation:
             chat += self._past(item, place, reply)
         keys = [turn["key"] for turn in item.fields["turns"]]
         if len(answers) == len(keys):
-            replies = json.dumps(
-                dict(zip(keys, answers, strict=True)), ensure_ascii=False
-            )
+            replies = json.dumps(dict(zip(keys, answers, strict=True)), ensure_ascii=False)
             return spec.Done(replies, conversation=tuple(chat))
         return spec.Ask((*chat, say("user", self._asked(item, len(answers)))))
 
@@ -119,19 +102,12 @@ class Conversation:
         """What is or was asked: only the first turn shows the notes, and none that is past choices."""
         turn = item.fields["turns"][place]
         kind = "source" if "-" in turn["key"] else "content"
-        head, _, rest = self.texts.get("choice", self.texts.get(kind, "")).partition(
-            NOTES
-        )
+        head, _, rest = self.texts.get("choice", self.texts.get(kind, "")).partition(NOTES)
         if past and self.form == "choice":
-            rest = "\n\n" + next(
-                line for line in rest.splitlines() if "{question}" in line
-            )
+            rest = "\n\n" + next(line for line in rest.splitlines() if "{question}" in line)
         slots = (f"choice_{letter.lower()}" for letter in LETTERS)
         values = dict(zip(slots, turn["choices"], strict=True))
-        values |= {
-            "discharge summaries": note_blocks(item),
-            "question": turn["question"],
-        }
+        values |= {"discharge summaries": note_blocks(item), "question": turn["question"]}
         return filled(rest.strip() if place else head + NOTES + rest, values)
 
     def _past(self, item: spec.Item, place: int, reply: str) -> list[spec.Message]:
@@ -140,7 +116,4 @@ class Conversation:
         if letter := letter_of(reply) if self.form == "choice" else "":
             choices = item.fields["turns"][place]["choices"]
             said = f"{letter}: {choices[LETTERS.index(letter)]}"
-        return [
-            say("user", self._asked(item, place, past=True)),
-            say("assistant", said),
-        ]
+        return [say("user", self._asked(item, place, past=True)), say("assistant", said)]

@@ -15,9 +15,7 @@ __all__ = ["SOURCES"]
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
-    yield from json.loads(
-        Path(__file__).with_name("demo.json").read_text(encoding="utf-8")
-    )
+    yield from json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
 
 
 SOURCES = (
@@ -30,9 +28,7 @@ SOURCES = (
             Column(name="topic", description="what it is about"),
             Column(name="question", description="the question"),
             Column(
-                name="choices",
-                description="what can be answered, A to D in order",
-                repeated=True,
+                name="choices", description="what can be answered, A to D in order", repeated=True
             ),
             Column(name="answer", description="letter of the right choice"),
         ),

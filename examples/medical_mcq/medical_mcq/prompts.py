@@ -16,12 +16,10 @@ def load_prompts() -> PromptSet:
 
 def _render(item: Item) -> tuple[Message, ...]:
     choices = "\n".join(
-        f"{letter}. {text}"
-        for letter, text in zip("ABCD", item.fields["choices"], strict=True)
+        f"{letter}. {text}" for letter, text in zip("ABCD", item.fields["choices"], strict=True)
     )
     return (
         Message(
-            role="user",
-            content=QUESTION.format(question=item.fields["question"], choices=choices),
+            role="user", content=QUESTION.format(question=item.fields["question"], choices=choices)
         ),
     )

@@ -45,12 +45,7 @@ class MedicalMCQ(Benchmark):
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """An item a row."""
         return [
-            Item(
-                id=row["id"],
-                fields=row,
-                groups={"topic": row["topic"]},
-                cluster=row["id"],
-            )
+            Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
             for row in rows
         ]
 
@@ -74,10 +69,7 @@ class MedicalMCQ(Benchmark):
         """See `scoring`."""
         from medical_mcq.scoring import score_item
 
-        return [
-            score_item(item, answer.text)
-            for item, answer in zip(items, answers, strict=True)
-        ]
+        return [score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)]
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question and its choices, graded by a model."""

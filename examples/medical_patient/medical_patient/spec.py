@@ -44,17 +44,10 @@ class MedicalPatient(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(
-        self, task: spec.TaskSpec, rows: Sequence[spec.Row]
-    ) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """A patient a row."""
         return [
-            spec.Item(
-                id=row["id"],
-                fields=row,
-                groups={"topic": row["topic"]},
-                cluster=row["id"],
-            )
+            spec.Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
             for row in rows
         ]
 
@@ -66,9 +59,7 @@ class MedicalPatient(spec.Benchmark):
 
         return prompts()
 
-    def open_protocol(
-        self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS
-    ) -> Visit:
+    def open_protocol(self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS) -> Visit:
         """See `visit`."""
         from medical_patient.visit import Visit
 
@@ -101,14 +92,10 @@ MedicalPatient.tasks = (
         split="test",
         metrics=(
             spec.MetricSpec(
-                name="accuracy",
-                kind="proportion",
-                description="share of right decisions",
+                name="accuracy", kind="proportion", description="share of right decisions"
             ),
             spec.MetricSpec(
-                name="facts",
-                kind="mean",
-                description="share of the facts that the patient told",
+                name="facts", kind="mean", description="share of the facts that the patient told"
             ),
             spec.MetricSpec(
                 name="questions",

@@ -39,9 +39,7 @@ _LETTER: Final = re.compile(r"\W*(?:answer\W*)?([A-D])\b", re.IGNORECASE)
 
 def prompts() -> PromptSet:
     """The one set there is, `own`."""
-    return PromptSet(
-        name="own", sha256=texts_sha256(OPENING, DECIDE, PATIENT), render=_opening
-    )
+    return PromptSet(name="own", sha256=texts_sha256(OPENING, DECIDE, PATIENT), render=_opening)
 
 
 def _opening(item: Item) -> tuple[Message, ...]:
@@ -91,9 +89,7 @@ def _decision(item: Item) -> str:
     return DECIDE.format(question=item.fields["question"], choices=choices)
 
 
-def _patients_side(
-    item: Item, asked: Sequence[str], told: Sequence[str]
-) -> tuple[Message, ...]:
+def _patients_side(item: Item, asked: Sequence[str], told: Sequence[str]) -> tuple[Message, ...]:
     """The chat as the patient sees it, whose own messages are the assistant's."""
     facts = "\n".join(f"- {fact['text']}" for fact in item.fields["facts"])
     chat = [_said("system", PATIENT.format(facts=facts))]

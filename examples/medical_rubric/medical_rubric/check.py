@@ -19,9 +19,7 @@ NOT_MET, MET = TWO_WAY.classes[::-1]
 
 def read_check_set(request: CheckRequest) -> CheckSet:
     """A pair a line; of what physicians are evenly divided about there is no label."""
-    path = request.needed(
-        "medical_rubric", "the file of the meta-evaluation"
-    ).expanduser()
+    path = request.needed("medical_rubric", "the file of the meta-evaluation").expanduser()
     prompts = load_judge_prompts(request.prompts, request.upstream)
     rows = dict(read_lines(path, LABELLED))
     most, every = max(len(row["binary_labels"]) for row in rows.values()), []
@@ -45,8 +43,7 @@ def read_check_set(request: CheckRequest) -> CheckSet:
         ]
         outcomes = judge.ask(asked)
         return [
-            each if isinstance(each, Unscored) else (NOT_MET, MET)[each.value]
-            for each in outcomes
+            each if isinstance(each, Unscored) else (NOT_MET, MET)[each.value] for each in outcomes
         ]
 
     return CheckSet(

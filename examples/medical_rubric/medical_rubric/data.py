@@ -34,35 +34,22 @@ LABELLED: Final[Mapping[str, object]] = {
 }
 
 
-def read_lines(
-    path: Path, form: Mapping[str, object]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_lines(path: Path, form: Mapping[str, object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The places and objects of a file, of which each has at least the fields of a form."""
-    for place, record in json_lines(
-        path, read_bytes(path), form=f"an object of {', '.join(form)}"
-    ):
+    for place, record in json_lines(path, read_bytes(path), form=f"an object of {', '.join(form)}"):
         has = record if isinstance(record, dict) else {}
         for name, kind in form.items():
-            _check(
-                _fits(has.get(name), kind), path, place, f"{name} must be as published"
-            )
+            _check(_fits(has.get(name), kind), path, place, f"{name} must be as published")
         roles = [message["role"] for message in has["prompt"]]
         is_chat = roles[-1:] == ["user"] and {*roles} <= {"system", "user", "assistant"}
-        _check(
-            is_chat,
-            path,
-            place,
-            "prompt must be a chat whose last message is the user's",
-        )
+        _check(is_chat, path, place, "prompt must be a chat whose last message is the user's")
         yield place, has
 
 
 def _fits(value: object, form: object) -> bool:
     """Whether a value has a form: one of several types, a list of one form, an object of forms."""
     if isinstance(form, dict):
-        return isinstance(value, dict) and all(
-            _fits(value.get(key), form[key]) for key in form
-        )
+        return isinstance(value, dict) and all(_fits(value.get(key), form[key]) for key in form)
     if isinstance(form, list):
         return isinstance(value, list) and all(_fits(each, form[0]) for each in value)
     return isinstance(form, tuple) and type(value) in form
@@ -93,15 +80,10 @@ def _only(records: Sequence[Row], fields: Mapping[str, object]) -> list[Row]:
     return [{name: record[name] for name in fields} for record in records]
 
 
-MESSAGE = (
-    Column(name="role", description="who says it"),
-    Column(name="content", description="it"),
-)
+MESSAGE = (Column(name="role", description="who says it"), Column(name="content", description="it"))
 CRITERION = (
     Column(name="criterion", description="what a reply does"),
-    Column(
-        name="points", description="what it earns; below 0 for a fault", dtype="float64"
-    ),
+    Column(name="points", description="what it earns; below 0 for a fault", dtype="float64"),
     Column(name="tags", description="axis and level", repeated=True),
 )
 FILES = {
@@ -117,11 +99,7 @@ SOURCES = (
         columns=(
             Column(name="id", description="prompt_id of the conversation"),
             Column(
-                name="prompt",
-                description="chat",
-                dtype="struct",
-                repeated=True,
-                fields=MESSAGE,
+                name="prompt", description="chat", dtype="struct", repeated=True, fields=MESSAGE
             ),
             Column(
                 name="rubrics",
@@ -131,10 +109,7 @@ SOURCES = (
                 fields=CRITERION,
             ),
             Column(name="example_tags", description="theme and others", repeated=True),
-            Column(
-                name="reply",
-                description="a physician's reply; empty where there is none",
-            ),
+            Column(name="reply", description="a physician's reply; empty where there is none"),
         ),
         key="id",
         id_names=("prompt_id",),

@@ -10,25 +10,9 @@ from medical_rubric.declarations import DATASET, TAGS
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import (
-    JudgePrompts,
-    Judging,
-    Pair,
-    Question,
-    Unscored,
-    Verdict,
-)
+from medical_tasks.judges.base import JudgePrompts, Judging, Pair, Question, Unscored, Verdict
 from medical_tasks.judges.reading import boolean, explanation, object_reader, schema_of
-from medical_tasks.spec import (
-    Answer,
-    Counts,
-    Item,
-    ItemScore,
-    Message,
-    Row,
-    Verdicts,
-    texts_sha256,
-)
+from medical_tasks.spec import Answer, Counts, Item, ItemScore, Message, Row, Verdicts, texts_sha256
 
 ASK = (
     "Somebody talks with an assistant about health:\n\n<<conversation>>\n\nLook at the assistant's "
@@ -48,27 +32,16 @@ def load_judge_prompts(name: str, upstream: Path | None) -> JudgePrompts:
 
 def _official(upstream: Path | None) -> str:
     path = repository_file(upstream, "healthbench_eval.py", repository=DATASET.homepage)
-    wrong = UsageError(
-        f"{path}: has no text GRADER_TEMPLATE. Get the repository again."
-    )
+    wrong = UsageError(f"{path}: has no text GRADER_TEMPLATE. Get the repository again.")
     for node in parse_python(path, lambda _: wrong).body:
-        if (
-            isinstance(node, ast.Assign)
-            and ast.unparse(node.targets[0]) == "GRADER_TEMPLATE"
-        ):
-            texts = (
-                each.value for each in ast.walk(node) if isinstance(each, ast.Constant)
-            )
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "GRADER_TEMPLATE":
+            texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
             return str(next(texts, "")).strip()
     raise wrong
 
 
 def question(
-    name: str,
-    chat: Sequence[Message],
-    reply: str,
-    criterion: str,
-    prompts: JudgePrompts,
+    name: str, chat: Sequence[Message], reply: str, criterion: str, prompts: JudgePrompts
 ) -> Question:
     """Asks whether a criterion is met by the reply to a conversation."""
     talk = "\n\n".join(f"{each['role']}: {each['content']}" for each in chat)
@@ -93,17 +66,13 @@ def score_items(
     pairs = list(zip(items, answers, strict=True))
     asked = [each for pair in pairs for each in _questions(*pair, judging.prompts)]
     outcomes = iter(judging.judge.ask(asked))
-    return [
-        _score(item, [next(outcomes) for _ in item.fields["rubrics"]]) for item in items
-    ]
+    return [_score(item, [next(outcomes) for _ in item.fields["rubrics"]]) for item in items]
 
 
 def _questions(item: Item, answer: Answer, prompts: JudgePrompts) -> Iterator[Question]:
     for n, rubric in enumerate(item.fields["rubrics"]):
         text = f"[{rubric['points']:g}] {rubric['criterion']}"
-        yield question(
-            f"{item.id}/{n}", item.fields["prompt"], answer.text, text, prompts
-        )
+        yield question(f"{item.id}/{n}", item.fields["prompt"], answer.text, text, prompts)
 
 
 def point_limits(item: Item) -> Mapping[str, tuple[float, float]]:
@@ -118,9 +87,7 @@ def point_limits(item: Item) -> Mapping[str, tuple[float, float]]:
 
 def _by_tag(rubrics: Sequence[Row]) -> dict[str, Sequence[Row]]:
     """The criteria of each metric."""
-    tagged = {
-        tag: [rubric for rubric in rubrics if tag in rubric["tags"]] for tag in TAGS
-    }
+    tagged = {tag: [rubric for rubric in rubrics if tag in rubric["tags"]] for tag in TAGS}
     return {"points": rubrics, **tagged}
 
 
@@ -134,9 +101,7 @@ def _score(item: Item, outcomes: Sequence[Verdict | Unscored]) -> ItemScore:
         for name, rubrics in _by_tag(judged).items()
     }
     missing = [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)]
-    return ItemScore.counted(
-        counts, id=item.id, unscored=missing[0] if missing else None
-    )
+    return ItemScore.counted(counts, id=item.id, unscored=missing[0] if missing else None)
 
 
 def _verdicts(points: float, outcome: Verdict | Unscored) -> Verdicts:

@@ -31,19 +31,13 @@ class MedicalRubric(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(
-        self, task: spec.TaskSpec, rows: Sequence[spec.Row]
-    ) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """An item a row."""
         return [
             spec.Item(
                 id=row["id"],
                 fields=row,
-                groups={
-                    "theme": tuple(
-                        tag.removeprefix("theme:") for tag in row["example_tags"]
-                    )
-                },
+                groups={"theme": tuple(tag.removeprefix("theme:") for tag in row["example_tags"])},
                 cluster=row["id"],
             )
             for row in rows
@@ -60,9 +54,7 @@ class MedicalRubric(spec.Benchmark):
                 for each in item.fields["prompt"]
             )
 
-        return spec.PromptSet(
-            name=asking.prompts, sha256=spec.texts_sha256(), render=render
-        )
+        return spec.PromptSet(name=asking.prompts, sha256=spec.texts_sha256(), render=render)
 
     def gold_response(self, task: spec.TaskSpec, item: spec.Item) -> str:
         """A physician's reply."""
@@ -143,10 +135,7 @@ MedicalRubric.tasks = (
         generation_size=2048,
         judge=True,
         paper=spec.PaperSetting(
-            items=5000,
-            configs=("full",),
-            prompts="official",
-            judges=("gpt-4.1-2025-04-14",),
+            items=5000, configs=("full",), prompts="official", judges=("gpt-4.1-2025-04-14",)
         ),
     ),
 )
