@@ -22,7 +22,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fair import (
@@ -42,6 +42,7 @@ from medical_tasks.construct.fresh.material import Clause, Disease, Phrasing
 from medical_tasks.construct.fresh.notes import Background, note_with
 from medical_tasks.construct.fresh.quantities import Draw, read_json
 from medical_tasks.construct.fresh.twins import Steady
+from medical_tasks.spec import Row
 
 __all__ = ["USES", "fair_rows"]
 
@@ -211,7 +212,7 @@ class _Writing:
     question: str
 
 
-def fair_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
+def fair_rows(seed: int, n: int) -> Iterator[Row]:
     """The first `n` rows of a seed's families, one family after another.
 
     55 families hold each calculator once.
@@ -223,7 +224,7 @@ def fair_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
         yield {**row, "row_number": number}
 
 
-def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
+def _family(seed: int, number: int) -> Iterator[Row]:
     """The members of one family, as rows of the dataset."""
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
     chart, base, swaps, writings = next(
@@ -234,7 +235,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     named = f"fair-{seed}-{number}"
     own = {swap.attribute: base.groups[swap.attribute] for swap in swaps}
 
-    def row(writing: _Writing, patient: _Patient, member: Member) -> dict[str, Any]:
+    def row(writing: _Writing, patient: _Patient, member: Member) -> Row:
         note = writing.note.format_map(patient.slots())
         entities = patient.entities(chart)
         result = calculator.calculate(entities)
