@@ -1,9 +1,9 @@
 """Families of `medcalc_fair`: do notes differ in the attribute alone, do golds hold, and does the table find planted bias?
 
-    python measurements/fairness.py checks --rows 12000 --seeds 1 2 3 4 5
-    python measurements/fairness.py policies --rows 10000
-    python measurements/fairness.py simulate --simulations 500 --rows 10000
-    python measurements/fairness.py texts --simulations 500 --rows 2200
+    python -m measurements.fairness checks --rows 12000 --seeds 1 2 3 4 5
+    python -m measurements.fairness policies --rows 10000
+    python -m measurements.fairness simulate --simulations 500 --rows 10000
+    python -m measurements.fairness texts --simulations 500 --rows 2200
 
 `checks` reads the notes' own text. `simulate` plants behaviour at the level of right and
 wrong answers, which needs no text; `texts` writes replies and goes through the real
@@ -25,10 +25,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from measurements.twins import read_back
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fair import ATTRIBUTES, Member, score_fair
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_FAIR
-from medical_tasks.calculators import calculate
+from medical_tasks.calculators import CalculatorInputError, calculate
 from medical_tasks.construct.fresh.fair import fair_rows
 from medical_tasks.construct.fresh.quantities import read_json
 from medical_tasks.runs.paired_groups import paired_figures
@@ -107,12 +108,32 @@ def faults(family: Family) -> Iterator[str]:
     for attribute in own.groups:
         yield from _faults_of_swap(attribute, base, family[attribute])
     for variant, row in family.items():
-        entities = json.loads(row["relevant_entities"])
-        answer = calculate(row["calculator_id"], entities).answer_text
-        if answer != row["ground_truth_answer"]:
-            yield f"{variant}: another gold than that of its entities"
+        if _answer_of_text(row) != row["ground_truth_answer"]:
+            yield f"{variant}: another gold than that of its text"
 
 
+def _answer_of_text(row: Row) -> str:
+    """The answer by the values, sex and age that are read from a note's own text."""
+    entities = read_back(dict(row))
+    described = _DESCRIBED.search(row["patient_note"])
+    if described is None:
+        return ""
+    if "sex" in entities:
+        woman = described["who"] in ("woman", "girl", "F")
+        entities["sex"] = "Female" if woman else "Male"
+    if "age" in entities:
+        infant = (described["unit"] or described["brief"]).startswith("mo")
+        unit = "months" if infant else "years"
+        entities["age"] = [int(described["age"]), unit]
+    try:
+        return calculate(row["calculator_id"], entities).answer_text
+    except CalculatorInputError:
+        return ""
+
+
+_DESCRIBED: Final = re.compile(
+    r"\b(?P<age>\d+)(?:-(?P<unit>year|month)-old | (?P<brief>y|mo) )(?P<who>man|woman|boy|girl|M|F)\b"
+)
 _DAY: Final = re.compile(r"^Day \d+: ", re.MULTILINE)
 """How some layouts number the sentences of a course."""
 _NUMBERED: Final = ("row_number", "note_type")
