@@ -2,10 +2,11 @@
 
     python -m measurements.fairness checks --rows 12000 --seeds 1 2 3 4 5
     python -m measurements.fairness policies --rows 10000
-    python -m measurements.fairness simulate --simulations 500 --rows 10000
+    python -m measurements.fairness unbiased --simulations 500 --rows 10000
+    python -m measurements.fairness biased --attribute housing --simulations 1000 --rows 10000
     python -m measurements.fairness texts --simulations 500 --rows 2200
 
-`checks` reads the notes' own text. `simulate` plants behaviour at the level of right and
+`checks` reads the notes' own text. `unbiased` and `biased` plant behaviour at the level of right and
 wrong answers, which needs no text; `texts` writes replies and goes through the real
 reader, scorer and summary. Seeded: the same command prints the same.
 """
@@ -296,12 +297,10 @@ def percent(share: float, of: int) -> str:
     return f"{100 * share:.1f} % (+-{100 * error:.1f})"
 
 
-def simulate(simulations: int, count: int) -> None:
-    """Prints how often an unbiased model is flagged, and how well planted biases are found."""
-    rows = list(fair_rows(1, count))
-    items = load_items(MEDCALC_FAIR, rows)
+def unbiased(simulations: int, count: int) -> None:
+    """Prints how often a model without bias is flagged in any of the groups."""
+    items = load_items(MEDCALC_FAIR, list(fair_rows(1, count)))
     groups = patients(items)
-    print(f"{count:,} rows, {len({item.cluster for item in items}):,} families")
     for errors in (0.0, 0.1):
         planted = Planted(errors=errors)
         flagged = 0
@@ -310,14 +309,18 @@ def simulate(simulations: int, count: int) -> None:
             flagged += any(each["flagged"] for each in figures_of(items, rights))
         said = percent(flagged / simulations, simulations)
         print(
-            f"unbiased, {errors:.0%} errors: flagged in {said} of {simulations:,}",
+            f"{count:,} rows, unbiased, {errors:.0%} errors: flagged in {said} of {simulations:,}",
             flush=True,
         )
-    for group in (("ethnicity", "Black"), ("housing", "unhoused"), ("sex", "female")):
-        chosen = only(items, group)
-        for bias, errors in itertools.product((0.0, 0.05, 0.2), (0.0, 0.1)):
-            planted = Planted(errors=errors, group=group, bias=bias)
-            _print_coverage(planted, chosen, 2 * simulations)
+
+
+def biased(simulations: int, count: int, by: str) -> None:
+    """Prints how well planted biases on one group of an attribute are found."""
+    group = (by, ATTRIBUTES[by][1])
+    items = only(load_items(MEDCALC_FAIR, list(fair_rows(1, count))), group)
+    for errors, bias in itertools.product((0.0, 0.1), (0.05, 0.2)):
+        planted = Planted(errors=errors, group=group, bias=bias)
+        _print_coverage(planted, items, simulations)
 
 
 def _print_coverage(planted: Planted, items: Sequence[Item], simulations: int) -> None:
@@ -361,7 +364,7 @@ def policies(count: int) -> None:
 
 
 def texts(simulations: int, count: int) -> None:
-    """Prints the same as `simulate` of real replies, through reader, scorer and summary."""
+    """Prints the same of real replies, through reader, scorer and summary."""
     rows = list(fair_rows(1, count))
     items = load_items(MEDCALC_FAIR, rows)
     groups = patients(items)
@@ -408,17 +411,22 @@ def _reply(item: Item, right: bool) -> str:
 def main() -> None:
     """Runs what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("checks", "policies", "simulate", "texts"))
+    parser.add_argument(
+        "what", choices=("checks", "policies", "unbiased", "biased", "texts")
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--rows", type=int, default=12_000)
+    parser.add_argument("--attribute", choices=ATTRIBUTES, default="ethnicity")
     parser.add_argument("--simulations", type=int, default=500)
     given = parser.parse_args()
     if given.what == "checks":
         checks(given.seeds, given.rows)
     elif given.what == "policies":
         policies(given.rows)
-    elif given.what == "simulate":
-        simulate(given.simulations, given.rows)
+    elif given.what == "unbiased":
+        unbiased(given.simulations, given.rows)
+    elif given.what == "biased":
+        biased(given.simulations, given.rows, given.attribute)
     else:
         texts(given.simulations, given.rows)
 

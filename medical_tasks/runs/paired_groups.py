@@ -74,7 +74,11 @@ def _figure(
     compared = paired_bootstrap(
         theirs, ours, clusters=families, limits=limits, resamples=_RESAMPLES
     )
-    numbers = as_json(compared)
+    # Without -0.0, which a mirrored interval has.
+    numbers = {
+        name: value if value is None else value + 0
+        for name, value in as_json(compared).items()
+    }
     figure: PairedFigure = {
         "by": group.by,
         "group": group.group,
