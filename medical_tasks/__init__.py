@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         submit_eval_results,
         submit_shared_task,
         submit_space,
+        swap,
         tasks,
         umls_build,
         umls_find,
@@ -61,7 +62,7 @@ __all__ = [
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
     "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
-    "submit_eval_results", "submit_shared_task", "submit_space", "tasks", "umls_build",
+    "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip
 
@@ -83,12 +84,20 @@ def metric_path(name: str) -> str:
     """Returns the folder of a metric, for `evaluate.load`.
 
     Args:
-        name: for example `medcalc`.
+        name: for example `medcalc`; or a task of another package, or the YAML file that
+            describes a benchmark, `my_benchmark.yaml`.
 
     Raises:
         UsageError: There is no such metric.
     """
-    return _folder("metrics", "medical_tasks.hub_metrics", name)
+    try:
+        return _folder("metrics", "medical_tasks.hub_metrics", name)
+    except UsageError:
+        from medical_tasks.harness.metric_folders import metric_folder
+
+        if (folder := metric_folder(name)) is None:
+            raise
+        return folder
 
 
 def dataset_path(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from medical_tasks.cli.entry import main
+from medical_tasks.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

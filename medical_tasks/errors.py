@@ -16,7 +16,6 @@ else that is raised is a fault of this package and keeps its traceback.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import os
 import re
@@ -80,6 +79,8 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
     "" where no known one is near.
     """
+    import difflib
+
     near = difflib.get_close_matches(given, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

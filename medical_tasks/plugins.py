@@ -26,14 +26,12 @@ import contextlib
 import importlib
 import os
 import sys
-import tomllib
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -59,7 +57,7 @@ Rows = Callable[[str, Mapping[str, int]], Iterable[Row]]
 Kind = TypeVar("Kind")
 
 OWN_PACKAGE: Final = "medical-tasks"
-_YAML: Final = (".yaml", ".yml")
+YAML: Final = (".yaml", ".yml")
 VARIABLE: Final = "MEDICAL_TASKS_PLUGINS"
 NAMES: Final[Mapping[str, Group]] = {
     "BENCHMARK": "medical_tasks.benchmarks",
@@ -219,7 +217,8 @@ def using(places: Sequence[str]) -> Iterator[None]:
             in it.
     """
     before = os.environ.get(VARIABLE)
-    wanted = [_absolute(place) for place in places]
+    known = given().split(os.pathsep)
+    wanted = [place for place in map(_absolute, places) if place not in known]
     try:
         if wanted:
             os.environ[VARIABLE] = os.pathsep.join(
@@ -238,6 +237,11 @@ def using(places: Sequence[str]) -> Iterator[None]:
 def package_in(folder: Path) -> Package:
     """Names the package of a folder that `using` can take."""
     return _declared(_absolute(str(folder)))[0].package
+
+
+def name_in(place: str) -> str:
+    """The name of what a place, such as a YAML file, registers first."""
+    return _declared(_absolute(place))[0].entry.name
 
 
 def packages() -> dict[Package, list[str]]:
@@ -291,6 +295,8 @@ def _blamed(error: Exception) -> str:
         for group in _groups()
         for each in _foreign(group, given())
     }
+    import traceback
+
     # Where a library raised its own error of it, as when rows are built, the cause is
     # whose.
     cause: BaseException | None = error
@@ -348,8 +354,8 @@ def _own(group: Group) -> list[EntryPoint]:
         return _entries_of_settings(settings, group)
     return [
         entry
-        for entry in entry_points(group=group)
-        if _owner(entry).name == OWN_PACKAGE
+        for package, entry in _installed()
+        if package.name == OWN_PACKAGE and entry.group == group
     ]
 
 
@@ -367,15 +373,30 @@ def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
             _record(Problem(place, Package(VARIABLE), str(error)))
     names = {each.package.name for each in found} | {OWN_PACKAGE}
     installed = [
-        _Registration(_owner(entry), entry) for entry in entry_points(group=group)
+        _Registration(package, entry)
+        for package, entry in _installed()
+        if entry.group == group and package.name not in names
     ]
-    return (*found, *(each for each in installed if each.package.name not in names))
+    return (*found, *installed)
 
 
-def _owner(entry: EntryPoint) -> Package:
-    if entry.dist is None:
-        return Package("unknown")
-    return Package(entry.dist.name, entry.dist.version)
+@cache
+def _installed() -> tuple[tuple[Package, EntryPoint], ...]:
+    """What installed packages register, the project's own among them.
+
+    All groups at once, and only packages read that name one of them: to take apart the
+    entry points of all that is installed takes longer. Of two packages of one name the
+    first on Python's path counts.
+    """
+    groups = _groups()
+    found: dict[str, list[tuple[Package, EntryPoint]]] = {}
+    for each in distributions():
+        if "[medical_tasks." not in (each.read_text("entry_points.txt") or ""):
+            continue
+        package = Package(each.name, each.version)
+        entries = [entry for entry in each.entry_points if entry.group in groups]
+        found.setdefault(package.name, [(package, entry) for entry in entries])
+    return tuple(each for registered in found.values() for each in registered)
 
 
 def _absolute(place: str) -> str:
@@ -387,7 +408,7 @@ def _absolute(place: str) -> str:
 def _declared(place: str) -> tuple[_Registration, ...]:
     """Makes a package that is not installed importable, and finds what it registers."""
     path = Path(place).expanduser()
-    if path.suffix in _YAML:
+    if path.suffix in YAML:
         return (_of_yaml(path),)
     if path.is_dir():
         if (path / "pyproject.toml").is_file() or (path / "setup.cfg").is_file():
@@ -430,6 +451,8 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
     project: Mapping[str, Any] = {}
     entries: list[EntryPoint] = []
     if (folder / "pyproject.toml").is_file():
+        import tomllib
+
         with (folder / "pyproject.toml").open("rb") as file:
             try:
                 project = tomllib.load(file).get("project", {})

@@ -8,10 +8,12 @@ Nothing here imports anything heavy: the command line reads every spec on each s
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -42,11 +44,65 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of a dataset, by the names of its columns."""
 
 
-class Message(TypedDict):
-    """One chat message, in the form every chat API takes."""
+class ToolCall(TypedDict):
+    """A model's wish to have a tool run.
 
-    role: Literal["system", "user", "assistant"]
+    Attributes:
+        id: names the call to the message that answers it.
+        name: of the tool, as the model wrote it; it need not be one that was offered.
+        arguments: what the tool is to be run with; empty where that was no JSON object.
+        raw: what stood in its place then.
+
+    Example:
+        {"id": "call_1", "name": "body_mass_index", "arguments": {"weight_kg": 70, "height_cm": 175}}
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, object]
+    raw: NotRequired[str]
+
+
+class Message(TypedDict):
+    """One chat message, in the form every chat API takes.
+
+    Attributes:
+        role: who says it; `tool` gives the result of a call.
+        content: its text, which may be empty beside calls.
+        tool_calls: of the assistant, the tools that it wants run.
+        tool_call_id: of a tool's message, the call that it answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: NotRequired[Sequence[ToolCall]]
+    tool_call_id: NotRequired[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool that a model is offered.
+
+    Attributes:
+        name: letters, digits, `_` and `-`, at most 64.
+        description: what it does, as the model reads it.
+        parameters: the JSON schema of its arguments, an `object`.
+
+    Example:
+        Tool(name="add", description="Adds two numbers.", parameters={"type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}}})
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all that the model reads of it."""
+        return texts_sha256(
+            self.name, self.description, json.dumps(self.parameters, sort_keys=True)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +189,9 @@ class MetricSpec:
         unit: "" for a share, which tables show in percent; else `number` for a count,
             `per answer` for a count per answer, `cosine`, or `score` for any other
             scale.
-        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the
-            metric is not reported; "" for none.
+        needs: the argument (`TaskSpec.arguments` or `scoring_arguments`) without which
+            the metric is not reported; "" for none.
+        not_by: breakdowns that leave it out, since it compares items of several groups.
         part: for a metric of one part of each item, such as a section of a note, the
             breakdown and group that report it: `("section", "subjective")`. There it is
             named `whole`.
@@ -145,8 +202,9 @@ class MetricSpec:
             official `average` needs all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear
             answer leaves it open.
-        if_right: for such a metric, whether it counts only on answers that are right:
-            nan on all others, and an unclear one may come to count.
+        if_right: for such a metric, whether it counts only on answers that are right,
+            or that choose at all: nan on all others, and an unclear one may come to
+            count.
     """
 
     name: str  # key in `results.json`
@@ -158,6 +216,7 @@ class MetricSpec:
     unit: str = ""
     judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
+    not_by: tuple[str, ...] = ()
     of: tuple[str, ...] = ()  # the metrics that an `average` is taken of
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""  # the metric of the whole item that this is a part of; "" where `part` is empty
@@ -190,6 +249,8 @@ class TaskSpec:
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name
             to one line of description.
+        item_arguments: those of them that decide which items a row makes
+            (`Benchmark.asked_with`). lighteval and inspect do not take them.
         scoring_arguments: the same for its scoring.
         exemplars: the split that worked examples are drawn from; "" when the questions
             show none of the dataset's.
@@ -200,6 +261,7 @@ class TaskSpec:
         roles: other models that the protocol asks, such as a simulated patient: name to
             one line of description. The user says which model has the role (`--role
             NAME=MODEL`).
+        tools: whether the model is offered tools (`PromptSet.tools`, `Ask.tools`).
         reads: for a task whose reader of answers can be unclear, what a person should
             write down of an answer, one line; "" for all others. Its metrics that rest
             on the reader have `MetricSpec.read`.
@@ -229,11 +291,13 @@ class TaskSpec:
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    item_arguments: frozenset[str] = frozenset()
     scoring_arguments: Mapping[str, str] = field(default_factory=dict)
     exemplars: str = ""
     baseline: str = ""
     protocol: str = ""
     roles: Mapping[str, str] = field(default_factory=dict)
+    tools: bool = False
     reads: str = ""
     paper: PaperSetting | None = None
 
@@ -247,9 +311,18 @@ class TaskSpec:
         """Why lighteval, which asks one question an item, cannot run it; "" where it can."""
         if self.baseline:
             return "no model is asked for this task"
+        if self.tools:
+            return "lighteval offers a model no tools"
         if self.protocol:
             return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
+
+    def asked_with(self, given: Mapping[str, str]) -> TaskSpec:
+        """The task as its questions are asked with settings, of which others' are left out."""
+        own = {
+            name: value for name, value in given.items() if name in self.item_arguments
+        }
+        return self.benchmark.asked_with(self, own) if own else self
 
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
@@ -266,8 +339,8 @@ class TaskSpec:
     def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
-        Left out is what needs a setting of the scoring that is not `given`, and what
-        only a judge decides that is asked with the authors' prompts (`official`).
+        Left out is what needs a setting that is not `given`, and what only a judge
+        decides that is asked with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
@@ -362,6 +435,8 @@ class PromptSet:
             words.
         example: the worked example that an item's question shows, for a task whose
             questions show one.
+        tools: the tools offered with an item's first question; a protocol offers them
+            with later ones (`Ask.tools`). What decides them is part of `settings`.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
@@ -372,6 +447,7 @@ class PromptSet:
     continuations: Callable[[Item], tuple[str, ...]] | None = None
     shorten: Callable[[Item, int], Item] | None = None
     example: Callable[[Item], Example] | None = None
+    tools: Callable[[Item], tuple[Tool, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,6 +544,20 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probabilities:
+    """How probable a model finds each choice of a question, of a task that asks `choices`.
+
+    Attributes:
+        shares: one a choice, which add up to 1, of the very sums by which the headline
+            metric decides which choice leads.
+        right: the place of the right one.
+    """
+
+    shares: tuple[float, ...]
+    right: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemScore:
     """The score of one answered item.
 
@@ -487,6 +577,11 @@ class ItemScore:
             details behind a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers
             decided without a judge (empty ones).
+        probabilities: of a task that asks `choices`; None where a server does not say
+            them all.
+        confidence: how probable the model itself finds it that the answer is right,
+            from 0 to 1: the largest of `probabilities`, or what it stated. None where
+            nobody knows. Scorers leave it out.
 
     Example: an answer that is right, one that nobody can tell, and one that the judge
     did not judge:
@@ -506,6 +601,8 @@ class ItemScore:
     weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
+    probabilities: Probabilities | None = None
+    confidence: float | None = None
 
     def could_be(self, metric: str) -> tuple[float, float]:
         """The smallest and largest value of a decided metric: its value, unless the answer is unclear.
@@ -559,8 +656,10 @@ def unclear_limits(
         {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
-    for metric in (each for each in metrics if each.read):
-        value = values.get(metric.name, math.nan)
+    for metric in metrics:
+        if not metric.read or metric.name not in values:
+            continue
+        value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:
@@ -590,6 +689,8 @@ class Answer:
         provider: who gave the final answer, where a router names the provider behind
             it.
         served_model: the model that it names, which may be dated.
+        tool_calls: the tools that the last reply wants run; those of earlier ones stand
+            in the conversation.
     """
 
     text: str
@@ -602,6 +703,7 @@ class Answer:
     cached_tokens: int | None = None
     provider: str = ""
     served_model: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -613,12 +715,15 @@ class Dialogue:
         opening: the first question, as the task's prompts render it.
         answers: those of the model under test, the latest last; never empty.
         replies: those of the other models by role (`TaskSpec.roles`), the latest last.
+        calls: the tools that each of the `answers` wants run, in the same order; for
+            tasks with tools.
     """
 
     item: Item
     opening: tuple[Message, ...]
     answers: tuple[str, ...]
     replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: tuple[tuple[ToolCall, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -626,14 +731,16 @@ class Ask:
     """The next question.
 
     Attributes:
-        messages: a whole chat, which ends with a message of the user, or of the model
-            asked to let it go on. A model of another role sees the chat from its side:
+        messages: a whole chat, which ends with a message of the user, of a tool, or of
+            the model asked to let it go on. A model of another role sees the chat from its side:
             what it said itself are the messages of the assistant.
         role: who is asked: the model under test, or one of `TaskSpec.roles`.
+        tools: what the model may call.
     """
 
     messages: tuple[Message, ...]
     role: str = ""
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -707,17 +814,30 @@ class PlotPoint:
     published: bool = False  # whether it is a paper's, which gets a mark of its own
     few: bool = False  # whether its items are too few to tell
     detail: str = ""  # shown when it is pointed at and said in the description
+    across: float | None = (
+        None  # of a curve, where it stands from left to right; a share
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot that a report draws."""
+    """A plot that a report draws: a row a point, or a curve of points that stand `across`.
+
+    Attributes:
+        diagonal: of a curve, whether the line on which both shares are equal is drawn.
+    """
 
     title: str
     x_label: str
     y_label: str
     points: tuple[PlotPoint, ...]
     note: str = ""
+    diagonal: bool = False
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it is a curve."""
+        return any(point.across is not None for point in self.points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -844,6 +964,10 @@ class Prompts(Protocol):
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """Writes an item's gold as a model's answer, which scores the maximum."""
 
+    def gold_answer(self, task: TaskSpec, item: Item) -> Answer:
+        """An item's gold with what led to it, for a task that scores more than the text."""
+        return Answer(text=self.gold_response(task, item))
+
     @abstractmethod
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task with `TaskSpec.protocol`; errors as `load_prompts`."""
@@ -897,8 +1021,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     """A benchmark; an entry point registers its one instance (`plugins`).
 
     A benchmark has the abstract methods of the four parts, and those others that it
-    needs. They import the modules they call when they run, since every command reads
-    all benchmarks:
+    needs; `judges.rubrics` has the class of those with a rubric. They import the
+    modules they call when they run, since every command reads all benchmarks:
 
         def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
@@ -912,9 +1036,9 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             rest; only for these are prompts loaded with `Asking.config`.
     """
 
-    name: ClassVar[str]  # what everything calls it
-    title: ClassVar[str]  # the paper's name for it
-    paper: ClassVar[str]  # link of the paper
+    name: ClassVar[str]  # what everything calls it; that of its first dataset
+    title: ClassVar[str]  # the paper's name for it; likewise
+    paper: ClassVar[str]  # link of the paper; likewise
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
     # set when they are made, since each names its benchmark
     tasks: ClassVar[tuple[TaskSpec, ...]]
@@ -932,8 +1056,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
-        """Names the benchmark on the command line."""
+        """Names the benchmark, after its first dataset where it has no name of its own."""
         super().__init_subclass__()
+        for dataset in getattr(cls, "datasets", ())[:1]:
+            cls.name = getattr(cls, "name", dataset.name)
+            cls.title = getattr(cls, "title", dataset.title)
+            cls.paper = getattr(cls, "paper", dataset.paper)
         cls.short = cls.short or getattr(cls, "name", "")
 
     def __repr__(self) -> str:
@@ -944,6 +1072,31 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """Makes the items of built rows that belong to a task; by default one a row.
+
+        Its id is the dataset's key, its groups are the columns that `TaskSpec.groups`
+        names, and its cluster is the column `cluster`, where there is one.
+        """
+        key = self.source(task.dataset).key
+        return [
+            Item(
+                id=str(row[key]),
+                fields=row,
+                groups={name: _group(row[name]) for name in task.groups},
+                cluster=str(row.get("cluster", row[key])),
+            )
+            for row in rows
+        ]
+
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """The task whose rows make other items, by its `TaskSpec.item_arguments`.
+
+        `load_items` gets what this returns, and so do prompts and scoring. Its name and
+        metrics stay.
+        """
+        return task
 
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task; needed where one has `TaskSpec.protocol`."""
@@ -1028,7 +1181,10 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
-        """Tables of a report, of its entry in the results and of what `found_beside` found."""
+        """Tables of a report, of its entry in the results and of what `found_beside` found.
+
+        Of credentialed data there are no items.
+        """
         return []
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
@@ -1037,6 +1193,13 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         Empty if it is not on the Hub.
         """
         return {}
+
+
+def _group(value: object) -> str | tuple[str, ...]:
+    """The group, or groups, of an item, from the cell of its row."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(str(each) for each in value)
+    return str(value)
 
 
 class HubColumns(TypedDict):

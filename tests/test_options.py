@@ -21,7 +21,7 @@ import medical_tasks.api as api
 import medical_tasks.options as declared
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
-from medical_tasks.construct.options import Decompose, NewBenchmark
+from medical_tasks.construct.options import Decompose, NewBenchmark, Swap
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
@@ -74,6 +74,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("submit_eval_results", SubmitEvalResults, {"to"}, set()),
     ("submit_shared_task", SubmitSharedTask, set(), set()),
     ("submit_space", SubmitSpace, {"to"}, set()),
+    ("swap", Swap, set(), set()),
     ("umls_build", declared.UmlsBuild, {"step"}, set()),
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
@@ -160,6 +161,11 @@ def _expected(
     return one | ({type(None)} if optional or settings_alone else set())
 
 
+def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
+    assert all(hasattr(declared, name) for name in declared.__all__)
+    assert not hasattr(declared, "Runs")
+
+
 # The parser
 
 
@@ -207,7 +213,7 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize(("verb", "options"), _classes())
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_options_written_as_words_are_read_back(
     verb: str, options: type[Options], data: st.DataObject
 ) -> None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from medical_tasks.calculators import Result
     from medical_tasks.construct.options import Construct
+    from medical_tasks.construct.swap.command import Swapped
     from medical_tasks.data.building import BuiltDataset
     from medical_tasks.data.listing import ListedTask
     from medical_tasks.guard.leakcheck import LeakReport
@@ -104,6 +105,7 @@ __all__ = [
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
+    "swap",
     "tasks",
     "umls_build",
     "umls_find",
@@ -126,6 +128,7 @@ def run(
     batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    confidence: Literal["none", "asked"] = "none",
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
     max_minutes: float | None = None,
@@ -173,6 +176,9 @@ def run(
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest
             notes, or leave those unanswered.
+        confidence: asked: text tasks also ask how sure the model is, in one last line
+            that is taken off before scoring (choice tasks report it from their
+            probabilities anyway).
         max_cost: ask nothing that may take the run's answers over this many USD, those
             of earlier calls included; needs the prices price_in and price_out.
         max_tokens_total: ask nothing that may take the run's answers over this many
@@ -249,6 +255,7 @@ def forecast(
     batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    confidence: Literal["none", "asked"] = "none",
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
     max_minutes: float | None = None,
@@ -295,6 +302,9 @@ def forecast(
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest
             notes, or leave those unanswered.
+        confidence: asked: text tasks also ask how sure the model is, in one last line
+            that is taken off before scoring (choice tasks report it from their
+            probabilities anyway).
         max_cost: ask nothing that may take the run's answers over this many USD, those
             of earlier calls included; needs the prices price_in and price_out.
         max_tokens_total: ask nothing that may take the run's answers over this many
@@ -364,6 +374,7 @@ def score(
     prompts: str = "own",
     upstream: StrPath | None = None,
     task_args: Mapping[str, object] | None = None,
+    confidence: Literal["none", "asked"] = "none",
     adjudicated: StrPath | None = None,
     out: StrPath | None = None,
     subset: int | None = None,
@@ -399,6 +410,8 @@ def score(
         prompts: the judge's prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
+        confidence: asked: the file's answers end with a line `Confidence: N%`, which is
+            taken off and reported.
         adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
         out: folder for the results (default: runs/RESPONSES-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are
@@ -1950,6 +1963,42 @@ def new_benchmark(
     from medical_tasks.construct.options import NewBenchmark
 
     return write(made(NewBenchmark, locals()))
+
+
+@public
+def swap(
+    dataset: str,
+    swap: str,
+    *,
+    out: StrPath,
+    data: StrPath | None = None,
+    config: str | None = None,
+) -> Swapped:
+    """Writes a built dataset again, with one attribute of every patient changed and nothing else.
+
+    Args:
+        dataset: a built dataset, such as ehrnoteqa.
+        swap: what changes and to what: sex=female, insurance=none, name=black.
+        out: folder of the new dataset.
+        data: folder of the built dataset (default: the data home).
+        config: its configuration.
+
+    Returns:
+        The folder, how many rows were changed, and why others were left out.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        for value in ("female", "male"):
+            made = mt.swap("ehrnoteqa", f"sex={value}", out=value)
+            mt.run("ehrnoteqa_mc_level1", model="hf/path", data=made.folder, out=f"runs/{value}")
+        mt.compare("runs/female", "runs/male")
+    """
+    from medical_tasks.construct.options import Swap
+    from medical_tasks.construct.swap.command import swap as write
+
+    return write(made(Swap, locals()))
 
 
 @public

@@ -11,9 +11,7 @@ they are used, so that `--help` and `list` answer at once.
 from __future__ import annotations
 
 import argparse
-import atexit
 import errno
-import gc
 import io
 import os
 import signal
@@ -223,8 +221,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    if argv is None:
-        _spare_collections()
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0].partition("=")[0] == _PLUGIN:
         return _with_plugins(words)
@@ -322,17 +318,6 @@ def _with_plugins(words: list[str]) -> int:
     except (UsageError, MissingError) as error:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
         return error.exit_code
-
-
-def _spare_collections() -> None:
-    """Lets the garbage collector run less often, and not at all at the end.
-
-    Importing large libraries makes many objects that all stay: looking at them again
-    and again takes a sixth of that time, and looking at them once more before the
-    process ends as long as a fifth of a second.
-    """
-    gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
 
 
 def _run_verb(verb: Verb, words: Sequence[str]) -> int:

@@ -2,8 +2,9 @@
 
     read(verb, ["--tasks", "medcalc", "--model", "baseline/empty"])    # Run(tasks="medcalc", ...)
 
-The names, types, defaults and help of options stand in `medical_tasks.options` and in
-the wings' own `options.py`; nothing about a verb is known here.
+The names, types, defaults and help of options stand in the package
+`medical_tasks.options` and in the wings' own `options.py`; nothing about a verb is
+known here.
 """
 
 from __future__ import annotations

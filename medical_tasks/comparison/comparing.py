@@ -26,6 +26,7 @@ from medical_tasks.comparison.compared import (
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.confidence import brier_metric, with_brier
 from medical_tasks.comparison.memory_gap import gap_sections, memory_gap
 from medical_tasks.comparison.statistics import (
     Columns,
@@ -205,7 +206,13 @@ def _compare_task(
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
+    first: Sequence[Row]
+    second: Sequence[Row]
     first, second = shared_rows(*rows)
+    brier = None
+    if all("confidence" in entry for entry in entries):
+        brier = brier_metric(task, recipes)
+        first, second = with_brier(task, first), with_brier(task, second)
     both = _Both(task, entries, rows, first, second, differences, selection)
     both.warnings += [warning.text for warning in differences.warned]
     both.warn_of_items()
@@ -215,6 +222,7 @@ def _compare_task(
     }
     if selection.metrics and names.isdisjoint(selection.metrics):
         return _refused([both.unreported(name) for name in selection.metrics])
+    reported |= {} if brier is None else {brier.name: brier}
     columns = both.columns(reported)
     metrics = both.differences_of(columns)
     by = [name for name in breakdown_names(task) if selection.by in (ALL, name)]
@@ -523,8 +531,8 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
             f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the "
             "folder of another run too."
         )
-    registered = tasks()
     runs = [read_compared(folder) for folder in folders]
+    registered = _as_asked(run.results for run in runs)
     selection = Selection(
         tasks=_unique(
             task.name for text in arguments.task for task in parse_task_names(text)
@@ -590,6 +598,22 @@ def _written(out: Path | None, *shown: Any) -> str:
         with WholeFile(out) as file:
             file.write(as_markdown(*shown))
     return as_text(*shown)
+
+
+def _as_asked(results: Iterable[Results]) -> dict[str, TaskSpec]:
+    """The registered tasks, as the first run of each asked; one that asked otherwise is refused later."""
+    registered = dict(tasks())
+    asked: dict[str, dict[str, str]] = {}
+    for each in results:
+        for name, entry in each["tasks"].items():
+            given = mapping(mapping(entry.get("recipe")).get("task_args"))
+            asked.setdefault(name, dict(given))
+    for name in asked.keys() & registered:
+        task, given = registered[name].asked_with(asked[name]), asked[name]
+        registered[name] = task.reporting(
+            {*task.scoring_arguments, *given}, official=True
+        )
+    return registered
 
 
 def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:

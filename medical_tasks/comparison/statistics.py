@@ -478,7 +478,7 @@ def compare_breakdowns(
                         each.part(members), resamples=GROUP_RESAMPLES, whole=False
                     )
                     for name, each in columns.items()
-                    if not each.metric.part
+                    if not each.metric.part and by not in each.metric.not_by
                 }
         if any(groups.values()):
             breakdowns[by] = groups

@@ -23,6 +23,13 @@ VERBS = (
         run="medical_tasks.construct.decompose.command:run",
     ),
     Verb(
+        name="swap",
+        group="Evaluate",
+        summary="write a dataset again with one attribute of every patient changed, such as sex",
+        options="medical_tasks.construct.options:Swap",
+        run="medical_tasks.construct.swap.command:run",
+    ),
+    Verb(
         name="construct",
         group="Evaluate",
         summary="make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, "

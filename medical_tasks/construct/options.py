@@ -1,4 +1,4 @@
-"""What `construct`, `decompose` and `new-benchmark` take."""
+"""What `construct`, `decompose`, `swap` and `new-benchmark` take."""
 
 from __future__ import annotations
 
@@ -499,3 +499,42 @@ CONSTRUCT: Final = Choice(
     },
 )
 """What `construct` takes, by the benchmark in whose manner and the step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap(
+    Options, usage="medical-tasks swap DATASET ATTRIBUTE=VALUE --out DIR [options]"
+):
+    """Write a built dataset again, with one attribute of every patient changed and nothing else.
+
+        medical-tasks swap ehrnoteqa sex=female --out female
+        medical-tasks swap ehrnoteqa sex=male --out male
+        medical-tasks run --tasks ehrnoteqa_mc_level1 --model M --data female --out runs/female
+        medical-tasks run --tasks ehrnoteqa_mc_level1 --model M --data male --out runs/male
+        medical-tasks compare runs/female runs/male
+
+    Attributes: sex, name, ethnicity, insurance, language, housing. All values of one
+    have the same rows; rows that cannot be changed without a guess are left out, with
+    the reason (docs/swap.md).
+    """
+
+    dataset: Annotated[
+        str,
+        Option(
+            "a built dataset, such as ehrnoteqa", metavar="DATASET", positional=True
+        ),
+    ]
+    swap: Annotated[
+        str,
+        Option(
+            "what changes and to what: sex=female, insurance=none, name=black",
+            metavar="ATTRIBUTE=VALUE",
+            positional=True,
+        ),
+    ]
+    out: Annotated[Path, Option("folder of the new dataset", metavar="DIR")]
+    data: Annotated[
+        Path | None,
+        Option("folder of the built dataset (default: the data home)", metavar="DIR"),
+    ] = None
+    config: Annotated[str | None, Option("its configuration", metavar="NAME")] = None

@@ -44,6 +44,7 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.columns import hub_features
 from medical_tasks.io.files import read_text, readable
+from medical_tasks.plugins import PluginError
 from medical_tasks.spec import Row, TaskSpec
 
 if TYPE_CHECKING:
@@ -85,13 +86,15 @@ def build_source(
     options: Mapping[str, int | None] | None = None,
     partial: bool = False,
     tasks: Sequence[TaskSpec] = (),
+    made_of: Mapping[str, str] | None = None,
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
     Others in the folder stay, an earlier one is replaced.
 
     `place`: folder of the official files, or the one file. `partial`: whether a part of
-    a release still being corrected is wanted.
+    a release still being corrected is wanted. `made_of`: what the marker says of rows
+    that were made of other rows.
     """
     source = source.placed(config, place)
     spec = source.spec
@@ -100,6 +103,7 @@ def build_source(
         f"{spec.name}, config {config}", source.generated.get(config), options or {}
     )
     made_from |= {name: str(value) for name, value in chosen.items()}
+    made_from |= made_of or {}
     try:
         with stage_in(folder, spec.name) as (stage, before):
             splits = _write_splits(source, config, place, stage, chosen)
@@ -449,6 +453,12 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
         ) -> Iterator[tuple[object, dict[str, object]]]:
             seen: set[object] = set()
             for row in self._rows(split, files):
+                # datasets would fill a forgotten column with nulls
+                if row.keys() != set(names):
+                    raise PluginError(
+                        f"{spec.name}: a row has the columns {', '.join(row)}, and its "
+                        f"DatasetSource declares {', '.join(names)}. Give rows these."
+                    )
                 if row[source.key] in seen:
                     raise UsageError(
                         f"{spec.name}, config {self.config.name}, split {split}: two rows have "
@@ -456,14 +466,7 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
                         "official files again."
                     )
                 seen.add(row[source.key])
-                if (
-                    list(row) != names
-                ):  # datasets would fill a forgotten column with nulls
-                    raise ValueError(
-                        f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared "
-                        f"{names}"
-                    )
-                yield row[source.key], dict(row)
+                yield row[source.key], {name: row[name] for name in names}
 
     return SourceBuilder
 

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
-from medical_tasks.guard.leak_sources import readable_files
 from medical_tasks.guard.policy import xdg_folder
 from medical_tasks.io.files import (
     folder_lock,
@@ -171,6 +170,10 @@ class _Row(Mapping[str, object]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._group()[self._place])
+
+    def items(self) -> ItemsView[str, object]:
+        """The row's columns and values, at one look."""
+        return self._group()[self._place].items()
 
     def __len__(self) -> int:
         return len(self._group()[self._place])
@@ -337,6 +340,8 @@ def source_files(source: str) -> list[Path]:
             for split in config.splits.values()
         ]
         return list(dict.fromkeys(path / split.path for split in splits))
+    from medical_tasks.guard.leak_sources import readable_files
+
     return readable_files(path, named=source)
 
 

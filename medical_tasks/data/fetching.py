@@ -26,10 +26,11 @@ from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
-from medical_tasks.options import Build
 
 if TYPE_CHECKING:
     import httpx
+
+    from medical_tasks.options import Build
 
 MIRROR: Final = "MEDICAL_TASKS_MIRROR"
 _RAW: Final = "https://raw.githubusercontent.com"

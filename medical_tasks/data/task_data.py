@@ -39,6 +39,11 @@ from medical_tasks.spec import (
     TaskSpec,
 )
 
+SWAP: Final = "swap"
+"""Key of a built configuration's source: which attribute of the patients was changed, `sex=female`."""
+SWAP_OF: Final = "rows before the swap, {}"
+"""Likewise, with a split: the hash of the rows that were changed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
@@ -165,6 +170,14 @@ def load_task_data(
         "source": dict(built_configs(folder)[chosen].source),
         "rows_sha256": _rows_hash(rows),
     }
+    made_of = built_configs(folder)[chosen].source
+    if SWAP in made_of:
+        revision["swap"] = {
+            "changed": made_of[SWAP],
+            "of_rows_sha256": [
+                made_of[SWAP_OF.format(name)] for name in split_names(asked)
+            ],
+        }
     made = TaskData(
         items=first_items(task, items, max_samples),
         config=chosen,
@@ -176,7 +189,16 @@ def load_task_data(
         found=task.benchmark.found_beside(task, folder, chosen),
     )
     made = draw(task, made, drawn)
-    return replace(made, items=made.items[part - 1 :: parts], shard=shard)
+    return replace(made, items=_part(task, made.items, part, parts), shard=shard)
+
+
+def _part(task: TaskSpec, items: Sequence[Item], part: int, parts: int) -> list[Item]:
+    """Every n-th item, or every n-th cluster where scores compare the items of one."""
+    if not task.drawn_whole:
+        return list(items[part - 1 :: parts])
+    clusters = list(dict.fromkeys(item.cluster for item in items))
+    kept = set(clusters[part - 1 :: parts])
+    return [item for item in items if item.cluster in kept]
 
 
 def prompt_set(
@@ -298,7 +320,7 @@ def _rows_hash(rows: Sequence[Row]) -> str:
     for row in rows:
         digest.update(
             json.dumps(
-                dict(row), sort_keys=True, ensure_ascii=True, default=str
+                dict(row.items()), sort_keys=True, ensure_ascii=True, default=str
             ).encode()
         )
     return digest.hexdigest()
@@ -523,6 +545,7 @@ def run_data(
     `whole`: not only the items that were asked.
     """
     ran = recipe["data"]
+    task = task.asked_with(recipe.get("task_args", {}))
     with with_source(task, source=source, data=data, config=ran["config"]) as (
         folder,
         _,

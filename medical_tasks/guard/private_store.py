@@ -11,10 +11,8 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import shutil
 import stat
-import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +70,8 @@ def private_home() -> Path:
 
 def new_private_id() -> str:
     """Draws the name of a new folder; it says nothing about the run."""
+    import secrets
+
     return secrets.token_hex(16)
 
 
@@ -279,6 +279,8 @@ def check_place(path: Path) -> None:
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:
+    import subprocess
+
     git = shutil.which("git")
     if git is None:
         return False
@@ -313,7 +315,8 @@ _PLAIN_REASONS = frozenset(
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
         "cannot tell not_entailment", "cut reply", "choice not among the log-probabilities told", "connection", "empty choices",
         "empty content", "entails and contradicts", "forecast only", "http error", "no gold: for people to score",
-        "no pair", "no question of entailment", "no reply", "no verdict", "not answered in the run", "not asked",
+        "no answer in another order", "no pair", "no question of entailment", "no reply", "no verdict",
+        "not answered in the run", "not asked",
         "not in the recorded verdicts", "not in the responses", "not in the store", "not json", "not reachable",
         "out of memory", "prompt too long", "quota exhausted", "rate limited", "recorded for another question",
         "refused by filter", "timeout", "tool call", "unreadable reply",

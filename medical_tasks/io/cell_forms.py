@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from medical_tasks.errors import UsageError, listed
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.options import Options, WithTables
 
 _SHOWN: Final = 5
@@ -35,10 +36,10 @@ _MONTH: Final = (
     r"|aug|aoû|ago|sep|set|oct|okt|ott|out|nov|d[eé]c|dez|dic)[^\W\d]?\.?"
 )
 # What a spreadsheet makes of 24.7 or 3-40: "24. Jul", "7-Mar", "Mar-40".
-_NO_YEAR: Final = re.compile(
+_NO_YEAR: Final = Pattern(
     rf"\d{{1,2}}(?:-|\. ?){_MONTH}|{_MONTH}[- ]\d{{2}}", re.IGNORECASE
 )
-_ERROR: Final = re.compile(
+_ERROR: Final = Pattern(
     r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}",
     re.IGNORECASE,
 )
@@ -46,10 +47,10 @@ _ERROR: Final = re.compile(
 _GROUPS: Final = " '\u2019\u00a0\u202f"
 
 
-def _number(decimal: str, group: str) -> re.Pattern[str]:
+def _number(decimal: str, group: str) -> Pattern:
     """A number with such a sign in it, whole or decimal; and its unit, which is no sentence."""
     whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{group}{_GROUPS}]\d{{3}})+)"
-    return re.compile(
+    return Pattern(
         rf"((?=\S*[.,\u00a0\u202f])[+\-\u2212]?{whole}(?:{decimal}\d+)?(?:[eE][+-]?\d+)?)"
         r"(\s?[^\W\d_][^,;:!?\n]{0,24}|\s?[%°].{0,9})?\Z",
     )
@@ -62,9 +63,9 @@ def _with_point(found: re.Match[str]) -> str:
     return re.sub(f"[.{_GROUPS}]", "", found[1]).replace(",", ".") + (found[2] or "")
 
 
-def _date(first: str, second: str, signs: str) -> re.Pattern[str]:
+def _date(first: str, second: str, signs: str) -> Pattern:
     """A date whose day and month differ."""
-    return re.compile(
+    return Pattern(
         rf"(?!(\d+)[/-]\1[/-])({first})([{signs}])({second})\3(\d{{4}}|\d\d)", re.ASCII
     )
 
@@ -80,7 +81,7 @@ class _Kind:
     usual: str
     foreign: str
     told: Mapping[str, str]  # each form in words
-    patterns: Mapping[str, re.Pattern[str]]
+    patterns: Mapping[str, Pattern]
     anew: Callable[[str], str]
     by_file: bool  # only the file shows who wrote the foreign form: a spreadsheet, or a model
 
@@ -94,7 +95,7 @@ _NUMBERS: Final = _Kind(
         "comma": "numbers with a decimal comma",
     },
     patterns={"point": _number(r"\.", ","), "comma": _COMMA},
-    anew=lambda text: _COMMA.sub(_with_point, text, count=1),
+    anew=lambda text: _COMMA.compiled.sub(_with_point, text, count=1),
     by_file=False,
 )
 _DATES: Final = _Kind(

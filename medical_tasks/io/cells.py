@@ -15,13 +15,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from medical_tasks.io.patterns import Pattern
+
 _QUOTE: Final = "'"
 # What makes a cell a formula, full-width forms included, and the sign that takes that
 # away.
 _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _ESCAPED: Final = (*_FORMULA, _QUOTE)
 _LEADING: Final = ("\t", "\r", "\n")
-_NUMBER: Final = re.compile(
+_NUMBER: Final = Pattern(
     r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
 )
 # What is a number, a date, a time or a truth value to such programs, which write it in
@@ -30,12 +32,16 @@ _MONTHS: Final = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
     "|dec(ember)?"
 )
-_VALUE: Final = re.compile(
+_VALUE: Final = Pattern(
     rf"true|false|(?=[^\d]*\d)([\d\s.,:/+\-%()$€£¥]|((?<![a-z])({_MONTHS})|(?<=[\d\s])(e|[ap]m?))(?![a-z]))+",
     re.IGNORECASE,
 )
 # longer ones are shown, and saved, as 1.23E+11
-_STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")
+_STAYS: Final = Pattern(r"0|[1-9]\d{0,10}")
+
+
+class BrokenCell(str):
+    """Stands for what cannot be read; its text says why, and what to do."""
 
 
 def escaped(text: str) -> str:

@@ -32,6 +32,9 @@ class Column:
     dtype: Dtype = "string"  # of a value, or of each element when `repeated`
     repeated: bool = False
     fields: tuple[Column, ...] = ()  # the members of a `struct`
+    # for texts about one patient: a `note` that is asked about, or what else is said of
+    # the patient (`other`), such as a question or a reference
+    about: Literal["", "note", "other"] = ""
 
     def __post_init__(self) -> None:
         if (self.dtype == "struct") != bool(self.fields):

@@ -24,14 +24,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.errors import UsageError, did_you_mean, listed
 from medical_tasks.io.cell_forms import note, settled, table_choice
-from medical_tasks.io.cells import escaped, plain, table_cell
+from medical_tasks.io.cells import BrokenCell, escaped, plain, table_cell
 from medical_tasks.io.files import WholeFile, csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named, shown
-from medical_tasks.io.xml_files import BookSheet, BrokenCell, workbook_sheets
+from medical_tasks.io.patterns import Pattern
+
+if TYPE_CHECKING:
+    from medical_tasks.io.xml_files import BookSheet
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
 _EDITED: Final = "Save it as CSV, UTF-8, with all of its columns."
@@ -50,7 +53,7 @@ _MARKS: Final = {
 }
 # What other encodings become as Windows-1252: accents of old Macintosh files rare
 # letters, and capitals or signs within a word; other scripts runs of accented letters.
-_NOT_1252: Final = re.compile("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
+_NOT_1252: Final = Pattern("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
 
 _Placed: TypeAlias = tuple[str, dict[str, Any]]
@@ -441,6 +444,8 @@ def _check_row(
 def _workbook(
     path: Path, content: bytes, form: str, knows: Knows
 ) -> tuple[list[str], list[_Placed]]:
+    from medical_tasks.io.xml_files import workbook_sheets
+
     sheets = workbook_sheets(path, content, again=form)
     rows = {
         sheet.name: [

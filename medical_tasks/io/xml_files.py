@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cells import workbook_text
+from medical_tasks.io.cells import BrokenCell, workbook_text
 from medical_tasks.io.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -92,10 +92,6 @@ _NOT_XML: Final = Pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _LIKE_A_SIGN: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 """Begins what programs read as the sign of that number; `_x005F_` is the underscore itself."""
 _MEND: Final = "Mend the cell or take the column out."
-
-
-class BrokenCell(str):
-    """Stands for what cannot be read; its text says why, and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ from medical_tasks.models.budget import (
     Ceiling,
     Reserved,
     RunBudget,
-    Till,
     admitted,
     estimate_chat,
 )
@@ -43,6 +42,7 @@ from medical_tasks.models.server import (
     open_served,
 )
 from medical_tasks.models.spending import taken_by
+from medical_tasks.models.till import Till
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""

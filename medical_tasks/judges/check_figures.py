@@ -508,6 +508,7 @@ def render_check(check: Mapping[str, Any]) -> str:
         "known": known,
         "bounds": figures[next(iter(known))]["bounds"],
         "single_vs_batched": None,
+        "orders": None,
     }
     said |= {
         "undecided": (figures["raters"] or {}).get("no_majority"),

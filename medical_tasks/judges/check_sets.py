@@ -37,6 +37,7 @@ from medical_tasks.judges.reading import (
     read_object,
     schema_of,
 )
+from medical_tasks.judges.shuffling import AskShuffled
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
@@ -76,6 +77,9 @@ class CheckSet:
     # third is true, with what our prompts have an order of in reverse: the verdicts to
     # choose from, and the statements of a batch
     ask: Callable[[Judge, Mode, bool], Sequence[str | Unscored]]
+    # the same with the statements of a batch, or the answers' sentences, shuffled; None
+    # where the pairs are about no answer
+    ask_shuffled: AskShuffled | None = None
     answers: int = 1000  # as many of each model are compared: the benchmark's questions
     whole: bool = False  # whether all pairs of a cluster are about one such answer; else each is about its own
     ways: int

@@ -7,7 +7,6 @@ within one request.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.chat_reply import Reply
 from medical_tasks.models.usage import Prices, cost_usd, dollars
 from medical_tasks.spec import Message
 
@@ -206,62 +204,6 @@ class Ceiling:
 
     budget: RunBudget
     prices: Prices | None = None
-
-
-class Till:
-    """The requests to one model that an event loop sends within a budget."""
-
-    def __init__(self, ceiling: Ceiling) -> None:
-        self.budget = ceiling.budget
-        self.prices = ceiling.prices
-        self.under_way = 0
-        self.ended = asyncio.Event()
-
-    def call(self, most: Amount) -> CallSpending:
-        """How the requests of a call are counted, each with an upper estimate."""
-        return CallSpending(self, most)
-
-    async def fits(self, most: Amount) -> bool:
-        """Whether a request may be sent now; waits while one in flight may yet free what it needs."""
-        while not self.budget.fits(most):
-            if not self.under_way:
-                return False
-            await self.ended.wait()
-        return True
-
-
-@dataclass
-class CallSpending:
-    """The requests of one call, which are alike: `chat_client.Spending` for a `RunBudget`."""
-
-    till: Till
-    most: Amount
-
-    async def admit(self) -> bool:
-        """Whether one more request may be sent; a no is final."""
-        while not self.till.budget.admit(self.most):
-            if not await self.till.fits(self.most):
-                return False
-        self.till.under_way += 1
-        return True
-
-    def settle(self, reply: Reply | None, *, free: bool = False) -> None:
-        """Ends a request that was admitted."""
-        till = self.till
-        till.budget.settle(self.most, Amount() if free else self._taken(reply))
-        till.under_way -= 1
-        till.ended.set()
-        till.ended = asyncio.Event()
-
-    def _taken(self, reply: Reply | None) -> Amount | None:
-        if reply is None or reply.prompt_tokens is None or reply.output_tokens is None:
-            return None
-        taken = Amount(
-            reply.prompt_tokens,
-            reply.output_tokens,
-            cached_tokens=reply.cached_tokens or 0,
-        )
-        return taken.at(self.till.prices)
 
 
 class Reserved:

@@ -17,10 +17,11 @@ from typing import Any, Final, Literal, Protocol
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
-from medical_tasks.models.budget import Amount, Till, estimate_chat
+from medical_tasks.models.budget import Amount, estimate_chat
 from medical_tasks.models.chat_client import CallFailed, Completion, Spending
 from medical_tasks.models.chat_reply import NoAnswerError
 from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.till import Till
 from medical_tasks.spec import Message
 
 Way = Literal["top", "prompt"]

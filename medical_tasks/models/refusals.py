@@ -18,14 +18,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-_REFUSED: Final = re.compile(
+from medical_tasks.io.patterns import Pattern
+
+_REFUSED: Final = Pattern(
     r"unsupported|not support|no longer support|unrecognized|unknown|unexpected|not permitted|not allowed|"
     r"deprecated|not available|invalid (?:parameter|argument|field)|cannot both be|only the default",
     re.IGNORECASE,
 )
 """How servers say that they take no such setting."""
 _CODES: Final = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]*(?:\.[A-Za-z_]+)*")
+_NAME: Final = Pattern(r"[A-Za-z][A-Za-z_]*(?:\.[A-Za-z_]+)*")
 _OTHER_NAME: Final = {
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",

@@ -6,7 +6,6 @@ environment that runs it.
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -15,14 +14,15 @@ from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
-from medical_tasks.models.checkpoint import quiet_libraries
+from medical_tasks.scoring.choice_orders import PLACE
 from medical_tasks.spec import Item, TaskSpec
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 COPY_EXAMPLE = "copy-example"
-BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
+REFERENCE = "reference"
+BASELINES = (REFERENCE, "empty", "random", COPY_EXAMPLE)
 _SEED = 20240617
 
 GoldResponse = Callable[[TaskSpec, Item], str]
@@ -35,7 +35,7 @@ def baseline_responses(
 
     `gold_response` writes an item's gold as a model would.
     """
-    if name == "reference":
+    if name == REFERENCE:
         return (gold_response(task, item) for item in items)
     if name == "empty":
         return ("" for _ in items)
@@ -51,7 +51,9 @@ def _random(
     value, not another calculator's. An item that is alone in its family takes any
     other's gold.
     """
-    kind = task.groups[-1] if task.groups else None
+    # Golds of one place are all the same letter.
+    kinds = [name for name in task.groups if name != PLACE]
+    kind = kinds[-1] if kinds else None
     families: dict[str | tuple[str, ...], list[int]] = {}
     places: list[int] = []  # each item's place in its family
     for position, item in enumerate(items):
@@ -111,6 +113,10 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
             f"{folder}: a toy model goes into an empty folder, and this one holds files; name "
             "another"
         )
+    import logging
+
+    from medical_tasks.models.checkpoint import quiet_libraries
+
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
         model = _toy_model(tokenizer)

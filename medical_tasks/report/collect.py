@@ -20,6 +20,7 @@ from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.options import Report
+from medical_tasks.report.confidence import confidence_plots
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
@@ -36,13 +37,13 @@ from medical_tasks.report.page_data import (
     FittedItems,
     ReportData,
     ReportItem,
-    ReportTask,
     ReportVerdict,
     cut_middle,
     fit_texts,
 )
 from medical_tasks.report.plots import point_of
 from medical_tasks.report.published.figures import published_results
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.texts import (
     DEFAULT_PLACES,
     DIGEST,
@@ -235,6 +236,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         plots += task.benchmark.plots(task, rows, texts.items)
         plots += judge_plots(task, entry) if task.judge else []
         note_words = task.benchmark.note_words() if private else None
+    plots += confidence_plots(entry)
     items: tuple[ReportItem, ...] = ()
     if places.items:
         ids = [row["id"] for row in rows]

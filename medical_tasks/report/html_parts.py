@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup as Markup  # re-exported
 
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.report.table import Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 # A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML
 # (tab and line ends are).
-_UNSTORABLE = re.compile("[\ud800-\udfff]")
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_WEB = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
-_FRAGMENT = re.compile(r"#[A-Za-z0-9._~%/:+@=,;!-]*")
+_UNSTORABLE = Pattern("[\ud800-\udfff]")
+_CONTROLS = Pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_WEB = Pattern(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
+_FRAGMENT = Pattern(r"#[A-Za-z0-9._~%/:+@=,;!-]*")
 
 
 def markup(*parts: str) -> Markup:
@@ -68,6 +68,8 @@ def escaped(text: str) -> Markup:
     `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`,
     `\\x00`, since neither can stand in a page.
     """
+    import html
+
     if isinstance(text, Markup):
         return text
     text = str(text).replace("\r\n", "\n").replace("\r", "\n")
@@ -118,7 +120,7 @@ def link(text: str, address: str) -> Markup:
 
 
 _LARGE = 100  # as in table.js and table.css
-_NUMBER = re.compile(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
+_NUMBER = Pattern(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
 
 
 def html_table(table: Table) -> Markup:

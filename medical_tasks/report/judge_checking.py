@@ -6,7 +6,7 @@ import functools
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         CheckSetSource,
         Mode,
     )
+    from medical_tasks.judges.shuffling import Shuffled, What
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +113,11 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
             chosen = known.read(asked)
+            if arguments.orders is not None and chosen.ask_shuffled is None:
+                raise UsageError(
+                    f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
+                    "answer with an order of sentences or statements. Leave it out."
+                )
         for name, (request, path, settings) in judges.items():
             folder = functools.partial(open_run_folder, path, settings, private=private)
             try:
@@ -171,6 +177,7 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
     from medical_tasks.judges.check_sets import CheckRequest
 
     check_least({"--max-pairs": arguments.max_pairs})
+    check_least({"--orders": arguments.orders}, 2)
     given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
     special = {name for each in sets.values() for name in each.takes} - sets[
         arguments.set
@@ -254,6 +261,53 @@ def _name(judge: str, taken: Collection[str]) -> str:
     return f"{judge} ({alike + 1})" if alike else judge
 
 
+def _asked_in_orders(
+    arguments: JudgeCheck,
+    chosen: CheckSet,
+    request: JudgeRequest,
+    session: JudgeSession,
+) -> dict[What, list[Shuffled]]:
+    """The judge's labels in each shuffled order, by what was shuffled; none unless asked for."""
+    from medical_tasks.judges.shuffling import Shuffle
+
+    ask = chosen.ask_shuffled
+    if arguments.orders is None or ask is None:
+        return {}
+    batched: tuple[What, ...] = ("statements", "sentences")
+    shuffled = batched if request.mode == "batched" else batched[1:]
+    return {
+        what: [
+            ask(session, request.mode, Shuffle(what, number))
+            for number in range(1, arguments.orders)
+        ]
+        for what in shuffled
+    }
+
+
+def _order_figures(
+    chosen: CheckSet,
+    labels: Sequence[str | None],
+    in_orders: Mapping[What, Sequence[Shuffled]],
+    request: JudgeRequest,
+) -> dict[str, object]:
+    """What is said of each thing that was shuffled, or why it was not."""
+    from medical_tasks.judges.check_figures import labels_of
+    from medical_tasks.judges.shuffling import order_figures
+
+    figures: dict[str, object] = {}
+    if request.mode == "single":
+        figures["statements"] = {
+            "reason": "each statement is judged alone, so that there is no order of them"
+        }
+    for what, orders in in_orders.items():
+        others = [labels_of(order.labels)[0] for order in orders]
+        every = [label for each in (labels, *others) for label in each]
+        view = next(view for view in chosen.views if view.holds(every))
+        places = [order.places for order in orders if order.places]
+        figures[what] = order_figures(chosen.pairs, labels, others, places, view)
+    return figures
+
+
 def _checked(
     arguments: JudgeCheck,
     chosen: CheckSet,
@@ -300,8 +354,11 @@ def _checked(
             beside[name] = same_labels(
                 chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views
             )
+        in_orders = _asked_in_orders(arguments, chosen, request, session)
         if arguments.forecast:
             return {}
+        if in_orders:
+            beside["orders"] = _order_figures(chosen, labels, in_orders, request)
         if policy.protecting():
             unscored = dict(Counter(map(redact_reason, Counter(unscored).elements())))
         stats = session.stats

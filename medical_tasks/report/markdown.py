@@ -2,8 +2,10 @@
 
 Items are on the page alone.
 
-The documents are templates; every text put into one is made inert, unless it is
-`Markup`, which is Markdown already.
+`report.md` of one run, which every command writes, is put together here; other
+documents are templates, whose library takes longer to load than a run's report to
+write. Every text put into one is made inert, unless it is `Markup`, which is Markdown
+already.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medical_tasks.io.files import WholeFile
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, assets_text
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Table
 from medical_tasks.report.tables import (
     breakdown_table,
@@ -36,6 +39,8 @@ from medical_tasks.spec import Table as OwnTable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from medical_tasks.report.page_data import ReportData
 
 REPORT_FILE = "report.md"
 _INERT = (
@@ -69,7 +74,52 @@ def render_markdown(results: Json) -> str:
         )
         for name, entry in results["tasks"].items()
     ]
-    return filled("run.md", tasks=tasks)
+    parts = ["# Results"]
+    for task in tasks:
+        parts += _sections(task)
+    return _tidy("\n\n".join(parts))
+
+
+def _sections(task: ReportTask) -> list[str]:
+    """What one run's report says of a task, in its order."""
+    model = code(task.entry["recipe"]["model"]["name"])
+    parts = [
+        f"## {cell(task.name)}",
+        f"Model: {model}. Intervals are 95 %.",
+        metrics([task]),
+        paper(task.entry),
+        notes(task.entry),
+    ]
+    if shown := pairs(task.entry):
+        parts += ["### Pairs", shown]
+    for by, caption, table in breakdowns([task]):
+        parts += [f"### By {cell(by)}", cell(caption), table]
+    return [*parts, "### Recipe", recipe(task.entry)]
+
+
+def paper(entry: Entry) -> Markup:
+    """Whether a task's numbers are comparable with the paper's."""
+    return Markup("\n\n".join(f"**{cell(line)}**" for line in paper_lines(entry)))
+
+
+def notes(entry: Entry) -> Markup:
+    """What stands below a task's numbers: the judge, what was cut, what has no score."""
+    parts: list[str] = [cell(note) for note in entry_notes(entry)]
+    unscored = entry["coverage"]["unscored"]
+    if unscored:
+        parts += [
+            "Not scored, and not counted as wrong:",
+            "\n".join(
+                f"- {count} x {cell(reason)}" for reason, count in unscored.items()
+            ),
+        ]
+    return Markup("\n\n".join(parts))
+
+
+def recipe(entry: Entry) -> Markup:
+    """What decided a task's numbers, as a block of JSON, which no text in it can end."""
+    content = json.dumps(entry["recipe"], indent=2, ensure_ascii=False)
+    return Markup(f"```json\n{content}\n```")
 
 
 def write_markdown(results: Json, folder: Path) -> Path:
@@ -103,7 +153,10 @@ def filled(
 
     `finalize` makes what is put into one inert, where it is no Markdown.
     """
-    text = _environment(finalize or cell).get_template(template).render(values)
+    return _tidy(_environment(finalize or cell).get_template(template).render(values))
+
+
+def _tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
@@ -121,13 +174,13 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
     )
     functions = (
         code,
-        as_json,
         metrics,
+        paper,
+        notes,
         breakdowns,
         pairs,
         published,
-        entry_notes,
-        paper_lines,
+        recipe,
     )
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"own": _own, "points": _points}
@@ -149,11 +202,6 @@ def code(text: str) -> Markup:
     return Markup(
         "`" + " ".join(text.replace("`", "'").split()).replace("|", "\\|") + "`"
     )
-
-
-def as_json(value: object) -> Markup:
-    """Writes a recipe for a block of JSON, which no text in it can end."""
-    return Markup(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def markdown_table(table: Table) -> Markup:
@@ -188,10 +236,12 @@ def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]
             yield by, table.caption, markdown_table(table)
 
 
-def pairs(entry: Json) -> tuple[str, Markup] | None:
-    """What the differences within pairs of items are, and their table; None without pairs."""
+def pairs(entry: Json) -> Markup:
+    """The differences within pairs of items, with what they are; empty without pairs."""
     table = pairs_table(entry, id="")
-    return None if table is None else (table.caption, markdown_table(table))
+    if table is None:
+        return Markup("")
+    return Markup(f"{cell(table.caption)}\n\n{markdown_table(table)}")
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:

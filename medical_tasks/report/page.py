@@ -20,14 +20,10 @@ from medical_tasks.report.html_parts import (
     html_table,
     rendered,
 )
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportTask,
-    items_json,
-    script_json,
-)
+from medical_tasks.report.page_data import ReportData, items_json, script_json
 from medical_tasks.report.plots import (
     Line,
+    curve_svg,
     finite,
     interval_mark,
     intervals_chart,
@@ -35,6 +31,7 @@ from medical_tasks.report.plots import (
     point_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,
@@ -556,6 +553,9 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
     for n, task in enumerate(tasks):
         for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
+            if plot.is_curve:
+                yield curve_svg(plot, id=f"{base}-plot{n}-{index}", title=title)
+                continue
             lines = [
                 Line(point.label, [point], heading=plot.x_label)
                 for point in plot.points

@@ -16,7 +16,7 @@ from typing import Any
 from medical_tasks.report.entries import Metric
 from medical_tasks.report.html_parts import Markup, markup, rendered
 from medical_tasks.runs.numbers import FEWEST, number
-from medical_tasks.spec import PlotPoint
+from medical_tasks.spec import Plot, PlotPoint
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LEAST = 1e-9  # what is smaller is drawn as 0
@@ -291,6 +291,47 @@ def plane_svg(
         bottom=_TOP + _HEIGHT,
         diamond=_DIAMOND,
         colours=_COLOURS,
+    )
+
+
+def curve_svg(
+    plot: Plot,
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+    title: str,
+) -> Markup:
+    """Draws a curve of shares: each point with its interval, in words for those who do not see it.
+
+    Those without a value are left out.
+    """
+    points = [
+        point
+        for point in plot.points
+        if finite(point.value) is not None and finite(point.across) is not None
+    ]
+    labels = (plot.x_label, plot.y_label)
+    return rendered(
+        "curve.html",
+        id=id,
+        title=title,
+        labels=labels,
+        points=points,
+        ticks=SHARES.ticks,
+        x=SHARES.percent,
+        y=lambda value: (
+            None
+            if finite(value) is None
+            else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
+        ),
+        words=lambda point: (
+            f"{labels[0]} {number(point.across, '')} %: {labels[1]} {interval_words(point)}"
+        ),
+        few=few,
+        counts=plot.diagonal,
+        diagonal=plot.diagonal,
+        note=plot.note,
+        top=_TOP,
+        bottom=_TOP + _HEIGHT,
     )
 
 

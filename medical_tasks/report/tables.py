@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.report.entries import Entry, Metric
-from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import (
     SHARES,
     Scale,
@@ -27,7 +26,7 @@ from medical_tasks.report.plots import (
     interval_mark,
     scale_of,
 )
-from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.runs.numbers import (
     bounds,
@@ -43,6 +42,9 @@ from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Plot
 from medical_tasks.spec import Table as OwnTable
+
+if TYPE_CHECKING:
+    from medical_tasks.report.published.figures import PublishedResult
 
 _RUN: Final = Column(name="run", label="Run", facet=True)
 _METRIC: Final = Column(name="metric", label="Metric")
@@ -471,8 +473,11 @@ def points_table(plot: Plot) -> Table:
     rows = []
     for point in plot.points:
         ends = interval({"ci_low": point.low, "ci_high": point.high})
-        rows.append((point.label, number(point.value, ""), ends, str(point.n)))
-    return plain_table("", (plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
+        across = (number(point.across, ""),) if plot.is_curve else ()
+        value = number(point.value, "")
+        rows.append((point.label, *across, value, ends, str(point.n)))
+    first = ("answers", f"{plot.x_label} %") if plot.is_curve else (plot.x_label,)
+    return plain_table("", (*first, f"{plot.y_label} %", "interval", "n"), rows)
 
 
 def reported_figures(entry: Entry) -> list[tuple[str, str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
-from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
+from medical_tasks.report.confidence import confidence_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import pairs_table, reported_said, results_table
@@ -70,6 +70,7 @@ def entry_notes(entry: Entry) -> list[str]:
         *_judge(entry),
         *unclear_notes(entry),
         *value_notes(entry),
+        *confidence_said(entry),
     ]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
@@ -170,6 +171,8 @@ def _judge(entry: Entry) -> list[str]:
     usage, foreseen = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
+        from medical_tasks.judges.budget import foreseen_said
+
         forecast = (
             f"; forecast with nothing in the store: {foreseen_said(foreseen, prices_of(usage))}"
             if foreseen

@@ -30,6 +30,7 @@ from medical_tasks.report.page_data import (
     size_of,
 )
 from medical_tasks.report.plots import finite
+from medical_tasks.runs.confidence import RECIPE_KEY
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
@@ -173,12 +174,14 @@ def find_texts(
 
     Of credentialed data nothing is read.
     """
+    entry = run.entries[task.name]
     if not text_allowed(spec):
         return TaskTexts(
+            tables=task.benchmark.tables(task, entry, (), {}),
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
-            "no text."
+            "no text.",
         )
-    recipe = run.entries[task.name]["recipe"]
+    recipe = entry["recipe"]
     try:
         check_recipe(run.folder, recipe)
         source = places.source if recipe["data"]["config"] == "own" else None
@@ -249,6 +252,7 @@ def _questions(
         prompts=name,
         upstream=places.upstream if name != "own" else None,
         task_args=recipe.get("task_args", {}),
+        confidence=recipe.get(RECIPE_KEY, "none"),
     )
     try:
         prompts = load_task_prompts(task, options, data)

@@ -166,6 +166,8 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
         yield "unknown prompts"
     elif paper.prompts == "official" != prompts.get("set"):
         yield "own prompts"
+    if mapping(entry.get("recipe")).get("confidence") and paper.prompts != "any":
+        yield "the model was also asked how sure it is"
 
 
 def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:

@@ -475,9 +475,7 @@ class _Tally:
         # Where there is no largest value there is a smallest all the same.
         least, most = limits or self.metric.limits
         ends = _number(max(low, least)), _number(min(high, most))
-        figure = self._figure(
-            value, *ends, len(shares), math.fsum(s.below for s in shares)
-        )
+        figure = self._figure(value, *ends, len(shares), shares)
         if self.metric.kind == "proportion" and self.decided:
             # The papers' plus-minus: standard error of a proportion, items taken as
             # independent.
@@ -495,14 +493,19 @@ class _Tally:
         low: float | None,
         high: float | None,
         n: int,
-        of: float = 0.0,
+        shares: Sequence[_Share] = (),
     ) -> Figure:
-        """A figure with the bounds, and with how many items are decided where not all are."""
-        bounds = self._bound(0), self._bound(1)
+        """A figure with the bounds, and with how many items are decided where not all are.
+
+        A settled value is its own bounds. A pooled one tells the denominator of its
+        `shares`.
+        """
+        settled = self._settled and value is not None
+        bounds = (value, value) if settled else (self._bound(0), self._bound(1))
         figure: Figure = {"value": value, "ci_low": low, "ci_high": high, "n": n}
         figure["bound_low"], figure["bound_high"] = bounds
         if self.pooled:
-            figure["of"] = of
+            figure["of"] = math.fsum(share.below for share in shares)
         if self.missing:
             figure["scored"] = self.items - len(self.missing)
             if self.estimated and value is not None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -43,15 +43,14 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import (
-    Run,
-    Score,
-    WithCeilings,
-    option_name,
-    parameters,
-    read_settings,
-)
+from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
 from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.confidence import (
+    ASKED,
+    RECIPE_KEY,
+    check_askable,
+    check_taken_off,
+)
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
     RunFolder,
@@ -70,13 +69,6 @@ from medical_tasks.runs.imported import (
     keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import (
-    JudgeRequest,
-    RunJudge,
-    check_request,
-    opens_early,
-    run_judge,
-)
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
     GivenAnswers,
@@ -103,6 +95,10 @@ from medical_tasks.runs.runner import (
 )
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
+if TYPE_CHECKING:
+    from medical_tasks.options import Run, Score
+    from medical_tasks.runs.judging import JudgeRequest, RunJudge
+
 Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
 
@@ -113,6 +109,8 @@ def evaluate(arguments: Run) -> Path | None:
     The run's folder, or None after a forecast and in all but the main process.
     """
     tasks = parse_task_names(arguments.tasks)
+    checked_task_args(arguments.task_args, tasks)
+    tasks = [task.asked_with(arguments.task_args) for task in tasks]
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
@@ -162,6 +160,8 @@ class _Setup:
 
 def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     name = full_name(arguments.model)
+    if arguments.confidence == ASKED:
+        check_askable(tasks, name)
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
@@ -199,6 +199,7 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
         role_choices=roles,
         budget=budget,
         batch=arguments.batch,
+        confidence=arguments.confidence,
     )
     if options.batch:
         check_batch(name, "--batch")
@@ -318,6 +319,7 @@ def _settings(
         }
         or None,
         "truncate": options.truncate if options.truncate != "refuse" else None,
+        RECIPE_KEY: options.confidence if options.confidence != "none" else None,
         "judge": judge.identity if judge is not None else None,
     }
     return {
@@ -408,17 +410,13 @@ def _finished(
     A judge that needs no weights is opened first, so that what it lacks is told at
     once.
     """
-    if request is not None:
-        check_request(request, tasks)
+    _check_judge(request, tasks)
     for task in tasks:
         if arguments := task.scoring_args(options.task_args):
             # Says what is missing before a model answers.
             task.benchmark.scoring_identity(task, arguments)
 
-    early = None
-    if request is not None and is_main_process() and opens_early(request.name):
-        early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
-        early.check_calibration(tasks)
+    early = None if request is None else _opened_early(request, tasks, folder)
     from_model = not name.startswith(BASELINE)
     if (
         request
@@ -438,9 +436,41 @@ def _finished(
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
-    with early or run_judge(request, folder) as judge:
+    with early or _judge_of(request, folder) as judge:
         finish(answered, folder, judge)
     return folder.path
+
+
+def _check_judge(request: JudgeRequest | None, tasks: Sequence[TaskSpec]) -> None:
+    """Refuses a judge that these tasks cannot have."""
+    if request is not None:
+        from medical_tasks.runs.judging import check_request
+
+        check_request(request, tasks)
+
+
+def _opened_early(
+    request: JudgeRequest, tasks: Sequence[TaskSpec], folder: RunFolder
+) -> RunJudge | None:
+    """A judge that needs no weights, before the model answers; None for any other."""
+    from medical_tasks.runs.judging import RunJudge, opens_early
+
+    if not is_main_process() or not opens_early(request.name):
+        return None
+    early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
+    early.check_calibration(tasks)
+    return early
+
+
+def _judge_of(
+    request: JudgeRequest | None, folder: RunFolder
+) -> contextlib.AbstractContextManager[RunJudge | None]:
+    """The judge that is asked for; without one, nothing of judges is loaded."""
+    if request is None:
+        return contextlib.nullcontext()
+    from medical_tasks.runs.judging import run_judge
+
+    return run_judge(request, folder)
 
 
 def _references(
@@ -460,6 +490,8 @@ def _forecast(
     request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None
 ) -> None:
     """Says what judging would cost, but for what is in a store that is `kept`."""
+    from medical_tasks.runs.judging import RunJudge
+
     with (
         tempfile.TemporaryDirectory() as scratch,
         RunJudge(
@@ -625,17 +657,19 @@ def rescore(
             "Leave it out."
         )
     drawn = read_drawn(arguments)
+    task = _as_asked(task, responses, arguments.task_args)
     with policy.protect(
         [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
     ):
-        if request is not None:
-            check_request(request, [task])
+        _check_judge(request, [task])
         with with_source(
             task, source=arguments.source, data=arguments.data, config=arguments.config
         ) as (data, config):
             read = replace(arguments, data=data, config=config)
             answered, settings = _answered(task, spec, read, responses)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
+        if arguments.confidence == ASKED:
+            answered, settings = _stating_confidence(answered, settings)
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
             answered,
@@ -654,9 +688,25 @@ def rescore(
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
             keep_answers(answered, folder)
-            with run_judge(request, folder) as judge:
+            with _judge_of(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
+
+
+def _stating_confidence(
+    answered: AnsweredTask, settings: JsonDict
+) -> tuple[AnsweredTask, JsonDict]:
+    """The answers of a file as such that end with a confidence; those of a run say it themselves."""
+    check_taken_off([answered.task])
+    if answered.states_confidence:
+        return answered, settings
+    if answered.recipe["prompts"] is not None:
+        raise UsageError(
+            "--confidence asked: the run's questions did not ask how sure the model is. Leave it "
+            "out, or run again with it."
+        )
+    recipe = {**answered.recipe, RECIPE_KEY: ASKED}
+    return replace(answered, recipe=recipe), {**settings, RECIPE_KEY: ASKED}
 
 
 def _adjudication(
@@ -681,20 +731,39 @@ def _scoring_args(
 ) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
     own = checked_task_args(task_args, [task])
-    questions = [name for name in own if name not in task.scoring_arguments]
+    ran = recipe.get("task_args", {})
+    questions = [
+        name
+        for name, value in own.items()
+        if name not in task.scoring_arguments
+        and (name not in task.item_arguments or ran.get(name) != value)
+    ]
     if questions:
         raise UsageError(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
             "it out."
         )
-    from_run = task.scoring_args(recipe.get("task_args", {}))
+    from_run = task.scoring_args(ran)
     for name, value in from_run.items():
         if own.get(name, value) != value:
             raise UsageError(
                 f"--task-args: {name}={own[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
-    return {**from_run, **own}
+    return {**from_run, **task.scoring_args(own)}
+
+
+def _as_asked(
+    task: TaskSpec,
+    answers: Path | GivenAnswers | PublishedSource,
+    given: Mapping[str, str],
+) -> TaskSpec:
+    """The task as its questions were asked: by a run, or as is said of other answers."""
+    if not isinstance(answers, Path) or not answers.is_dir():
+        return task.asked_with(given)
+    entry = read_results(answers)["tasks"].get(task.name)
+    recipe = {} if entry is None else entry["recipe"]
+    return task.asked_with(recipe.get("task_args", {}))
 
 
 def _kept(path: Path) -> Path | None:
@@ -745,6 +814,13 @@ def _answered(
     if choice.said:
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
+    asked = {
+        name: value
+        for name, value in arguments.task_args.items()
+        if name in task.item_arguments
+    }
+    if asked:
+        recipe["task_args"] = asked
     answered = _of_responses(task, data, responses, recipe, "not in the responses")
     # Not their content: a corrected file is scored again into the same folder, in which
     # nothing else lies.
@@ -752,6 +828,7 @@ def _answered(
         "tasks": [task.name],
         "model": name,
         "data": {task.name: data.identity},
+        **({"task_args": asked} if asked else {}),
     }
 
 
@@ -814,7 +891,9 @@ def _from_run(
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
+    optional = (
+        "task_args", "protocol", "roles", "shard", "subset", "repeats", RECIPE_KEY,
+    )  # fmt: skip
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
     return answered, {**settings, "data": {task.name: data.identity}}

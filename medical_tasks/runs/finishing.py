@@ -9,18 +9,21 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import package_of
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
-from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.confidence import (
+    confidence_cells,
+    confidence_figures,
+    with_confidence,
+)
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.judging import RunJudge, TaskJudge
 from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import Scores, over_repeats
 from medical_tasks.runs.results import (
@@ -42,6 +45,10 @@ from medical_tasks.runs.summary import (
     summary_of,
 )
 from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.judges.base import Judging
+    from medical_tasks.runs.judging import RunJudge, TaskJudge
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
@@ -96,6 +103,7 @@ def finish(
             recipe["adjudication"] = task.adjudication.recipe(scoring.adjudicated)
             task.adjudication.note_unused(task.task, scoring.adjudicated)
         entry = summary.as_json(recipe)
+        _add_confidence(entry, task, scored)
         _add_asking(entry, task)
         if task_judge is not None:
             task_judge.report(cast(JsonDict, entry), private=private)
@@ -112,7 +120,7 @@ def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> Answe
 
     Of private data reasons are reduced to classes that can hold no text of the source.
     """
-    task = answered.task.reporting(answered.scoring_args, official=official)
+    task = answered.task.reporting(answered.given, official=official)
     arguments = answered.scoring_args
     repeats = [
         replace(each, task=task, scoring_args=arguments) for each in answered.repeats
@@ -149,7 +157,8 @@ def _recipe(
     """The recipe of the answers, and of this scoring in place of one that a run had before."""
     before = ("scoring", "adjudication")
     recipe = {name: value for name, value in task.recipe.items() if name not in before}
-    all_metrics = declared.reporting(declared.scoring_arguments, official=official)
+    may_report = {*declared.scoring_arguments, *task.given}
+    all_metrics = declared.reporting(may_report, official=official)
     recipe["metrics"] = metric_kinds(all_metrics)
     if task.task.scoring_arguments:
         identity = task.task.benchmark.scoring_identity(
@@ -159,6 +168,20 @@ def _recipe(
     if judge is not None:
         recipe["judge"] = judge.recipe
     return recipe
+
+
+def _add_confidence(entry: TaskEntry, task: AnsweredTask, scored: ScoredTask) -> None:
+    """Adds how sure the model was, where it was asked or its probabilities say it."""
+    known = any(
+        score.probabilities for repeat in scored.repeats for score in repeat.values()
+    )
+    if known or task.states_confidence:
+        entry["confidence"] = confidence_figures(
+            scored.task,
+            scored.items,
+            scored.repeats,
+            source="probabilities" if known else "asked",
+        )
 
 
 def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
@@ -284,7 +307,11 @@ def _scored_blocks(
                     task, answered_items, answers, scoring
                 )
                 check_scores(task, answered_items, scored)
-                scores = {score.id: score for score in scored}
+                stated = answered.stated_confidences(answered_items)
+                scores = {
+                    score.id: with_confidence(score, stated.get(score.id))
+                    for score in scored
+                }
                 decided = _adjudicated(answered, answered_items, scores, scoring)
         except plugins.PluginError as error:
             if alone:
@@ -301,10 +328,12 @@ def _scored_blocks(
             }
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
+        read = () if answered.adjudication is None else answered.adjudication.readings
+        adjudicated = [
+            name for name in decided if name in read and scores[name].unclear
+        ]
         scores |= decided
-        yield _Block(
-            items, _redacted(task, scores) if private else scores, list(decided)
-        )
+        yield _Block(items, _redacted(task, scores) if private else scores, adjudicated)
 
 
 def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
@@ -378,15 +407,20 @@ def _adjudicated(
         return {}
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
-    answers = [answered.answer(item) for item in unclear]
+    readings = {item.id: texts[item.id] for item in unclear}
+    again = unclear
+    if task.drawn_whole:  # what compares an answer with others is theirs as well
+        clusters = {item.cluster for item in unclear}
+        again = [item for item in items if item.cluster in clusters]
+    answers = [answered.answer(item) for item in again]
     read = task.benchmark.score_items(
-        task, unclear, answers, replace(scoring, readings=texts)
+        task, again, answers, replace(scoring, readings=readings)
     )
-    check_scores(task, unclear, read)
+    check_scores(task, again, read)
     unread = [
         score.id
         for score in read
-        if texts[score.id] and (score.unclear or not score.parsed)
+        if readings.get(score.id) and (score.unclear or not score.parsed)
     ]
     if unread:
         # Only the items are named: a reading may quote an answer that nobody else may
@@ -464,6 +498,10 @@ def _rows(
         sources=task.sources,
         asked=task.asked,
     )
+    if task.states_confidence or task.task.asks == "choices":
+        for row in rows:
+            given = repeats or [{}] * (1 + len(task.repeats))
+            row |= confidence_cells(row["id"], given)
     metrics = task.task.metrics if task.repeats else ()
     for row in rows:
         for name in [metric.name for metric in metrics if metric.name in row]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.options import (
-    Run,
     WithCalibration,
+    WithCeilings,
     WithJudge,
     WithJudges,
     WithJudging,
@@ -19,8 +19,10 @@ from medical_tasks.options import (
     parameters,
 )
 from medical_tasks.runs.calibrating import read_calibration
-from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.runs.judging import JudgeRequest
 
 _DEFAULT: Final = "lexical"
 
@@ -62,9 +64,6 @@ def judge_request(
         prompts: the judge's prompts, own or official.
         upstream: the authors' checkout, for the official ones.
     """
-    from medical_tasks.judges.base import JudgeOptions
-    from medical_tasks.models.opener import full_name
-
     check = arguments.calibration if isinstance(arguments, WithCalibration) else None
     source = (
         arguments.calibration_from
@@ -78,7 +77,8 @@ def judge_request(
         )
     if not any(task.judge for task in tasks):
         of_judge = {*parameters(WithJudge), "calibration"}
-        of_judge -= {"forecast"} if isinstance(arguments, Run) else set()
+        # Where a model is asked, a forecast is about its answers too.
+        of_judge -= {"forecast"} if isinstance(arguments, WithCeilings) else set()
         unused = [option_name(name) for name in given(arguments) if name in of_judge]
         if unused:
             raise UsageError(
@@ -86,6 +86,11 @@ def judge_request(
                 "Leave it out."
             )
         return None
+    # What judges need is loaded where one is asked.
+    from medical_tasks.judges.base import JudgeOptions
+    from medical_tasks.models.opener import full_name
+    from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
+
     check_least(
         {
             "--votes": arguments.votes,

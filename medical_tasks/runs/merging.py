@@ -248,6 +248,7 @@ def _whole(
             f"no part has finished, so that nothing says what answered {task.name}. Give the "
             "command of one of them again."
         )
+    task = task.asked_with(mapping(recipes[0].get("task_args")))
     recipe = {name: value for name, value in recipes[0].items() if name != "shard"}
     if recipe.get(
         "generation"

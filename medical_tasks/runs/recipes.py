@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -94,7 +94,7 @@ def make_recipe(
         },
         "model": dict(model),
         "judge": None,
-        "python": platform.python_version(),
+        "python": sys.version.partition(" ")[0],
         "packages": {
             package: version for package in _PACKAGES if (version := installed(package))
         },
@@ -128,10 +128,18 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "the runs cannot be compared, their data differs: {}. Other rows are other questions: "
         "build the dataset of {name} once and run both on it."
     ),
+    "swap": (
+        "the notes differ on purpose: {} and {}. The difference is what changing that attribute "
+        "of the same patients did."
+    ),
     "metrics": (
         "the runs cannot be compared, the definitions of their metrics differ: {}. The same name "
         "may stand for another number: score both with one version, medical-tasks score {name} "
         "--responses RUN."
+    ),
+    "items": (
+        "the runs cannot be compared, their questions were made otherwise: {}. Run both with the "
+        "same --task-args."
     ),
     "again": (
         "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
@@ -222,6 +230,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "shard differs: {}. A part's items are not the others': make one run of the parts "
         "(medical-tasks merge), or compare the same part of both."
     ),
+    "confidence": (
+        "confidence differs: {}. Who is also asked how sure it is, is asked another question: run "
+        "both with --confidence asked, or none."
+    ),
     "adjudication": (
         "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
         "not right in the other: give both their sheet, medical-tasks score {name} --responses "
@@ -234,7 +246,8 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 }
 """What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
-    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "confidence",
+    "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 
@@ -293,6 +306,11 @@ def recipe_differences(
     one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
     if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
         refused.append(_said("metrics", differing(one, other), name=name))
+    asked = [mapping(recipe.get("task_args")) for recipe in (first, second)]
+    needed = {metric.needs for metric in metrics}
+    if asked[0] != asked[1] and needed & {*asked[0], *asked[1]}:
+        refused.append(_said("items", differing(*asked)))
+    warned += [_swapped(first, second)]
     warned += [_prompts_differ(first, second), _imported(first, second)]
     warned.append(_generation(first, second))
     left = [
@@ -317,9 +335,27 @@ def recipe_differences(
 def _deciding_data(recipe: Json) -> JsonDict:
     """What a recipe says of the data, but for what may differ of the same rows."""
     data = mapping(recipe.get("data"))
-    return {
+    deciding = {
         key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None
     }
+    swap = mapping(data.get("swap"))
+    if swap:
+        # Two values of one attribute have the same rows, but for that attribute.
+        attribute = str(swap.get("changed")).partition("=")[0]
+        deciding["swap"] = {**swap, "changed": attribute}
+        deciding.pop("rows_sha256", None)
+    return deciding
+
+
+def _swapped(first: Json, second: Json) -> Difference | None:
+    """Says that two runs differ in an attribute of the patients, on purpose."""
+    values = [
+        mapping(mapping(recipe.get("data")).get("swap")).get("changed")
+        for recipe in (first, second)
+    ]
+    if values[0] == values[1]:
+        return None
+    return _differs("swap", *map(short, values))
 
 
 def _settings(

@@ -42,6 +42,7 @@ from medical_tasks.io.tables import (
 )
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.confidence import RECIPE_KEY, Confidence
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.imported import IMPORTED, kept_answers
 from medical_tasks.runs.recipes import mapping
@@ -672,6 +673,9 @@ class _Replay(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
 
+    def no_tools(self) -> str:
+        return ""
+
 
 def check_recipe(folder: Path, recipe: object) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
@@ -801,10 +805,14 @@ def replayed(
             f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole."
         )
     ran = recipe["prompts"]
+    confidence: Confidence = recipe.get(RECIPE_KEY, "none")
     prompts = load_task_prompts(
         task,
         RunOptions(
-            prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})
+            prompts=ran["set"],
+            upstream=upstream,
+            task_args=recipe.get("task_args", {}),
+            confidence=confidence,
         ),
         data,
     )
@@ -822,6 +830,7 @@ def replayed(
         repeats=recipe.get("repeats", 1),
         model_args=prices or {},
         task_args=recipe.get("task_args", {}),
+        confidence=confidence,
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
         roles={
             role: RoleModel(model=_Replay(recorded))

@@ -32,6 +32,7 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.files import read_text
+from medical_tasks.runs.confidence import ConfidenceFigures
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
 RESULTS_FILE: Final = "results.json"
@@ -217,6 +218,7 @@ class TaskEntry(TypedDict, total=False):
         judge: whom the judge was, how far it got, and its last check.
         paper: whether the figures are comparable with the paper's, and why.
         reported: of imported answers, the figures of the harness that collected them.
+        confidence: how sure the model said it was, and whether it should be.
     """
 
     n_items: Required[int]
@@ -234,6 +236,7 @@ class TaskEntry(TypedDict, total=False):
     judge: Json
     paper: Json
     reported: Sequence[ReportedFigure]
+    confidence: ConfidenceFigures
 
 
 class Results(TypedDict, total=False):

@@ -39,9 +39,16 @@ from medical_tasks.models.budget import SPENT, Amount, RunBudget
 from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
+from medical_tasks.runs.confidence import (
+    ASKED,
+    RECIPE_KEY,
+    Confidence,
+    asking_for_confidence,
+)
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
+from medical_tasks.scoring.stated_confidence import split_confidence
 from medical_tasks.spec import (
     Answer,
     Dialogue,
@@ -51,6 +58,8 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    Tool,
+    ToolCall,
     Turn,
 )
 
@@ -96,6 +105,7 @@ class RunOptions:
         roles: these models, opened.
         budget: what all these models may take together, None for no limit.
         batch: whether the model is asked in batches.
+        confidence: whether it is asked how sure it is.
     """
 
     prompts: str = "own"
@@ -112,6 +122,7 @@ class RunOptions:
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
     budget: RunBudget | None = None
     batch: bool = False
+    confidence: Confidence = "none"
 
     def of_repeat(self, repeat: int) -> RunOptions:
         """The options of one of the `repeats`."""
@@ -236,6 +247,26 @@ class AnsweredTask:
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
 
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the settings of its questions and of its scoring that were given."""
+        return frozenset([*mapping(self.recipe.get("task_args")), *self.scoring_args])
+
+    @property
+    def states_confidence(self) -> bool:
+        """Whether answers end with how sure the model is."""
+        return self.recipe.get(RECIPE_KEY) == ASKED
+
+    def stated_confidences(self, items: Sequence[Item]) -> dict[str, float]:
+        """How sure the answers to some items say to be, by item id, where they say it."""
+        if not self.states_confidence:
+            return {}
+        stated = {
+            item.id: split_confidence(self.responses[item.id]).confidence
+            for item in items
+        }
+        return {name: value for name, value in stated.items() if value is not None}
+
     def told(self, item: Item) -> JsonDict:
         """What is known of an item's answer beside its text; empty for an answer of a file."""
         details: JsonDict = (
@@ -246,10 +277,14 @@ class AnsweredTask:
     def answer(self, item: Item) -> Answer:
         """An item's answer, as its scorer gets it."""
         text = self.responses[item.id]
+        if self.states_confidence:
+            text = split_confidence(text).answer
         details = self.told(item)
         if not details:
             return Answer(text=text)
         conversation = tuple(details.pop("conversation"))
+        if "tool_calls" in details:
+            details["tool_calls"] = tuple(details["tool_calls"])
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
         return Answer(text=text, conversation=conversation, **details)
@@ -310,6 +345,7 @@ class _Conversation:
     chat: tuple[Message, ...] = ()
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
     records: dict[str, Json] = field(default_factory=dict)
     role_records: dict[str, dict[str, Json]] = field(default_factory=dict)
     done: Done | None = None
@@ -326,10 +362,18 @@ class _Conversation:
             return
         self.records[key] = record
         self.answers.append(text)
+        self.calls.append(tuple(record.get("tool_calls", ())))
         self.cut = record.get("finish") == "length"
         self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
-            self.chat = (*self.request.messages, {"role": "assistant", "content": text})
+            self.chat = (*self.request.messages, self._said(text))
+
+    def _said(self, text: str) -> Message:
+        """The last reply of the model under test as a message."""
+        said: Message = {"role": "assistant", "content": text}
+        if self.calls[-1]:
+            said["tool_calls"] = self.calls[-1]
+        return said
 
     def dialogue(self) -> Dialogue:
         """What was said, as the protocol sees it."""
@@ -339,6 +383,7 @@ class _Conversation:
             opening=self.opening,
             answers=tuple(self.answers),
             replies=replies,
+            calls=tuple(self.calls),
         )
 
     def close(self) -> None:
@@ -350,7 +395,8 @@ class _Conversation:
         self.run.conversations.append(self)
         self.opening, self.chat, self.replies = (), (), {}
         self.answers = [""] * len(self.answers)
-        self.request = replace(self.request, messages=(), continuations=())
+        self.calls = []
+        self.request = replace(self.request, messages=(), continuations=(), tools=())
         self.records = _without_text(self.records)
         self.role_records = {
             role: _without_text(each) for role, each in self.role_records.items()
@@ -377,18 +423,21 @@ class _Conversation:
             details[name] = None if None in counts else sum(counts)
         for name in ("reasoning", "provider", "served_model"):
             details[name] = str(records[-1].get(name) or "") if records else ""
+        if self.calls and self.calls[-1]:
+            details["tool_calls"] = self.calls[-1]
         return details
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
     return {
-        key: {**record, "text": "", "reasoning": ""} for key, record in records.items()
+        key: {**record, "text": "", "reasoning": "", "tool_calls": ()}
+        for key, record in records.items()
     }
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
     """Loads a task's prompts with its own settings, and the worked examples of its data."""
-    return prompt_set(
+    prompts = prompt_set(
         task,
         options.prompts,
         options.upstream,
@@ -396,6 +445,7 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
         config=data.config,
         exemplars=data.exemplars,
     )
+    return asking_for_confidence(prompts) if options.confidence == ASKED else prompts
 
 
 def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
@@ -575,6 +625,7 @@ def opening_request(
         options,
         continuations=continuations,
         asking=item.asking,
+        tools=prompts.tools(item) if prompts.tools else (),
     )
 
 
@@ -588,6 +639,7 @@ def _request(
     turn: int = 1,
     role: str = "",
     asking: int = 1,
+    tools: tuple[Tool, ...] = (),
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
@@ -597,6 +649,10 @@ def _request(
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
+    if tools:
+        if refused := model.no_tools():
+            raise UsageError(f"{task.name}: {refused}")
+        content["tools"] = [tool.sha256 for tool in tools]
     stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
@@ -616,6 +672,7 @@ def _request(
         stop=stop,
         continuations=continuations,
         repeat=repeat + options.repeats * (asking - 1),
+        tools=tools,
     )
 
 
@@ -718,7 +775,13 @@ def _follow(
             )
             asked = options.roles[turn.role].model if turn.role else model
             each.request = _request(
-                run.task, turn.messages, asked, options, turn=number, role=turn.role
+                run.task,
+                turn.messages,
+                asked,
+                options,
+                turn=number,
+                role=turn.role,
+                tools=turn.tools,
             )
             going_on.append(each)
     return going_on
@@ -853,6 +916,8 @@ def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
     """An answer as the store keeps it."""
     record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
     record |= told_besides(answer)
+    if answer.tool_calls:
+        record["tool_calls"] = list(answer.tool_calls)
     if answer.reasoning:
         record["reasoning"] = answer.reasoning
     if answer.thought_only:
@@ -933,6 +998,7 @@ def _recipe(
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
         "leaking_examples": run.leaking or None,
         "task_args": _own(run.task, options) or None,
+        RECIPE_KEY: ASKED if options.confidence == ASKED else None,
         "roles": {
             role: {
                 "name": options.roles[role].model.name,

@@ -227,8 +227,10 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
         for item in items:
             for group in groups_in(item, by):
                 members.setdefault(group, []).append(item)
+        within = tuple(metric for metric in task.metrics if by not in metric.not_by)
+        of_groups = replace(task, metrics=within)
         breakdown[by] = {
-            group: _figures(task, estimator, members[group])
+            group: _figures(of_groups, estimator, members[group])
             for group in sorted(members)
         }
     for by, groups in breakdown.items():

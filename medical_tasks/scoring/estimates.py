@@ -220,19 +220,24 @@ def sum_table(
 
 
 def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
+    """`cluster_numbers` as an array."""
+    return np.array(cluster_numbers(clusters, n), dtype=np.intp)
+
+
+def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
     """A number for each label, by first appearance. No conversion: 1 and "1" stay two clusters."""
     if len(clusters) != n:
         raise ValueError(
             f"clusters must have one label an item; got {len(clusters)} labels for {n} items"
         )
-    numbers: dict[Hashable, int] = {}
-    codes = np.empty(n, dtype=np.intp)
-    for i, label in enumerate(clusters):
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(clusters))}
+    codes = list(map(numbers.__getitem__, clusters))
+    for label, number in numbers.items():
         if label is None or label != label:
             raise ValueError(
-                f"clusters must name a cluster for every item; got {label!r} for item {i}"
+                f"clusters must name a cluster for every item; got {label!r} for item "
+                f"{codes.index(number)}"
             )
-        codes[i] = numbers.setdefault(label, len(numbers))
     return codes
 
 

@@ -39,6 +39,7 @@ from medical_tasks.scoring.estimates import (
     check_probability,
     check_same_length,
     cluster_codes,
+    cluster_numbers,
     sum_table,
 )
 from medical_tasks.scoring.intervals import student_quantile, wilson, wilson_interval
@@ -96,16 +97,31 @@ def proportion_interval(
 
     Wilson's interval, and `mean_interval` of clusters.
     """
+    if (
+        isinstance(values, list)
+        and 0 < len(values) == values.count(0.0) + values.count(1.0)
+        and (clusters is None or _are_apart(clusters, len(values)))
+    ):
+        # As scorers give them: nothing to check or to leave out, so that no array is
+        # made.
+        right, n = values.count(1.0), len(values)
+        low, high = wilson_interval(right, n, confidence=confidence)
+        return Estimate(right / n, low, high, n)
     column = as_binary("values", values)
     counted = ~np.isnan(column)
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
-        if len(np.unique(codes)) < len(codes):
+        if len(set(codes.tolist())) < len(codes):
             return mean_interval(column, clusters=clusters, confidence=confidence)
     decided = column[counted]
     low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)
     value = float(decided.mean()) if len(decided) else math.nan
     return Estimate(value, low, high, len(decided))
+
+
+def _are_apart(clusters: Clusters, n: int) -> bool:
+    """Whether every item is a cluster of its own."""
+    return len(set(cluster_numbers(clusters, n))) == n
 
 
 def ratio_interval(

@@ -51,6 +51,11 @@ _MARK: Final = Pattern(
     rf"[\[<◁＜](?:{'|'.join(f'(?P<{name}>{mark})' for name, mark in _MARKS.items())})",
     re.IGNORECASE,
 )
+_MARK_WORDS: Final = (
+    "|", "think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot", "chain",
+    "monologue", "unused9",
+)  # fmt: skip
+"""Of which each mark has one: most replies have none, and are not searched for marks."""
 # Reasoning without brackets, where a reply begins with it.
 _PLAIN: Final = tuple(
     (Pattern(opening, re.IGNORECASE), Pattern(closing, re.IGNORECASE | re.MULTILINE))
@@ -75,6 +80,9 @@ def spoken(text: str) -> str:
     """
     text = _after_plain(text)
     if not any(bracket in text for bracket in "<[◁＜"):
+        return text
+    folded = text.casefold()
+    if not any(word in folded for word in _MARK_WORDS):
         return text
     parts: list[str] = []
     inside = ""  # the kind of block that is open

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import inspect
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, base, find
 from medical_tasks.calculators.inputs import Flag
+from tests.case_tables import json_of
 
 DATASET_IDS = (
     *(
@@ -126,9 +126,7 @@ def test_functions_are_keyword_only_typed_and_documented(entry: Any) -> None:
 
 
 def test_the_catalog_describes_these_calculators_and_their_findings() -> None:
-    catalog = json.loads(
-        Path(base.__file__).with_name("catalog.json").read_text(encoding="utf-8")
-    )
+    catalog = json_of(Path(base.__file__).with_name("catalog.json"))
     assert set(catalog) == {entry.slug for entry in CALCULATORS}
     for entry in CALCULATORS:
         flags = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medical_tasks.report.html_parts import assets_text
@@ -14,13 +14,14 @@ from medical_tasks.report.plots import (
     SHARES,
     Line,
     axis_ticks,
+    curve_svg,
     interval_mark,
     interval_words,
     intervals_chart,
     plane_svg,
     scale_of,
 )
-from medical_tasks.spec import PlotPoint
+from medical_tasks.spec import Plot, PlotPoint
 from tests.report.page_reading import PageReader
 
 RUN = PlotPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
@@ -105,6 +106,26 @@ def test_a_plane_has_both_intervals_and_numbers_for_papers() -> None:
     assert "Papers: 1 theirs." in read.text
 
 
+def test_a_curve_says_each_point_in_words_and_leaves_out_what_has_no_value() -> None:
+    points = (
+        replace(RUN, across=0.6),
+        replace(RUN, across=0.9, value=0.7),
+        replace(RUN, across=0.95, value=None),
+    )
+    plot = Plot(
+        title="t", x_label="said", y_label="right", points=points, diagonal=True
+    )
+    text = curve_svg(plot, id="p", title="t")
+    read = PageReader(text)
+    assert read.faults == []
+    assert text.count("<circle") == 2
+    assert text.count("mt-curve") == 1
+    assert 'class="mt-diagonal"' in text
+    assert 'cx="60%" cy="132"' in text
+    assert "said 60.0 %: right 50.0 % (25.0 to 75.0), n = 1,200." in read.text
+    assert "1,200" in read.text
+
+
 @pytest.mark.parametrize(
     ("values", "unit", "ends"),
     [
@@ -125,7 +146,6 @@ def test_axes_begin_at_zero_and_end_at_a_round_number(
     assert (round(scale.low, 6), round(scale.high, 6)) == ends
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.floats(-1e6, 1e6), max_size=6),
     st.sampled_from(["", "number", "cosine"]),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from medical_mcq.declarations import DATASET
+from medical_tasks.scoring.choice_orders import (
+    ORDER,
+    in_orders,
+    order_metrics,
+    ordered_task,
+    with_order_values,
+)
 from medical_tasks.spec import (
     OWN_PROMPTS,
     PLAIN_SCORING,
@@ -42,12 +49,13 @@ class MedicalMCQ(Benchmark):
 
         return SOURCES
 
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """Each question in several orders of its choices (`--task-args order=all`)."""
+        return ordered_task(task, arguments)
+
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-        """An item a row."""
-        return [
-            Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
-            for row in rows
-        ]
+        """An item a row, or one for each order of its choices."""
+        return in_orders(task, super().load_items(self.tasks[0], rows))
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """See `prompts`."""
@@ -69,7 +77,10 @@ class MedicalMCQ(Benchmark):
         """See `scoring`."""
         from medical_mcq.scoring import score_item
 
-        return [score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)]
+        scores = [
+            score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)
+        ]
+        return with_order_values(task, items, scores, right="accuracy")
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question and its choices, graded by a model."""
@@ -93,10 +104,13 @@ TASK = TaskSpec(
             kind="proportion",
             description="share of questions with the right letter",
         ),
+        *order_metrics("ABCD", paraphrased=False),
     ),
     groups=("topic",),
     version="1-A",
     generation_size=32,
+    arguments=ORDER,
+    item_arguments=frozenset(ORDER),
 )
 
 MedicalMCQ.tasks = (TASK,)

@@ -173,15 +173,19 @@ COLUMNS = (
         "department); '' where it is not known",
     ),
     Column(
-        name="patient_narrative", description="What the patient, or a relative, wrote"
+        name="patient_narrative",
+        about="other",
+        description="What the patient, or a relative, wrote",
     ),
     Column(
         name="patient_question",
+        about="other",
         description="The parts of it that ask, a line each, as clinicians marked them; '' where "
         "none is",
     ),
     Column(
         name="clinician_question",
+        about="other",
         description="The question as a clinician would put it; '' where it is not released",
     ),
     Column(
@@ -192,6 +196,7 @@ COLUMNS = (
     ),
     Column(
         name="sentences",
+        about="note",
         repeated=True,
         description="The sentences, in the same order; may have line ends within",
     ),
@@ -208,10 +213,12 @@ COLUMNS = (
     ),
     Column(
         name="clinician_answer",
+        about="other",
         description="A clinician's answer, without citations; '' where it is not released",
     ),
     Column(
         name="answer_sentences",
+        about="other",
         repeated=True,
         description="Its sentences, without citations; empty where not released",
     ),

@@ -52,22 +52,32 @@ ACI_COLUMNS = (
     ),
     Column(
         name="turns",
+        about="note",
         repeated=True,
         description="Turns of the dialogue, each with its speaker; a turn's number is its place, "
         "from 0",
     ),
-    Column(name="note", description="The whole clinical note, as released"),
+    Column(
+        name="note", about="other", description="The whole clinical note, as released"
+    ),
     Column(
         name="subjective",
+        about="other",
         description="Its lines of history: complaint, history, review of systems; or empty",
     ),
     Column(
         name="objective_exam",
+        about="other",
         description="Its lines of the physical examination; or empty",
     ),
-    Column(name="objective_results", description="Its lines of results; or empty"),
+    Column(
+        name="objective_results",
+        about="other",
+        description="Its lines of results; or empty",
+    ),
     Column(
         name="assessment_and_plan",
+        about="other",
         description="Its lines of assessment and plan; or empty",
     ),
 )
@@ -254,16 +264,19 @@ MEQSUM_COLUMNS = (
     ),
     Column(
         name="question",
+        about="note",
         description="What somebody wrote to the National Library of Medicine, as released",
     ),
     Column(
         name="sentences",
+        about="note",
         repeated=True,
         description="Its sentences, without white space around them; a sentence's number is its "
         "place, from 0",
     ),
     Column(
         name="summary",
+        about="other",
         description="The question in one sentence, by an expert, as released",
     ),
     Column(
@@ -476,15 +489,19 @@ _OWN_NAMES: Final = {"id": "example_id", "source": "input"} | {
 
 OWN_COLUMNS = (
     Column(name="id", description="`example_id` of the file, as text"),
-    Column(name="source", description="What an output is made from, as given"),
+    Column(
+        name="source", about="note", description="What an output is made from, as given"
+    ),
     Column(
         name="sentences",
+        about="note",
         repeated=True,
         description="Its sentences, white space run together, without their numbers; a "
         "sentence's number is its place, from 0",
     ),
     Column(
         name="reference",
+        about="other",
         description="What an output is compared with, as given; or empty",
     ),
 )

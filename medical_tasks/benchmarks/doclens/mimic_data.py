@@ -202,15 +202,18 @@ MIMIC_COLUMNS = (
     ),
     Column(
         name="findings",
+        about="note",
         description="What was seen: the findings section, its wrapped lines joined",
     ),
     Column(
         name="sentences",
+        about="note",
         repeated=True,
         description="Its sentences, each on one line; a sentence's number is its place, from 0",
     ),
     Column(
         name="impression",
+        about="other",
         description="What it means: the impression section, likewise; the reference",
     ),
 )

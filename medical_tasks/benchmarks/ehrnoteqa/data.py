@@ -33,6 +33,7 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged, read_text, readable
+from medical_tasks.scoring.choice_orders import in_orders
 from medical_tasks.spec import Item, Row, TaskSpec
 
 DISCQ_ROWS = 1089
@@ -270,11 +271,11 @@ def keeps(task: TaskSpec, row: Row) -> bool:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-    """Makes an item of each row that the task keeps.
+    """Makes an item of each row that the task keeps, or of each order of its choices.
 
     Questions about one patient share its cluster.
     """
-    return [
+    items = [
         Item(
             id=row["id"],
             fields=row,
@@ -287,6 +288,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         for row in rows
         if keeps(task, row)
     ]
+    return in_orders(task, items)
 
 
 # Below physionet.org/files as wget lays the projects out, or any end of that.

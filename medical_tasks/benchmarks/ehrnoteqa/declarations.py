@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from medical_tasks.io.files import packaged
+from medical_tasks.scoring.choice_orders import order_metrics
 from medical_tasks.spec import DatasetSpec, MetricSpec
 
 DATASET = DatasetSpec(
@@ -53,10 +54,16 @@ TITLES: dict[Format, str] = {
     "mc_prob_index": "five choices, by the probability of the letter",
     "mc_prob_value": "five choices, by the probability of the choice's text",
 }
+SHOWS_CHOICES: Final[tuple[Format, ...]] = ("mc", "mc_prob_index")
+"""The formats whose prompts list the choices, so that their order can matter."""
+
 METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    form: tuple(
-        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))})
-        for each in listed
+    form: (
+        *(
+            MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))})
+            for each in listed
+        ),
+        *(order_metrics("ABCDE") if form in SHOWS_CHOICES else ()),
     )
     for form, listed in packaged(__file__, "metrics.json").items()
 }

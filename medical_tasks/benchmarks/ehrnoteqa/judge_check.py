@@ -34,6 +34,7 @@ from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
+from medical_tasks.judges.shuffling import Shuffle, Shuffled, shuffled_sentences
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
@@ -109,10 +110,20 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
             map(_judged_label, score_items(task, wanted, responses, judging=judging))
         )
 
+    def ask_shuffled(judge: Judge, mode: Mode, shuffle: Shuffle) -> Shuffled:
+        judging = Judging(judge=judge, prompts=texts, mode=mode)
+        turned = [
+            shuffled_sentences(response, item.id, shuffle)
+            for item, response in zip(wanted, responses, strict=True)
+        ]
+        scores = score_items(task, wanted, turned, judging=judging)
+        return Shuffled(list(map(_judged_label, scores)))
+
     return CheckSet(
         name=check_set_of(task),
         pairs=pairs,
         ask=ask,
+        ask_shuffled=ask_shuffled,
         answers=len(questions),
         ways=len(CORRECTNESS.classes),
         views=(CORRECTNESS,),

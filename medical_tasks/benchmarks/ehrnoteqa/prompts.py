@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import SHOWS_CHOICES
 from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow, prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.dataset_source import repository_file
@@ -24,6 +25,7 @@ from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
+from medical_tasks.scoring.choice_orders import PARAPHRASE, is_control
 from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
 
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
@@ -36,8 +38,9 @@ INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
 )
 FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
+PARAPHRASED: Final[dict[str, dict[str, str]]] = _TEXTS["paraphrased"]
+"""Introduction and last paragraph of a format in other words, a control for other orders."""
 
-_SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
 # The authors' names of the formats, and of the form they asked GPT models in; the other
 # is that of one family of models.
 _OFFICIAL_KEYS: Final[Mapping[str, str]] = {"open": "openended", "mc": "multichoice"}
@@ -56,6 +59,11 @@ def load_prompts(
     form = task.options["format"]
     check_prompt_set(task, name)
     if name == "official":
+        if "wording" in task.options:
+            raise UsageError(
+                f"{task.name}: wording={PARAPHRASE} is a second wording of our prompts, and the "
+                "authors released none of theirs. Leave it out, or use --prompts own."
+            )
         template = _official_template(task, upstream)
 
         def render_official(item: Item) -> tuple[Message, ...]:
@@ -76,7 +84,9 @@ def load_prompts(
         return ({"role": "user", "content": _asked(item, form)},)
 
     # The texts of this format alone: the hash of another one does not change with them.
-    own = (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
+    own = (*((CHOICES, CHOICE) if form in SHOWS_CHOICES else ()), FORMS[form])
+    if "wording" in task.options:
+        own = (*own, *PARAPHRASED[form].values())
     return PromptSet(
         name=name,
         sha256=texts_sha256(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
@@ -116,12 +126,16 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 def _asked(item: Item, form: str) -> str:
     question = QUESTION.format(question=str(item.fields["question"]).strip())
-    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), question]
-    if form in _SHOWS_CHOICES:
+    introduction, last = INTRODUCTION, FORMS[form]
+    if is_control(item):
+        texts = PARAPHRASED[form]
+        introduction, last = texts["introduction"], texts["last"]
+    parts = [introduction, note_blocks(item.fields["notes"]), question]
+    if form in SHOWS_CHOICES:
         pairs = zip(_letters(item), _texts(item), strict=True)
         lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
         parts.append(CHOICES.format(choices="\n".join(lines)))
-    return "\n\n".join([*parts, FORMS[form]])
+    return "\n\n".join([*parts, last])
 
 
 def _letters(item: Item) -> tuple[str, ...]:

@@ -359,9 +359,10 @@ COLUMNS = (
         name="clinician",
         description="Who reviewed the question, as released; in `discq` who judged its answers (paper, table 12); or ''",
     ),
-    Column(name="question", description="The question"),
+    Column(name="question", about="other", description="The question"),
     Column(
         name="choices",
+        about="other",
         repeated=True,
         description="Five answers, A to E in this order, of which one is right; or none",
     ),
@@ -376,6 +377,7 @@ COLUMNS = (
     ),
     Column(
         name="evidence",
+        about="other",
         repeated=True,
         description="Passages of the note that answer the question; in `evidence` alone, and in `own` where the file has some",
     ),
@@ -395,6 +397,7 @@ COLUMNS = (
             ),
             Column(
                 name="text",
+                about="note",
                 description="Patient id, admission id and chart date, then the note, white space reduced. In the paper's other "
                 "sets the note alone, as released",
             ),

@@ -26,12 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     gold_texts,
     judge_answers,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import (
-    NOT_TAKEN,
-    SEVERAL,
-    Letter,
-    read_letter,
-)
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
@@ -40,6 +34,13 @@ from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.embedder import embedder_identity
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
+from medical_tasks.scoring.choice_orders import is_control, with_order_values
+from medical_tasks.scoring.letters import (
+    NOT_TAKEN,
+    SEVERAL,
+    Letter,
+    read_letter,
+)
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match
@@ -47,6 +48,7 @@ from medical_tasks.spec import (
     Counts,
     Item,
     ItemScore,
+    Probabilities,
     TaskSpec,
     Verdicts,
     unclear_limits,
@@ -56,6 +58,9 @@ NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
 """The words of the reasons why an answer is unclear, which quote no answer."""
 
 _OPEN: Final = (0.0, 1.0)
+_LETTER: Final = "letter_accuracy"
+_EXACT: Final = 0.01
+"""How exactly probabilities are known that are taken for known."""
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
@@ -87,9 +92,11 @@ def score_items(
             readings.get(item.id, text)
             for item, text in zip(items, responses, strict=True)
         ]
-        return list(map(partial(_letter_score, task), items, _letters(items, answers)))
+        read = list(map(partial(_letter_score, task), items, _letters(items, answers)))
+        return with_order_values(task, items, read, right=_LETTER)
     if task.asks == "choices":
-        return list(map(partial(probability_score, task), items, responses))
+        scores = list(map(partial(probability_score, task), items, responses))
+        return with_order_values(task, items, scores, right="accuracy")
     if judging is None:
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
@@ -115,9 +122,16 @@ def _choice_scores(
     letters = _letters(items, [answer.strip() for answer in answers])
     named = [letter.letter if letter else "" for letter in letters]
     cases = list(map(partial(Case, form="choice"), items, answers, named))
-    return list(
-        map(partial(choice_score, task), items, judge_answers(cases, judging), letters)
-    )
+    # A control's accuracy is reported nowhere: nobody judges it.
+    judged = [case for case in cases if not is_control(case.item)]
+    verdicts = iter(judge_answers(judged, judging))
+    scores = [
+        _letter_score(task, item, letter)
+        if is_control(item)
+        else choice_score(task, item, next(verdicts), letter)
+        for item, letter in zip(items, letters, strict=True)
+    ]
+    return with_order_values(task, items, scores, right=_LETTER)
 
 
 def scoring_identity(
@@ -191,7 +205,7 @@ def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScor
 
 def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     """Scores `ChoiceScores` as text: how probable each choice is; an empty one scores 0."""
-    names = [metric.name for metric in task.metrics]
+    names = [metric.name for metric in task.metrics if not metric.needs]
     gold = item.fields["answer"]
     if not response.strip():
         return ItemScore(
@@ -223,7 +237,27 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
         limits=limits,
+        probabilities=_probabilities(scores, LETTERS.index(gold)),
     )
+
+
+def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
+    """The softmax of the sums, by which `accuracy` decides; None where they are not known.
+
+    A choice that was not reported may have anything from nothing to its bound. Where
+    that moves no share by more than `_EXACT`, the bound is taken.
+    """
+    if scores.logprobs.count(None) == len(scores.logprobs):
+        return None
+    bound = -math.inf if scores.below is None else scores.below
+    most, least = (
+        _softmax([end if value is None else value for value in scores.logprobs])
+        for end in (bound, -math.inf)
+    )
+    apart = max(abs(one - other) for one, other in zip(most, least, strict=True))
+    if apart > _EXACT:
+        return None
+    return Probabilities(shares=tuple(most), right=right)
 
 
 def _judged_score(

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import (
     DATASET,
     METRICS,
+    SHOWS_CHOICES,
     TITLES,
     Format,
 )
 from medical_tasks.errors import UsageError
+from medical_tasks.scoring.choice_orders import (
+    ORDER_ARGUMENTS,
+    ordered_task,
+    preference_table,
+)
 from medical_tasks.spec import (
     OWN_PROMPTS,
     PLAIN_SCORING,
@@ -27,6 +33,7 @@ from medical_tasks.spec import (
     PublishedAnswer,
     Row,
     Scoring,
+    Table,
     TaskSpec,
     View,
     hub_question,
@@ -91,6 +98,10 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 
         return load_items(task, rows)
+
+    def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
+        """Each question in several orders of its choices; see `scoring.choice_orders`."""
+        return ordered_task(task, arguments)
 
     def keeps(self, task: TaskSpec, row: Row) -> bool:
         """See `data`."""
@@ -220,6 +231,16 @@ class EHRNoteQA(Benchmark):
             for name in models
         ]
 
+    def tables(
+        self,
+        task: TaskSpec,
+        entry: Mapping[str, Any],
+        items: Sequence[Item],
+        found: Mapping[str, str],
+    ) -> list[Table]:
+        """Which places are preferred, of a run in several orders."""
+        return preference_table(entry)
+
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
         from medical_tasks.benchmarks.ehrnoteqa.judge_check import check_set
@@ -251,6 +272,8 @@ def _task(form: Format, level: int) -> TaskSpec:
         judge=written,
         votes=_VOTES if written else 1,
         options={"format": form, "level": str(level)},
+        arguments=ORDER_ARGUMENTS if form in SHOWS_CHOICES else {},
+        item_arguments=frozenset(ORDER_ARGUMENTS if form in SHOWS_CHOICES else ()),
         scoring_arguments=_SIMILARITY if form == "open" else {},
         paper=PaperSetting(
             items=_ITEMS[level],

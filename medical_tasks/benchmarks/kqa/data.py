@@ -151,18 +151,23 @@ COLUMNS = (
         description="Hash of the question's text; repeats of a question add a hash of their "
         "diagnosis",
     ),
-    Column(name="question", description="What the patient asked, as released"),
+    Column(
+        name="question", about="note", description="What the patient asked, as released"
+    ),
     Column(
         name="answer",
+        about="other",
         description="The physician's free-form answer; empty in `questions`",
     ),
     Column(
         name="must_have",
+        about="other",
         repeated=True,
         description="Statements an answer has to make; empty in `questions`",
     ),
     Column(
         name="nice_to_have",
+        about="other",
         repeated=True,
         description="Statements that supplement it; empty in `questions`",
     ),

@@ -33,6 +33,13 @@ from medical_tasks.io.csv_files import StreamedRow, read_csv
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.shuffling import (
+    Shuffle,
+    Shuffled,
+    place_in,
+    shuffled,
+    shuffled_sentences,
+)
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import TaskSpec
 
@@ -175,13 +182,22 @@ BOTH = "judge: entails and contradicts"
 
 
 def judge_annotations(
-    annotations: Sequence[Annotation], judging: Judging, *, backwards: bool = False
+    annotations: Sequence[Annotation],
+    judging: Judging,
+    *,
+    backwards: bool = False,
+    shuffle: Shuffle | None = None,
 ) -> list[Label | Unscored]:
     """Asks a judge for a label of each statement, in order.
 
     `not_entailment` from judges that know no more.
 
-    `backwards`: with our prompts the statements of an answer are put in reverse.
+    Args:
+        annotations: the statements, with the answers that they are about.
+        judging: the judge, and how it is asked.
+        backwards: with our prompts, whether the statements of an answer are put in
+            reverse.
+        shuffle: how they, or the answer's sentences, are shuffled.
     """
     # The authors ask of must-have statements alone whether they are entailed; here that
     # is wanted of all.
@@ -194,11 +210,16 @@ def judge_annotations(
         of_answer = {
             name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()
         }
+    if shuffle is not None and shuffle.what == "statements":
+        of_answer = {
+            name: (shuffled([*must, *nice], name, shuffle), [])
+            for name, (must, nice) in of_answer.items()
+        }
     cases = [
         Case(
             id=name,
             question=(must or nice)[0].question,
-            answer=(must or nice)[0].answer,
+            answer=_answer((must or nice)[0], shuffle),
             must_have=tuple(entry.statement for entry in must),
             nice_to_have=tuple(entry.statement for entry in nice),
         )
@@ -211,6 +232,26 @@ def judge_annotations(
         for entry, verdict in zip([*must, *nice], answer.statements, strict=True):
             labels[entry.id] = _judged_label(entry, verdict)
     return [labels[entry.id] for entry in annotations]
+
+
+def _answer(entry: Annotation, shuffle: Shuffle | None) -> str:
+    if shuffle is None or shuffle.what != "sentences":
+        return entry.answer
+    return shuffled_sentences(entry.answer, entry.cluster, shuffle)
+
+
+def _places(annotations: Sequence[Annotation], shuffle: Shuffle) -> list[float]:
+    """Where each statement stands among those of its answer."""
+    of_answer: dict[str, list[Annotation]] = {}
+    for entry in annotations:
+        of_answer.setdefault(entry.cluster, []).append(entry)
+    places: dict[str, float] = {}
+    for name, entries in of_answer.items():
+        # As they are asked about: those that must be in an answer first.
+        listed = sorted(entries, key=lambda entry: entry.importance != "Must_have")
+        for number, entry in enumerate(shuffled(listed, name, shuffle)):
+            places[entry.id] = place_in(number, len(listed))
+    return [places[entry.id] for entry in annotations]
 
 
 def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unscored:
@@ -247,10 +288,17 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
             backwards=backwards,
         )
 
+    def ask_shuffled(judge: Judge, mode: Mode, shuffle: Shuffle) -> Shuffled:
+        judging = Judging(judge=judge, prompts=texts, mode=mode)
+        labels = judge_annotations(wanted, judging, shuffle=shuffle)
+        of_statements = shuffle.what == "statements"
+        return Shuffled(labels, _places(wanted, shuffle) if of_statements else ())
+
     return CheckSet(
         name="kqa",
         pairs=pairs,
         ask=ask,
+        ask_shuffled=ask_shuffled,
         answers=201,
         whole=True,
         ways=3,

@@ -34,6 +34,7 @@ from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.confidence import RECIPE_KEY
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import (
     JsonDict,
@@ -166,6 +167,14 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "answer to each. Give the run's command again without --repeats: it takes the first "
             "answers, and asks nothing."
         )
+    if asked := [
+        name for name, entry in entries.items() if RECIPE_KEY in entry["recipe"]
+    ]:
+        raise UsageError(
+            f"{folder}: {', '.join(asked)} was also asked how sure it is (--confidence asked), "
+            "which is another question than the others of the leaderboard were asked. Run it "
+            "without."
+        )
     counts = {name: entry["n_items"] for name, entry in entries.items()}
     most = contents.DEFAULT_LIMITS.items
     if sum(counts.values()) > most:
@@ -216,14 +225,18 @@ def _from_items(name: str, entry: Entry, rows: Sequence[Row]) -> JsonDict:
 
 
 def _own_metrics(name: str, entry: Entry) -> Entry:
-    """The entry without corrected figures, which rest on a check that no package holds."""
+    """The entry without corrected figures, which rest on a check that no package holds.
+
+    Nor has it those of confidence: a package's items have none.
+    """
     declared = {metric.name for metric in task_spec(name).metrics}
     metrics = {
         key: metric
         for key, metric in entry["metrics"].items()
         if raw_name(key, declared) == key
     }
-    return {**entry, "metrics": metrics}
+    kept = {key: value for key, value in entry.items() if key != RECIPE_KEY}
+    return {**kept, "metrics": metrics}
 
 
 def _members(

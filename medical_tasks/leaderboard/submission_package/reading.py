@@ -36,6 +36,7 @@ from medical_tasks.leaderboard.submission_package.zip_file import (
 )
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import JsonDict, Row
 from medical_tasks.spec import TaskSpec
 
@@ -183,7 +184,9 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
         _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_judge(f"{contents.RESULTS}, {name}", entry, tasks()[name])
         if "paper" in entry:  # what it says is made anew, of its recipe and numbers
-            entry["paper"] = comparability(tasks()[name], entry).as_json()
+            asked = mapping(entry["recipe"].get("task_args"))
+            task = tasks()[name].asked_with(asked)
+            entry["paper"] = comparability(task, entry).as_json()
     if scrub(results) != results:
         raise contents.not_sound(
             f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it "

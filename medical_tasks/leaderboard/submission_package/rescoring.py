@@ -118,7 +118,6 @@ def scored_again(
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
-    arguments = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
@@ -127,7 +126,7 @@ def scored_again(
         left=tuple(
             metric.name
             for metric in reported.metrics
-            if metric.needs and metric.needs not in arguments
+            if metric.needs and metric.needs not in answered.given
         ),
     )
 

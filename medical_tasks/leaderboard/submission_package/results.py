@@ -88,9 +88,9 @@ def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
     there was none, and, of an entry of an earlier version of the task, those that came
     later: an older package stays readable.
     """
-    task = task.reporting(
-        task.scoring_arguments, official=_asked_officially(task, entry)
-    )
+    may_report = {*task.arguments, *task.scoring_arguments}
+    task = task.asked_with(mapping(entry["recipe"].get("task_args")))
+    task = task.reporting(may_report, official=_asked_officially(task, entry))
     if entry["recipe"]["judge"] is None:
         task = task.unjudged()
     earlier = entry["recipe"]["task_version"] != task.version

@@ -71,7 +71,9 @@ def verify_package(
     stated = f"every file has the stated hash; id {package.manifest.id}"
     checks = [contents.Check("content", "match", stated)]
     for name in package.manifest.tasks:
-        parts = _TaskPackage(package, task_spec(name), options).checked()
+        recipe = package.results["tasks"][name]["recipe"]
+        task = task_spec(name).asked_with(mapping(recipe.get("task_args")))
+        parts = _TaskPackage(package, task, options).checked()
         checks += [
             contents.Check(f"{name}: {what}", *outcome)
             for what, outcome in parts.items()
@@ -344,7 +346,9 @@ class _TaskPackage:
     def own_recipe(self) -> JsonDict:
         """The recipe that this version would write."""
         official = asked_officially(mapping(self.judge))
-        reported = self.task.reporting(self.task.scoring_arguments, official=official)
+        asked = mapping(self.recipe.get("task_args"))
+        may_report = {*self.task.scoring_arguments, *asked}
+        reported = self.task.reporting(may_report, official=official)
         reported = reported if self.judge is not None else reported.unjudged()
         size = self.task.generation_size
         own = make_recipe(

@@ -1,0 +1,337 @@
+"""A planted preference for choice A: is it found, with the right size, and is none found where there is none?
+
+    OMP_NUM_THREADS=1 python measurements/order.py [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py places [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py judges [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py texts
+
+A simulated model answers 200 questions in all five orders, and the first order again in
+other words. It has an opinion of each question, right with a chance that differs from
+question to question (beta, mean 0.6), and takes it; but with chance `noise` it takes
+any choice at random, and with chance `planted` / 0.8 it takes place A whatever stands
+there, so that A is chosen `planted` points more often than by chance. The control in
+other words has the noise alone. Each simulation draws new questions. Truths are
+computed, not simulated.
+
+`places`: the preference for A alone, by the same interval without the other figures,
+which takes a twentieth of the time.
+
+`judges`: a judge of 50 answers with 8 statements each, in four shuffled orders, is right
+on 4 of 5 and loses `planted` points in the last third of a list.
+
+`texts`: one such model answers the demo's questions in words and by probabilities, and
+is scored by the benchmark's own scorer; the figures must be those of the choices that
+it took.
+"""
+
+from __future__ import annotations
+
+import string
+import sys
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
+from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.judges.shuffling import accuracy_by_place, place_in
+from medical_tasks.models.base import ChoiceScores
+from medical_tasks.runs.results import TaskEntry
+from medical_tasks.runs.summary import summarise
+from medical_tasks.scoring.choice_orders import (
+    CHOSEN,
+    in_orders,
+    is_control,
+    ordered_task,
+    preference_table,
+    with_order_values,
+)
+from medical_tasks.scoring.means import mean_interval
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+QUESTIONS, PLACES = 200, 5
+ANSWERS, STATEMENTS, SHUFFLES, RIGHT = 50, 8, 4, 0.8
+SKILL, STRENGTH = 0.6, 2.0
+ARGUMENTS = {"order": "all", "wording": "paraphrase"}
+SIGNIFICANT = 0.05
+Choices = npt.NDArray[np.intp]
+
+
+def task_of(form: str) -> TaskSpec:
+    """A task of EHRNoteQA in all orders, without the breakdowns that need notes."""
+    task = next(task for task in TASKS if task.options["format"] == form)
+    return ordered_task(replace(task, groups=()), ARGUMENTS)
+
+
+def questions(task: TaskSpec, count: int) -> list[Item]:
+    """Invented questions in all orders, the right choice of each at another place."""
+    letters = string.ascii_uppercase[:PLACES]
+    plain = [
+        Item(
+            id=str(number),
+            fields={"choices": list("vwxyz"), "answer": letters[number % PLACES]},
+            groups={},
+            cluster=str(number),
+        )
+        for number in range(count)
+    ]
+    return in_orders(task, plain)
+
+
+def chosen_places(
+    generator: np.random.Generator, items: list[Item], planted: float, noise: float
+) -> Choices:
+    """The place that the model takes in each item."""
+    names = [item.fields["question_id"] for item in items]
+    number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    numbers = np.array([number_of[name] for name in names])
+    orders = np.array([item.fields["order"] for item in items])
+    controls = np.array([is_control(item) for item in items])
+    # Of every question a content, counted as given; which one is right does not matter
+    # to the places, since each content visits each of them.
+    skill = generator.beta(SKILL * STRENGTH, (1 - SKILL) * STRENGTH, len(number_of))
+    knows = generator.random(len(number_of)) < skill
+    right = np.array([_right_content(items[names.index(name)]) for name in number_of])
+    other = (right + generator.integers(1, PLACES, len(right))) % PLACES
+    opinion = np.where(knows, right, other)[numbers]
+    guess = generator.integers(0, PLACES, len(items))
+    guesses = generator.random(len(items)) < noise
+    content = np.where(guesses, guess, opinion)
+    place = (orders == content[:, None]).argmax(axis=1)
+    drawn = generator.random(len(items)) < planted / (1 - 1 / PLACES)
+    return np.where(drawn & ~controls, 0, place)
+
+
+def _right_content(item: Item) -> int:
+    order: tuple[int, ...] = item.fields["order"]
+    return order[string.ascii_uppercase.index(item.fields["answer"])]
+
+
+def scored(task: TaskSpec, items: list[Item], places: Choices) -> TaskEntry:
+    """The entry of `results.json` for the places that were taken."""
+    letters = string.ascii_uppercase
+    plain = [
+        ItemScore(
+            id=item.id,
+            values={
+                "accuracy": float(letters[place] == item.fields["answer"]),
+                "gold_probability": 0.0,
+            },
+            parsed=letters[place],
+        )
+        for item, place in zip(items, places, strict=True)
+    ]
+    scores = with_order_values(task, items, plain, right="accuracy")
+    by_id = {score.id: score for score in scores}
+    return summarise(task, items, by_id, {}, recipe={})
+
+
+def truths(planted: float, noise: float) -> dict[str, float]:
+    """What the figures estimate.
+
+    An answer takes place A with chance d, else it guesses with chance `noise`, else it
+    takes the opinion, which stands in each place once.
+    """
+    drawn = planted / (1 - 1 / PLACES)
+    # Of an order, the chance of the opinion's content, and of each other one, where the
+    # opinion stands at A and where it does not.
+    keeps, guess = (1 - drawn) * (1 - noise), (1 - drawn) * noise / PLACES
+    base = np.full((PLACES, PLACES), guess)  # order, content; the opinion is content 0
+    base[:, 0] += keeps
+    for order in range(PLACES):
+        base[order, order] += drawn  # the content that the rotation shows at A
+    alike = [
+        float(base[one] @ base[other])
+        for one in range(PLACES)
+        for other in range(one + 1, PLACES)
+    ]
+    right = SKILL * np.prod(base[:, 0])
+    # A wrong opinion may still be right by chance in every order.
+    right += (1 - SKILL) * np.prod(base[:, 1])
+    flips = 1 - float(np.mean(alike))
+    control = np.full(PLACES, noise / PLACES)
+    control[0] += 1 - noise
+    by_wording = 1 - float(np.mean(base @ control))
+    return {
+        "place_preference": planted,
+        "always_right": float(right),
+        "flip_rate": flips,
+        "flip_rate_wording": by_wording,
+        "flip_excess": flips - by_wording,
+    }
+
+
+def main(simulations: int) -> None:
+    """Prints a row for each planted preference and noise."""
+    task = task_of("mc_prob_index")
+    items = questions(task, QUESTIONS)
+    print(
+        "planted noise | A found | flagged: A, any | held: A always flips wording excess"
+    )
+    for planted in (0.0, 0.05, 0.2):
+        for noise in (0.1, 0.4):
+            generator = np.random.default_rng(int(1000 * planted + 100 * noise))
+            print(
+                f"{planted:7.2f} {noise:5.1f} | {_row(generator, task, items, planted, noise, simulations)}",
+                flush=True,
+            )
+
+
+def _row(
+    generator: np.random.Generator,
+    task: TaskSpec,
+    items: list[Item],
+    planted: float,
+    noise: float,
+    simulations: int,
+) -> str:
+    truth = truths(planted, noise)
+    values: list[float] = []
+    held: dict[str, list[bool]] = {name: [] for name in truth}
+    flags = np.zeros((simulations, 2))
+    for number in range(simulations):
+        places = chosen_places(generator, items, planted, noise)
+        entry = scored(task, items, places)
+        figures = dict(entry["metrics"])
+        figures["place_preference"] = entry["breakdown"][CHOSEN]["A"][
+            "place_preference"
+        ]
+        values.append(float(figures["place_preference"]["value"] or 0.0))
+        for name, value in truth.items():
+            low, high = figures[name]["ci_low"], figures[name]["ci_high"]
+            held[name].append(
+                low is not None and high is not None and low <= value <= high
+            )
+        (table,) = preference_table(entry)
+        small = [_p_of(row[-1]) < SIGNIFICANT for row in table.rows]
+        flags[number] = small[0], any(small)
+    shares = " ".join(f"{np.mean(each):.3f}" for each in held.values())
+    flagged = f"{flags[:, 0].mean():.3f} {flags[:, 1].mean():.3f}"
+    return f"{np.mean(values):+.4f} | {flagged} | {shares}"
+
+
+def places(simulations: int) -> None:
+    """Prints how often the interval of the preference for A holds it, and excludes 0."""
+    items = questions(task_of("mc_prob_index"), QUESTIONS)
+    asked = np.array([not is_control(item) for item in items])
+    clusters = [item.cluster for item in items if not is_control(item)]
+    limits = (-1 / PLACES, 1 - 1 / PLACES)
+    print("planted noise | held | excludes 0")
+    for planted in (0.0, 0.05, 0.2):
+        for noise in (0.1, 0.4):
+            generator = np.random.default_rng(int(1000 * planted + 100 * noise) + 7)
+            held = found = 0
+            for _ in range(simulations):
+                taken = chosen_places(generator, items, planted, noise)[asked]
+                values = (taken == 0) - 1 / PLACES
+                interval = mean_interval(values, clusters=clusters, limits=limits)
+                held += interval.ci_low <= planted <= interval.ci_high
+                found += not interval.ci_low <= 0 <= interval.ci_high
+            shares = f"{held / simulations:.3f} | {found / simulations:.3f}"
+            print(f"{planted:7.2f} {noise:5.1f} | {shares}", flush=True)
+
+
+def _p_of(cell: str) -> float:
+    return float(cell.removeprefix("< "))
+
+
+def judges(simulations: int) -> None:
+    """Prints a row for each planted weakness of a judge at the end of its lists."""
+    print("planted | last less first | it is significant | held: difference")
+    for planted in (0.0, 0.05, 0.2):
+        generator = np.random.default_rng(int(1000 * planted) + 1)
+        values: list[float] = []
+        held: list[bool] = []
+        flagged: list[bool] = []
+        for _ in range(simulations):
+            found = _judged(generator, planted)
+            low, high = found["ci_low"], found["ci_high"]
+            if found["value"] is None or low is None or high is None:
+                raise ValueError("a difference of full lists has an interval")
+            values.append(found["value"])
+            held.append(low <= -planted <= high)
+            flagged.append(not low <= 0 <= high)
+        print(
+            f"{planted:7.2f} | {np.mean(values):+.4f} | {np.mean(flagged):.3f} | {np.mean(held):.3f}",
+            flush=True,
+        )
+
+
+def _judged(
+    generator: np.random.Generator, planted: float
+) -> dict[str, float | int | None]:
+    """The last third less the first, of one simulated check."""
+    clusters = [str(answer) for answer in range(ANSWERS) for _ in range(STATEMENTS)]
+    gold = ["entailment"] * len(clusters)
+    # Some answers are easier, and a statement is about as hard in every order.
+    ease = generator.beta(12, 3, ANSWERS).repeat(STATEMENTS)
+    strength = 4.0
+    chance = generator.beta(ease * strength, (1 - ease) * strength)
+    places: list[list[float]] = []
+    orders: list[list[str]] = []
+    for _ in range(SHUFFLES):
+        numbers = [
+            number
+            for _ in range(ANSWERS)
+            for number in generator.permutation(STATEMENTS)
+        ]
+        own = [place_in(int(number), STATEMENTS) for number in numbers]
+        late = np.array(own) > 2 / 3
+        # Of right verdicts at the end so many are lost that accuracy falls by `planted`.
+        right = generator.random(len(own)) < chance * (1 - late * planted / RIGHT)
+        orders.append(list(np.where(right, "entailment", "neutral")))
+        places.append(own)
+    return accuracy_by_place(gold, orders, places, clusters)["last less first"]
+
+
+def texts() -> None:
+    """Scores one model's words and probabilities, and compares with its choices."""
+    for form, planted in (("mc", 0.2), ("mc_prob_index", 0.2)):
+        task = next(task for task in TASKS if task.options["format"] == form)
+        task = ordered_task(task, ARGUMENTS)
+        items = load_items(task, list(read_rows("demo", "test", {})))
+        generator = np.random.default_rng(7)
+        places = chosen_places(generator, items, planted, 0.1)
+        letters = [string.ascii_uppercase[place] for place in places]
+        if form == "mc":
+            answers = [
+                f"The answer is {letter}. {item.fields['choices'][place]}"
+                for item, letter, place in zip(items, letters, places, strict=True)
+            ]
+        else:
+            answers = [_probabilities(int(place)) for place in places]
+        scores = score_items(
+            task, items, answers, readings={} if form == "mc" else None
+        )
+        assert [score.parsed for score in scores] == letters
+        figure = [score.values["place_preference_a"] for score in scores]
+        found = np.nanmean(figure)
+        counted = [
+            letter == "A"
+            for letter, item in zip(letters, items, strict=True)
+            if not is_control(item)
+        ]
+        assert abs(found - (np.mean(counted) - 1 / PLACES)) < 1e-12
+        print(
+            f"{form}: {len(items)} answers read as taken; preference for A {found:+.3f}"
+        )
+
+
+def _probabilities(place: int) -> str:
+    logprobs = tuple(-0.1 if other == place else -3.0 for other in range(PLACES))
+    return ChoiceScores(logprobs=logprobs, tokens=(1,) * PLACES).to_text()
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    times = int(words[-1]) if words and words[-1].isdigit() else 500
+    if words[:1] == ["texts"]:
+        texts()
+    elif words[:1] == ["places"]:
+        places(times)
+    elif words[:1] == ["judges"]:
+        judges(times)
+    else:
+        main(times)

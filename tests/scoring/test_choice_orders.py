@@ -1,0 +1,251 @@
+"""Choices in other orders: which are asked, and what the answers make of a question."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medical_tasks.errors import UsageError
+from medical_tasks.scoring.choice_orders import (
+    ORDER_ARGUMENTS,
+    PARAPHRASE,
+    Orders,
+    in_orders,
+    is_control,
+    order_metrics,
+    ordered_task,
+    preference_table,
+    read_orders,
+    with_order_values,
+)
+from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from tests.support import toy_task
+
+ACCURACY = MetricSpec(
+    name="accuracy", kind="proportion", description="right", read=True, judged=False
+)
+QUESTION = Item(
+    id="q", fields={"choices": list("vwxyz"), "answer": "B"}, groups={}, cluster="p"
+)
+LETTERS = "ABCDE"
+
+
+def _task(**arguments: str) -> TaskSpec:
+    task = toy_task(
+        ACCURACY,
+        *order_metrics(LETTERS),
+        arguments=ORDER_ARGUMENTS,
+        item_arguments=frozenset(ORDER_ARGUMENTS),
+    )
+    return ordered_task(task, arguments)
+
+
+def _scored(
+    task: TaskSpec, items: Sequence[Item], letters: Mapping[str, str]
+) -> dict[str, ItemScore]:
+    """The scores of letters by item, "?" for an unclear answer; items without one have no answer."""
+    answered = [item for item in items if item.id in letters]
+    plain = []
+    for item in answered:
+        letter = letters[item.id]
+        unclear = letter == "?"
+        plain.append(
+            ItemScore(
+                id=item.id,
+                values={"accuracy": float(letter == item.fields["answer"])},
+                parsed="" if unclear else letter,
+                unclear="several choices" if unclear else "",
+                limits={"accuracy": (0.0, 1.0)} if unclear else {},
+            )
+        )
+    scores = with_order_values(task, answered, plain, right="accuracy")
+    return {score.id: score for score in scores}
+
+
+def _contents(items: Sequence[Item], contents: str) -> dict[str, str]:
+    """The letters behind which contents, one an item, stand; "-" for none and "?" for unclear."""
+    letters = {}
+    for item, content in zip(items, contents, strict=True):
+        if content == " ":
+            continue
+        shown = "".join(item.fields["choices"])
+        known = content in shown
+        letters[item.id] = LETTERS[shown.index(content)] if known else content
+    return {name: "" if letter == "-" else letter for name, letter in letters.items()}
+
+
+def _whole(scores: Mapping[str, ItemScore]) -> dict[str, Any]:
+    """The values and limits of the question, which stand on one of its answers."""
+    names = ("always_right", "flip_rate", "flip_rate_wording", "flip_excess")
+    told: dict[str, Any] = {}
+    for name, score in itertools.product(names, scores.values()):
+        value = score.values.get(name)
+        if value is None or not math.isnan(value):
+            assert name not in told
+            told[name] = score.limits[name] if value is None else value
+    return told
+
+
+# Which orders
+
+
+@given(
+    choices=st.integers(2, 6), number=st.integers(2, 120), seed=st.integers(0, 10**9)
+)
+def test_random_orders_differ_and_visit_places_evenly(
+    choices: int, number: int, seed: int
+) -> None:
+    orders = Orders(number=number, seed=seed)
+    if number > math.factorial(choices):
+        with pytest.raises(UsageError, match=f"has {choices} choices, which have only"):
+            orders.of("q", choices)
+        return
+    drawn = orders.of("q", choices)
+    assert len(set(drawn)) == len(drawn) == number
+    assert drawn == Orders(number=number, seed=seed).of("q", choices)
+    for choice in range(choices):
+        places = Counter(order.index(choice) for order in drawn)
+        times = [places[place] for place in range(choices)]
+        assert max(times) - min(times) <= 1
+
+
+def test_all_are_the_rotations_and_ids_name_them() -> None:
+    items = in_orders(_task(order="all", wording=PARAPHRASE), [QUESTION])
+    assert [item.id for item in items] == [
+        "q@ABCDE", "q@BCDEA", "q@CDEAB", "q@DEABC", "q@EABCD", "q@ABCDE.paraphrase",
+    ]  # fmt: skip
+    assert [item.fields["answer"] for item in items] == list("BAEDCB")
+    assert [item.groups for item in items] == [{"place": right} for right in "BAEDCB"]
+    assert {item.cluster for item in items} == {"p"}
+    for item in items:
+        right = LETTERS.index(item.fields["answer"])
+        assert item.fields["choices"][right] == "w"
+    assert [is_control(item) for item in items] == [False] * 5 + [True]
+
+
+def test_without_an_order_nothing_changes() -> None:
+    task = _task()
+    assert ordered_task(task, {}) is task
+    assert in_orders(task, [QUESTION]) == [QUESTION]
+    score = ItemScore(id="q", values={"accuracy": 1.0}, parsed="B")
+    assert with_order_values(task, [QUESTION], [score], right="accuracy") == [score]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"order": "some"}, "order must be all, or a whole number from 2 to 120, got"),
+        ({"order": "1"}, "from 2 to 120, got '1'"),
+        ({"order": "121"}, "from 2 to 120, got '121'"),
+        ({"order": "all", "order_seed": "3"}, "order=all draws nothing"),
+        ({"order": "3", "order_seed": "-1"}, "order_seed must be a whole number"),
+        ({"order": "all", "wording": "other"}, "wording must be paraphrase, got 'other'"),
+        ({"wording": "paraphrase"}, "no order is given. Add order=all"),
+        ({"order_seed": "3"}, "order_seed=3 is about the orders"),
+    ],
+)  # fmt: skip
+def test_settings_that_mean_nothing(arguments: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_orders("toy", arguments)
+
+
+# What the answers make of a question; w is right
+
+
+@pytest.mark.parametrize(
+    ("contents", "told"),
+    [
+        ("wwwww", {"always_right": 1.0, "flip_rate": 0.0}),
+        # 4 of 10 pairs differ
+        ("wwwwx", {"always_right": 0.0, "flip_rate": 0.4}),
+        # wrong each time, and always the same
+        ("xxxxx", {"always_right": 0.0, "flip_rate": 0.0}),
+        ("vwxyz", {"always_right": 0.0, "flip_rate": 1.0}),
+        # nothing is a content of its own, the same each time
+        ("ww---", {"always_right": 0.0, "flip_rate": 0.6}),
+        # without the last answer: 0 of 6 pairs differ, and 4 of 10 may
+        ("wwww ", {"always_right": (0.0, 1.0), "flip_rate": (0.0, 0.4)}),
+        # one wrong answer decides whether all are right
+        ("xwww ", {"always_right": 0.0, "flip_rate": (0.3, 0.7)}),
+    ],
+)
+def test_a_question_by_hand(contents: str, told: dict[str, Any]) -> None:
+    task = _task(order="all")
+    items = in_orders(task, [QUESTION])
+    scores = _scored(task, items, _contents(items, contents))
+    for name, value in told.items():
+        assert _whole(scores)[name] == pytest.approx(value)
+    open_ = any(isinstance(value, tuple) for value in told.values())
+    reasons = [score.unscored for score in scores.values() if score.unscored]
+    assert reasons == ["no answer in another order"] * open_
+
+
+def test_an_unclear_answer_is_the_worst_that_it_may_be() -> None:
+    task = _task(order="all")
+    items = in_orders(task, [QUESTION])
+    scores = _scored(task, items, _contents(items, "ww?ww"))
+    carrier = scores["q@CDEAB"]
+    assert carrier.values["always_right"] == 0.0
+    assert carrier.values["flip_rate"] == pytest.approx(0.4)
+    assert carrier.could_be("always_right") == (0.0, 1.0)
+    assert carrier.could_be("flip_rate") == pytest.approx((0.0, 0.4))
+    # Which place it takes is open as well, and it may come to count.
+    assert math.isnan(carrier.values["place_preference_a"])
+    assert carrier.could_be("place_preference_a") == pytest.approx((-0.2, 0.8))
+
+
+def test_the_control_stands_beside_the_first_order_alone() -> None:
+    task = _task(order="all", wording=PARAPHRASE)
+    items = in_orders(task, [QUESTION])
+    scores = _scored(task, items, _contents(items, "wwwwxx"))
+    assert _whole(scores) == pytest.approx(
+        {
+            "always_right": 0.0,
+            "flip_rate": 0.4,
+            "flip_rate_wording": 1.0,
+            "flip_excess": -0.6,
+        }
+    )
+    control = scores["q@ABCDE.paraphrase"]
+    assert all(math.isnan(value) for value in control.values.values())
+    missing = _scored(task, items, _contents(items, "wwwwx "))
+    assert _whole(missing)["flip_rate_wording"] == (0.0, 1.0)
+    assert _whole(missing)["flip_excess"] == pytest.approx((-0.6, 0.4))
+
+
+@given(st.text("vwxyz", min_size=5, max_size=5))
+def test_places_and_contents_are_told_apart(contents: str) -> None:
+    task = _task(order="all")
+    items = in_orders(task, [QUESTION])
+    scores = list(_scored(task, items, _contents(items, contents)).values())
+    for metric in task.metrics:
+        for score in scores:
+            value = score.values[metric.name]
+            assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1]
+    # Preferences add up to 0 over the places of each answer.
+    names = [f"place_preference_{letter.lower()}" for letter in LETTERS]
+    for score in scores:
+        assert math.fsum(score.values[name] for name in names) == pytest.approx(0.0)
+    if len(set(contents)) == 1:  # who reads the choices prefers no place
+        for name in names:
+            mean = math.fsum(score.values[name] for score in scores) / len(scores)
+            assert mean == pytest.approx(0.0)
+
+
+def test_the_table_flags_what_its_interval_does() -> None:
+    def figure(value: float, low: float, high: float) -> dict[str, Any]:
+        return {"place_preference": {"value": value, "ci_low": low, "ci_high": high}}
+
+    places = {"A": figure(0.05, 0.0, 0.1), "B": figure(0.0, -0.1, 0.1)}
+    (table,) = preference_table({"breakdown": {"chosen_place": places}})
+    # An interval that ends at 0 has p 0.05; Holm doubles the smaller of two.
+    assert [row[-1] for row in table.rows] == ["0.100", "1.000"]
+    assert table.rows[0][1:3] == ("+5.0", "+0.0 to +10.0")
+    assert preference_table({"breakdown": {}}) == []
