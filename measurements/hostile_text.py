@@ -33,9 +33,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     read_official_choice,
     read_official_score,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from medical_tasks.benchmarks.kqa.abstention import abstention
-from medical_tasks.benchmarks.medcalc_bench.quantities import ages, dates
 from medical_tasks.catalog import datasets, tasks
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
@@ -46,7 +44,9 @@ from medical_tasks.judges.reading import (
     read_json,
     read_score,
 )
+from medical_tasks.scoring.letters import read_letter
 from medical_tasks.scoring.normal_form import normal_form
+from medical_tasks.scoring.numbers.quantities import ages, dates
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Answer, DatasetSpec, Item, Scoring, TaskSpec
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from measurements.medcalc_real_errors import report, sortings
-from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.construct.fresh import fresh_rows
+from medical_tasks.scoring.numbers.expression import formula_value
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "measurements" / "README.md"
 BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"

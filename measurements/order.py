@@ -1,6 +1,7 @@
 """A planted preference for choice A: is it found, with the right size, and is none found where there is none?
 
     OMP_NUM_THREADS=1 python measurements/order.py [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py places [simulations per row]
     OMP_NUM_THREADS=1 python measurements/order.py judges [simulations per row]
     OMP_NUM_THREADS=1 python measurements/order.py texts
 
@@ -11,6 +12,9 @@ any choice at random, and with chance `planted` / 0.8 it takes place A whatever 
 there, so that A is chosen `planted` points more often than by chance. The control in
 other words has the noise alone. Each simulation draws new questions. Truths are
 computed, not simulated.
+
+`places`: the preference for A alone, by the same interval without the other figures,
+which takes a twentieth of the time.
 
 `judges`: a judge of 50 answers with 8 statements each, in four shuffled orders, is right
 on 4 of 5 and loses `planted` points in the last third of a list.
@@ -44,6 +48,7 @@ from medical_tasks.scoring.choice_orders import (
     preference_table,
     with_order_values,
 )
+from medical_tasks.scoring.means import mean_interval
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 QUESTIONS, PLACES = 200, 5
@@ -207,6 +212,27 @@ def _row(
     return f"{np.mean(values):+.4f} | {flagged} | {shares}"
 
 
+def places(simulations: int) -> None:
+    """Prints how often the interval of the preference for A holds it, and excludes 0."""
+    items = questions(task_of("mc_prob_index"), QUESTIONS)
+    asked = np.array([not is_control(item) for item in items])
+    clusters = [item.cluster for item in items if not is_control(item)]
+    limits = (-1 / PLACES, 1 - 1 / PLACES)
+    print("planted noise | held | excludes 0")
+    for planted in (0.0, 0.05, 0.2):
+        for noise in (0.1, 0.4):
+            generator = np.random.default_rng(int(1000 * planted + 100 * noise) + 7)
+            held = found = 0
+            for _ in range(simulations):
+                taken = chosen_places(generator, items, planted, noise)[asked]
+                values = (taken == 0) - 1 / PLACES
+                interval = mean_interval(values, clusters=clusters, limits=limits)
+                held += interval.ci_low <= planted <= interval.ci_high
+                found += not interval.ci_low <= 0 <= interval.ci_high
+            shares = f"{held / simulations:.3f} | {found / simulations:.3f}"
+            print(f"{planted:7.2f} {noise:5.1f} | {shares}", flush=True)
+
+
 def _p_of(cell: str) -> float:
     return float(cell.removeprefix("< "))
 
@@ -303,6 +329,8 @@ if __name__ == "__main__":
     times = int(words[-1]) if words and words[-1].isdigit() else 500
     if words[:1] == ["texts"]:
         texts()
+    elif words[:1] == ["places"]:
+        places(times)
     elif words[:1] == ["judges"]:
         judges(times)
     else:

@@ -27,9 +27,9 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     read_official_score,
     read_own_choice,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_closing_claim
+from medical_tasks.scoring.letters import read_letter
 
 FORMS: Final = Path(__file__).with_suffix(".json")
 CHOICES: Final = (

@@ -84,12 +84,20 @@ def metric_path(name: str) -> str:
     """Returns the folder of a metric, for `evaluate.load`.
 
     Args:
-        name: for example `medcalc`.
+        name: for example `medcalc`; or a task of another package, or the YAML file that
+            describes a benchmark, `my_benchmark.yaml`.
 
     Raises:
         UsageError: There is no such metric.
     """
-    return _folder("metrics", "medical_tasks.hub_metrics", name)
+    try:
+        return _folder("metrics", "medical_tasks.hub_metrics", name)
+    except UsageError:
+        from medical_tasks.harness.metric_folders import metric_folder
+
+        if (folder := metric_folder(name)) is None:
+            raise
+        return folder
 
 
 def dataset_path(name: str) -> str:

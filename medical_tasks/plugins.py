@@ -57,7 +57,7 @@ Rows = Callable[[str, Mapping[str, int]], Iterable[Row]]
 Kind = TypeVar("Kind")
 
 OWN_PACKAGE: Final = "medical-tasks"
-_YAML: Final = (".yaml", ".yml")
+YAML: Final = (".yaml", ".yml")
 VARIABLE: Final = "MEDICAL_TASKS_PLUGINS"
 NAMES: Final[Mapping[str, Group]] = {
     "BENCHMARK": "medical_tasks.benchmarks",
@@ -217,7 +217,8 @@ def using(places: Sequence[str]) -> Iterator[None]:
             in it.
     """
     before = os.environ.get(VARIABLE)
-    wanted = [_absolute(place) for place in places]
+    known = given().split(os.pathsep)
+    wanted = [place for place in map(_absolute, places) if place not in known]
     try:
         if wanted:
             os.environ[VARIABLE] = os.pathsep.join(
@@ -236,6 +237,11 @@ def using(places: Sequence[str]) -> Iterator[None]:
 def package_in(folder: Path) -> Package:
     """Names the package of a folder that `using` can take."""
     return _declared(_absolute(str(folder)))[0].package
+
+
+def name_in(place: str) -> str:
+    """The name of what a place, such as a YAML file, registers first."""
+    return _declared(_absolute(place))[0].entry.name
 
 
 def packages() -> dict[Package, list[str]]:
@@ -402,7 +408,7 @@ def _absolute(place: str) -> str:
 def _declared(place: str) -> tuple[_Registration, ...]:
     """Makes a package that is not installed importable, and finds what it registers."""
     path = Path(place).expanduser()
-    if path.suffix in _YAML:
+    if path.suffix in YAML:
         return (_of_yaml(path),)
     if path.is_dir():
         if (path / "pyproject.toml").is_file() or (path / "setup.cfg").is_file():

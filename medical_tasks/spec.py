@@ -8,10 +8,12 @@ Nothing here imports anything heavy: the command line reads every spec on each s
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -42,11 +44,65 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of a dataset, by the names of its columns."""
 
 
-class Message(TypedDict):
-    """One chat message, in the form every chat API takes."""
+class ToolCall(TypedDict):
+    """A model's wish to have a tool run.
 
-    role: Literal["system", "user", "assistant"]
+    Attributes:
+        id: names the call to the message that answers it.
+        name: of the tool, as the model wrote it; it need not be one that was offered.
+        arguments: what the tool is to be run with; empty where that was no JSON object.
+        raw: what stood in its place then.
+
+    Example:
+        {"id": "call_1", "name": "body_mass_index", "arguments": {"weight_kg": 70, "height_cm": 175}}
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, object]
+    raw: NotRequired[str]
+
+
+class Message(TypedDict):
+    """One chat message, in the form every chat API takes.
+
+    Attributes:
+        role: who says it; `tool` gives the result of a call.
+        content: its text, which may be empty beside calls.
+        tool_calls: of the assistant, the tools that it wants run.
+        tool_call_id: of a tool's message, the call that it answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: NotRequired[Sequence[ToolCall]]
+    tool_call_id: NotRequired[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool that a model is offered.
+
+    Attributes:
+        name: letters, digits, `_` and `-`, at most 64.
+        description: what it does, as the model reads it.
+        parameters: the JSON schema of its arguments, an `object`.
+
+    Example:
+        Tool(name="add", description="Adds two numbers.", parameters={"type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}}})
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all that the model reads of it."""
+        return texts_sha256(
+            self.name, self.description, json.dumps(self.parameters, sort_keys=True)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +261,7 @@ class TaskSpec:
         roles: other models that the protocol asks, such as a simulated patient: name to
             one line of description. The user says which model has the role (`--role
             NAME=MODEL`).
+        tools: whether the model is offered tools (`PromptSet.tools`, `Ask.tools`).
         reads: for a task whose reader of answers can be unclear, what a person should
             write down of an answer, one line; "" for all others. Its metrics that rest
             on the reader have `MetricSpec.read`.
@@ -240,6 +297,7 @@ class TaskSpec:
     baseline: str = ""
     protocol: str = ""
     roles: Mapping[str, str] = field(default_factory=dict)
+    tools: bool = False
     reads: str = ""
     paper: PaperSetting | None = None
 
@@ -253,6 +311,8 @@ class TaskSpec:
         """Why lighteval, which asks one question an item, cannot run it; "" where it can."""
         if self.baseline:
             return "no model is asked for this task"
+        if self.tools:
+            return "lighteval offers a model no tools"
         if self.protocol:
             return "lighteval asks one question an item, and this task goes on after the first answer"
         return ""
@@ -346,6 +406,8 @@ class PromptSet:
             words.
         example: the worked example that an item's question shows, for a task whose
             questions show one.
+        tools: the tools offered with an item's first question; a protocol offers them
+            with later ones (`Ask.tools`). What decides them is part of `settings`.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
@@ -356,6 +418,7 @@ class PromptSet:
     continuations: Callable[[Item], tuple[str, ...]] | None = None
     shorten: Callable[[Item, int], Item] | None = None
     example: Callable[[Item], Example] | None = None
+    tools: Callable[[Item], tuple[Tool, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -597,6 +660,8 @@ class Answer:
         provider: who gave the final answer, where a router names the provider behind
             it.
         served_model: the model that it names, which may be dated.
+        tool_calls: the tools that the last reply wants run; those of earlier ones stand
+            in the conversation.
     """
 
     text: str
@@ -609,6 +674,7 @@ class Answer:
     cached_tokens: int | None = None
     provider: str = ""
     served_model: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -620,12 +686,15 @@ class Dialogue:
         opening: the first question, as the task's prompts render it.
         answers: those of the model under test, the latest last; never empty.
         replies: those of the other models by role (`TaskSpec.roles`), the latest last.
+        calls: the tools that each of the `answers` wants run, in the same order; for
+            tasks with tools.
     """
 
     item: Item
     opening: tuple[Message, ...]
     answers: tuple[str, ...]
     replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: tuple[tuple[ToolCall, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -633,14 +702,16 @@ class Ask:
     """The next question.
 
     Attributes:
-        messages: a whole chat, which ends with a message of the user, or of the model
-            asked to let it go on. A model of another role sees the chat from its side:
+        messages: a whole chat, which ends with a message of the user, of a tool, or of
+            the model asked to let it go on. A model of another role sees the chat from its side:
             what it said itself are the messages of the assistant.
         role: who is asked: the model under test, or one of `TaskSpec.roles`.
+        tools: what the model may call.
     """
 
     messages: tuple[Message, ...]
     role: str = ""
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -864,6 +935,10 @@ class Prompts(Protocol):
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """Writes an item's gold as a model's answer, which scores the maximum."""
 
+    def gold_answer(self, task: TaskSpec, item: Item) -> Answer:
+        """An item's gold with what led to it, for a task that scores more than the text."""
+        return Answer(text=self.gold_response(task, item))
+
     @abstractmethod
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """Opens the protocol of a task with `TaskSpec.protocol`; errors as `load_prompts`."""
@@ -917,8 +992,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     """A benchmark; an entry point registers its one instance (`plugins`).
 
     A benchmark has the abstract methods of the four parts, and those others that it
-    needs. They import the modules they call when they run, since every command reads
-    all benchmarks:
+    needs; `judges.rubrics` has the class of those with a rubric. They import the
+    modules they call when they run, since every command reads all benchmarks:
 
         def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
@@ -930,11 +1005,13 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             item may not count at all.
         asked_otherwise: configurations whose questions are worded otherwise than the
             rest; only for these are prompts loaded with `Asking.config`.
+        check_set: the set of labelled pairs on which judges of all its tasks are
+            checked; by default each dataset has its own.
     """
 
-    name: ClassVar[str]  # what everything calls it
-    title: ClassVar[str]  # the paper's name for it
-    paper: ClassVar[str]  # link of the paper
+    name: ClassVar[str]  # what everything calls it; that of its first dataset
+    title: ClassVar[str]  # the paper's name for it; likewise
+    paper: ClassVar[str]  # link of the paper; likewise
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
     # set when they are made, since each names its benchmark
     tasks: ClassVar[tuple[TaskSpec, ...]]
@@ -942,6 +1019,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     mixed_rows: ClassVar[bool] = False
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
+    check_set: ClassVar[str] = ""
     # what `--prompts` takes
     prompt_sets: ClassVar[tuple[str, ...]] = "own", "official"
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
@@ -952,8 +1030,12 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
-        """Names the benchmark on the command line."""
+        """Names the benchmark, after its first dataset where it has no name of its own."""
         super().__init_subclass__()
+        for dataset in getattr(cls, "datasets", ())[:1]:
+            cls.name = getattr(cls, "name", dataset.name)
+            cls.title = getattr(cls, "title", dataset.title)
+            cls.paper = getattr(cls, "paper", dataset.paper)
         cls.short = cls.short or getattr(cls, "name", "")
 
     def __repr__(self) -> str:
@@ -964,6 +1046,23 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """Makes the items of built rows that belong to a task; by default one a row.
+
+        Its id is the dataset's key, its groups are the columns that `TaskSpec.groups`
+        names, and its cluster is the column `cluster`, where there is one.
+        """
+        key = self.source(task.dataset).key
+        return [
+            Item(
+                id=str(row[key]),
+                fields=row,
+                groups={name: _group(row[name]) for name in task.groups},
+                cluster=str(row.get("cluster", row[key])),
+            )
+            for row in rows
+        ]
 
     def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
         """The task whose rows make other items, by its `TaskSpec.item_arguments`.
@@ -1060,6 +1159,13 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         Empty if it is not on the Hub.
         """
         return {}
+
+
+def _group(value: object) -> str | tuple[str, ...]:
+    """The group, or groups, of an item, from the cell of its row."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(str(each) for each in value)
+    return str(value)
 
 
 class HubColumns(TypedDict):

@@ -13,6 +13,17 @@ import pytest
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
+def json_of(path: Path) -> Any:
+    """Reads a file of JSON."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def tables(file: str, name: str = "") -> Any:
+    """Reads `cases/NAME.json` beside a test; without a name, the JSON file that is called as the test is."""
+    beside = Path(file).with_suffix(".json")
+    return json_of(beside.parent / "cases" / f"{name}.json" if name else beside)
+
+
 def cases(file: str, name: str) -> Any:
     """Reads a table; of a list, texts that begin with `# ` are comments on the row behind them."""
     table = _tables(Path(file))[name]
@@ -25,10 +36,8 @@ def cases(file: str, name: str) -> Any:
 
 @functools.cache
 def _tables(test: Path) -> dict[str, Any]:
-    tables: dict[str, Any] = json.loads(
-        (test.parent / "cases" / f"{test.stem}.json").read_text(encoding="utf-8")
-    )
-    return tables
+    found: dict[str, Any] = tables(str(test), test.stem)
+    return found
 
 
 def tabled(*names: str) -> Callable[[Test], Test]:

@@ -13,11 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.fault_server import FaultServer
 from tests.recording_proxy import RecordingProxy, recording_proxy
 from tests.report.tiny_runs import built
+from tests.support import own_datasets
 from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
 # What a user may have set and what would reach the suite: addresses, keys, homes,
@@ -29,6 +31,11 @@ _USERS = (
 _HOME = "MEDICAL_TASKS_TESTS_HOME"
 
 Serving = Callable[..., AbstractContextManager[FaultServer]]
+
+# How often a law is tried that says nothing of its own. Each run of the suite draws other
+# examples; and no time limit, since machines are busy.
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=60)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,14 +149,8 @@ def warm(hub_home: Path) -> Iterator[WarmProcess]:
 
 @pytest.fixture(scope="session")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data home with demo configurations."""
-    return built(
-        tmp_path_factory.mktemp("demos"),
-        "medcalc_bench",
-        "kqa",
-        "archehr_qa",
-        "ehrnoteqa",
-    )
+    """A data home with all demo configurations; nobody writes there."""
+    return built(tmp_path_factory.mktemp("demos"), *own_datasets())
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import re
-from collections.abc import Mapping, Sequence
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,6 +48,26 @@ class GeneratesOnly(Model):
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
+
+
+def code_lines(folder: Path) -> int:
+    """Counts the lines of a folder's modules that hold code: no blanks, comments or docstrings."""
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    assert texts
+    return sum(len({*_lines_with_code(text)} - {*_doc_lines(text)}) for text in texts)
+
+
+def _lines_with_code(text: str) -> Iterator[int]:
+    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in (*blank, tokenize.INDENT, tokenize.DEDENT):
+            yield from range(token.start[0], token.end[0] + 1)
+
+
+def _doc_lines(text: str) -> Iterator[int]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def counts(store: Store, kind: str) -> tuple[int, int]:

@@ -21,16 +21,17 @@ import medical_tasks.plugins as plugins
 from measurements.chat_official import judge_reply, write_release, write_table
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
+from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT
+from tests.support import ROOT, code_lines
+from tests.test_rubric_benchmark import answer as meets_criteria
 
-CHAT, PATIENT = (
-    ROOT / "examples" / name for name in ("medical_chat", "medical_patient")
+CHAT, PATIENT, RUBRIC = (
+    ROOT / "examples" / name
+    for name in ("medical_chat", "medical_patient", "medical_rubric")
 )
-ROWS = json.loads((CHAT / "medical_chat" / "demo.json").read_text(encoding="utf-8"))
-GOLDEN = json.loads(
-    (ROOT / "tests/golden/medical_chat.json").read_text(encoding="utf-8")
-)
+ROWS = json_of(CHAT / "medical_chat" / "demo.json")
+GOLDEN = json_of(ROOT / "tests/golden/medical_chat.json")
 DEMO = ["--config", "demo"]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
 MODEL = ["--model", "openai-api/test-host/model"]
@@ -64,7 +65,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str, task: str) -> dict[str, Any]:
-    results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
+    results = json_of(Path(run) / "results.json")
     found: dict[str, Any] = results["tasks"][task]
     return found
 
@@ -417,6 +418,18 @@ def test_each_role_needs_a_model_that_the_guard_allows(
         assert server.calls == []
 
 
+@pytest.mark.parametrize("name", ["medical_chat_choice", "ehrnoteqa_mc_level1"])
+def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
+    """The guard trusts no configuration's name, the project's own no more than others'."""
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.harness.inspect_adapter import registered_task
+
+    with pytest.raises(PrerequisiteError, match=f"run --tasks {name}"):
+        registered_task(task_spec(name), module=__name__)(config="demo")
+
+
 @pytest.mark.slow
 def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
@@ -448,7 +461,7 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
         )
         asked = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
-    content = json.loads(log.read_text(encoding="utf-8"))
+    content = json_of(log)
     assert content["status"] == "success", done.stdout + done.stderr
     assert asked == {"model": 12, "patient": 6}
 
@@ -520,10 +533,10 @@ def test_report_compare_and_list(
 
 
 @pytest.mark.slow
-def test_both_are_installed_and_gone_again(here: Path) -> None:
+def test_they_are_installed_and_gone_again(here: Path, serving: Any) -> None:
     """As packages with entry points, in folders of their own beside the project."""
     sites = []
-    for example in (CHAT, PATIENT):
+    for example in (CHAT, PATIENT, RUBRIC):
         source, site = here / f"source-{example.name}", here / f"site-{example.name}"
         shutil.copytree(example, source)
         install = (
@@ -533,24 +546,16 @@ def test_both_are_installed_and_gone_again(here: Path) -> None:
             [sys.executable, *install.split(), str(site), str(source)], check=True
         )
         sites.append(str(site))
-    names = ["medical_chat_choice", "medical_chat_open", "medical_patient"]
-    with_both, without = ([str(ROOT), *sites], [str(ROOT)])
-    assert [name for name in names if name in listing(with_both)] == names
-    assert [name for name in names if name in listing(without)] == []
-    run = [
-        "run",
-        "--tasks",
-        f"{names[0]},{names[2]}",
-        "--model",
-        "baseline/reference",
-        *DEMO,
-    ]
-    command(with_both, *run, "--out", "run")
-    assert (
-        figures("run", names[0])["pair_all"]
-        == figures("run", names[2])["accuracy"]
-        == 1.0
-    )
+    names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
+    installed, gone = ([str(ROOT), *sites], [str(ROOT)])
+    assert [name for name in names if name in listing(installed)] == names
+    assert [name for name in names if name in listing(gone)] == []
+    command(installed, "build", "medical_rubric", *DEMO)
+    run = ["run", "--tasks", ",".join(names), "--model", "baseline/reference"]
+    with serving(answer=meets_criteria):
+        command(installed, *run, *DEMO, *JUDGE, "--out", "run")
+    headlines = [next(iter(figures("run", name).values())) for name in names]
+    assert headlines == [1.0] * 3
 
 
 def listing(folders: list[str]) -> str:
@@ -571,14 +576,5 @@ def command(folders: list[str], *words: str) -> str:
 
 
 def test_the_examples_are_small() -> None:
-    for place, most in (
-        (CHAT / "medical_chat", 400),
-        (PATIENT / "medical_patient", 250),
-    ):
-        lines = [
-            line
-            for path in sorted(place.glob("*.py"))
-            for line in path.read_text(encoding="utf-8").splitlines()
-            if line.strip() and not line.lstrip().startswith(("#", '"""'))
-        ]
-        assert 100 < len(lines) <= most
+    assert 100 < code_lines(CHAT / "medical_chat") <= 400
+    assert 100 < code_lines(PATIENT / "medical_patient") <= 250

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from medical_tasks.catalog import own_benchmarks, tasks
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import parser_of
 from scripts import docs_site
+from tests.case_tables import json_of
 from tests.support import ROOT, own_tasks
 
 PATTERNS = (
@@ -84,7 +84,7 @@ def test_anchors_are_those_of_headings(tmp_path: Path) -> None:
 
 def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) -> None:
     docs_site.main(tmp_path)
-    nav = json.loads((tmp_path / "mkdocs.yml").read_text())["nav"]
+    nav = json_of(tmp_path / "mkdocs.yml")["nav"]
     listed = [page for section in nav for pages in section.values() for page in pages]
     written = {
         path.relative_to(tmp_path / "pages").as_posix()

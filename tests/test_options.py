@@ -213,7 +213,7 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize(("verb", "options"), _classes())
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_options_written_as_words_are_read_back(
     verb: str, options: type[Options], data: st.DataObject
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 from pathlib import Path
@@ -19,6 +18,7 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.session import judge_kinds, open_judge
 from medical_tasks.leaderboard.export import export_formats
+from tests.case_tables import json_of
 from tests.support import ROOT
 
 MCQ = ROOT / "examples" / "medical_mcq"
@@ -172,9 +172,7 @@ def test_an_error_of_its_code_is_told_as_its_own(
         "faulty_scorer is left unscored, and the others go on: the package faulty"
         in told
     )
-    results = json.loads((here / "both" / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ]
+    results = json_of(here / "both" / "results.json")["tasks"]
     unscored = results["faulty_scorer"]["coverage"]["unscored"]
     assert unscored == {"a fault of the task's package": 10}
     assert results["medcalc"]["coverage"]["unscored"] == {}
@@ -370,15 +368,3 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
     assert "mine" not in judge_kinds()
     assert "names" not in export_formats()
     assert main(["export", "run", "--to", "names", "--out", "out"]) == 2
-
-
-def test_the_rubric_example_is_small() -> None:
-    lines = [
-        line
-        for path in sorted(
-            (ROOT / "examples/medical_rubric/medical_rubric").glob("*.py")
-        )
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.strip() and not line.lstrip().startswith(("#", '"""'))
-    ]
-    assert 100 < len(lines) <= 370

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.catalog import dataset_source
+from tests.case_tables import json_of
 from tests.support import ROOT, SHARED, needs_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
@@ -110,9 +110,7 @@ def test_an_engineer_with_a_model(place: Path) -> None:
 
 
 def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
-    answers = json.loads(
-        (SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8")
-    )
+    answers = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
     with (place / "answers.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file, delimiter=";")
         rows.writerows(

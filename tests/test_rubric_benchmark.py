@@ -15,8 +15,9 @@ import medical_tasks.plugins as plugins
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
+from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT
+from tests.support import ROOT, code_lines
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
 LINES = (
@@ -61,7 +62,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str) -> dict[str, Any]:
-    results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
+    results = json_of(Path(run) / "results.json")
     found: dict[str, Any] = results["tasks"]["medical_rubric"]
     return found
 
@@ -171,25 +172,26 @@ def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
 def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     rubric = ROWS[0]["rubrics"][0]
     for change, said in (
-        ({"prompt_id": 3}, "line 2: prompt_id must be as published"),
-        ({"prompt": [{"role": "user"}]}, "line 2: prompt must be as published"),
+        ({"prompt_id": 3}, "line 2: prompt_id: must be a valid string, got 3"),
+        ({"prompt": [{"role": "user"}]}, "line 2: prompt, 0, content: is missing"),
+        ({"prompt": []}, "line 2: prompt: "),
         (
-            {"prompt": []},
-            "line 2: prompt must be a chat whose last message is the user's",
+            {"prompt": [{"role": "assistant", "content": "Good morning."}]},
+            "line 2: prompt: must end with a message of the user",
         ),
         (
             {"rubrics": [{**rubric, "points": True}]},
-            "line 2: rubrics must be as published",
+            "line 2: rubrics, 0, points: must be a valid number, got true",
         ),
         (
             {"rubrics": [{**rubric, "points": -1}]},
-            "points must be finite numbers, one of them abov",
+            "line 2: rubrics: must have points above 0",
         ),
         (
             {"rubrics": [{**rubric, "points": float("inf")}]},
-            "points must be finite numbers",
+            "points: must be a finite number",
         ),
-        ({"rubrics": []}, "points must be finite numbers, one of them above 0"),
+        ({"rubrics": []}, "line 2: rubrics: "),
     ):
         write_lines("rows.jsonl", [ROWS[0], {**ROWS[1], **change}])
         build = [
@@ -256,7 +258,7 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
     with serving(answer=says):
         check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
         assert main([*check, "--out", "check"]) == 0
-        found = json.loads(Path("check/check.json").read_text(encoding="utf-8"))
+        found = json_of(Path("check/check.json"))
         assert (found["set"], found["pairs"], found["scored"]) == (
             "medical_rubric",
             96,
@@ -305,3 +307,7 @@ def test_lighteval_has_the_task() -> None:
     (earlier,) = doc.fewshot_samples
     shown = [earlier.query, earlier.get_golds()[0], doc.query]
     assert shown == [message["content"] for message in item.fields["prompt"]]
+
+
+def test_it_is_small() -> None:
+    assert 100 < code_lines(EXAMPLE / "medical_rubric") <= 250

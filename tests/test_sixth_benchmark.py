@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.budgets import count_nodes, read_modules
+from tests.case_tables import json_of
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -62,7 +63,7 @@ def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
 
 
 def accuracy(run: Path) -> float:
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    results = json_of(run / "results.json")
     value: float = results["tasks"]["medical_mcq"]["metrics"]["accuracy"]["value"]
     return value
 
@@ -124,7 +125,7 @@ def test_no_file_of_the_project_changes(place: Path) -> None:
 def test_its_own_files_are_written_into_its_own_folder(place: Path) -> None:
     told = medical_tasks(place, "manifest", "--package", str(place / "source"))
     assert "cards/medical_mcq/croissant.json" in told
-    manifest = json.loads((place / "source" / "tasks.json").read_text(encoding="utf-8"))
+    manifest = json_of(place / "source" / "tasks.json")
     assert [each["name"] for each in manifest["benchmarks"]] == ["medical_mcq"]
 
 

@@ -238,6 +238,19 @@ class Calculator(Generic[P, R_co]):
             entities[key] = value
         return entities
 
+    def given(self, entities: Mapping[str, object]) -> dict[str, object]:
+        """What entities say of each parameter that they give, as it stands there.
+
+        Example:
+            >>> find("body_mass_index").given({"weight": [70, "kg"], "Pulse": 80})
+            {'weight_kg': [70, 'kg']}
+        """
+        return self._find(entities)[0]
+
+    def shown(self, answer: Answer) -> str:
+        """An answer with its unit, such as `24.7 kg/m^2`."""
+        return self._shown(answer)
+
     def _unknown(self, name: str) -> str:
         names = {
             fold(known): item

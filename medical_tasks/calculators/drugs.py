@@ -12,7 +12,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from medical_tasks.calculators.base import Convention, calculator
-from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
+from medical_tasks.calculators.inputs import (
+    Choice,
+    Input,
+    Quantity,
+    fold,
+    numbers_agree,
+)
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError, UnitError
@@ -102,6 +108,21 @@ class _PatchInput(Input):
     def expects(self) -> str:
         """The accepted units."""
         return ", ".join(_RATE.accepted)
+
+    def schema(self) -> dict[str, object]:
+        """A number, the rate."""
+        return {"type": "number", "description": f"{self.name} in {_RATE.unit}"}
+
+    def written(self, value: tuple[float, bool]) -> object:
+        """See `Input.written`."""
+        amount, by_mass = value
+        return f"{amount!r} {_MG.unit}" if by_mass else amount
+
+    def agrees(
+        self, value: tuple[float, bool], other: tuple[float, bool], *, within: float
+    ) -> bool:
+        """See `Input.agrees`."""
+        return value[1] == other[1] and numbers_agree(value[0], other[0], within=within)
 
 
 def _inputs() -> tuple[Input, ...]:
@@ -288,6 +309,23 @@ class _SteroidDoseInput(Input):
     def expects(self) -> str:
         """Drug, route and dose."""
         return 'drug and route with a dose, such as ["PredniSONE PO", 10, "mg"] or "PredniSONE PO 10 mg"'
+
+    def schema(self) -> dict[str, object]:
+        """Drug, route and dose as one text."""
+        drugs = ", ".join(EQUIVALENT_MG)
+        said = (
+            f'{self.name} with its dose, such as "PredniSONE PO 10 mg"; one of {drugs}'
+        )
+        return {"type": "string", "description": said}
+
+    def written(self, value: SteroidDose) -> object:
+        """See `Input.written`."""
+        return f"{value.steroid} {value.mg!r} mg"
+
+    def agrees(self, value: SteroidDose, other: SteroidDose, *, within: float) -> bool:
+        """See `Input.agrees`."""
+        same_drug = value.steroid == other.steroid
+        return same_drug and numbers_agree(value.mg, other.mg, within=within)
 
 
 def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:

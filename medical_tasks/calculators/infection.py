@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from medical_tasks.calculators.base import Convention, calculator
-from medical_tasks.calculators.inputs import Input
+from medical_tasks.calculators.inputs import Input, numbers_agree
 from medical_tasks.calculators.intensive_care import (
     mean_arterial_pressure,
     whole_coma_score,
@@ -119,6 +119,33 @@ class _Urea(Input):
     def expects(self) -> str:
         """The accepted units."""
         return ", ".join((*self.mass.accepted[:1], *self.molar.accepted[:1]))
+
+    def schema(self) -> dict[str, object]:
+        """A number for the mass, or a text with its unit."""
+        said = f"{self.name} in {self.mass.unit}, or with its unit as a text"
+        kinds = [{"type": "number"}, {"type": "string"}]
+        return {"description": said, "anyOf": kinds}
+
+    def written(self, value: tuple[float | None, float | None]) -> object:
+        """See `Input.written`."""
+        mass, molar = value
+        return mass if molar is None else f"{molar!r} {self.molar.unit}"
+
+    def agrees(
+        self,
+        value: tuple[float | None, float | None],
+        other: tuple[float | None, float | None],
+        *,
+        within: float,
+    ) -> bool:
+        """See `Input.agrees`; in whichever unit each came."""
+        return numbers_agree(self._mass(value), self._mass(other), within=within)
+
+    def _mass(self, value: tuple[float | None, float | None]) -> float:
+        mass, molar = value
+        if mass is not None:
+            return mass
+        return self.mass.read((molar, self.molar.unit), self.name)[0]
 
 
 def _split_urea(values: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ name, so that `FiO₂`, `FiO2` and `fio2` are the same input.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -87,6 +88,18 @@ class Input:
         """What may be given, in a few words for a person."""
         raise NotImplementedError
 
+    def schema(self) -> dict[str, object]:
+        """The JSON schema of it as the argument of a tool."""
+        return {"type": "string", "description": f"{self.name}: {self.expects}"}
+
+    def written(self, value: Any) -> object:
+        """A value that was read, as a tool's argument from which the same value is read."""
+        raise NotImplementedError
+
+    def agrees(self, value: Any, other: Any, *, within: float) -> bool:
+        """Whether two values that were read are the same, numbers but for a relative difference."""
+        return bool(value == other)
+
     @property
     def key(self) -> str:
         """What a person types.
@@ -121,6 +134,20 @@ class Quantity(Input):
     def doubt(self, raw: object, value: float) -> str | None:
         """See `Input.doubt`."""
         return self.measure.doubt(raw, value, self.name)
+
+    def schema(self) -> dict[str, object]:
+        """A number in the measure's unit; texts with another unit are read all the same."""
+        unit = self.measure.unit
+        said = f"{self.name} in {unit}" if unit else self.name
+        return {"type": "number", "description": said.replace("in per ", "per ")}
+
+    def written(self, value: float) -> object:
+        """See `Input.written`."""
+        return value
+
+    def agrees(self, value: float, other: float, *, within: float) -> bool:
+        """See `Input.agrees`."""
+        return numbers_agree(value, other, within=within)
 
     @property
     def expects(self) -> str:
@@ -176,6 +203,14 @@ class Flag(Input):
         """Yes or no."""
         return "yes or no"
 
+    def schema(self) -> dict[str, object]:
+        """Whether the finding is there."""
+        return {"type": "boolean", "description": self.name}
+
+    def written(self, value: bool) -> object:
+        """See `Input.written`."""
+        return value
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Input):
@@ -219,6 +254,15 @@ class Choice(Input):
         """The classes, one word each."""
         return ", ".join(repr(word) for word in self.labels.values())
 
+    def schema(self) -> dict[str, object]:
+        """One of the classes."""
+        words = list(self.labels.values())
+        return {"type": "string", "description": self.name, "enum": words}
+
+    def written(self, value: object) -> object:
+        """See `Input.written`."""
+        return self.labels[value]
+
 
 _DATE: Final = re.compile(
     r"(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII
@@ -244,6 +288,19 @@ class Day(Input):
     def expects(self) -> str:
         """The accepted forms."""
         return f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
+
+    def schema(self) -> dict[str, object]:
+        """A date."""
+        return {"type": "string", "description": f"{self.name}, as MM/DD/YYYY"}
+
+    def written(self, value: datetime.date) -> object:
+        """See `Input.written`."""
+        return f"{value:%m/%d/%Y}"
+
+
+def numbers_agree(value: float, other: float, *, within: float) -> bool:
+    """Whether a number is another but for a share of that other."""
+    return math.isclose(value, other, rel_tol=0, abs_tol=abs(value) * within + 1e-9)
 
 
 def _day(raw: object) -> datetime.date | None:
@@ -294,7 +351,7 @@ def fold(text: str) -> str:
     Spacing, punctuation, subscripts and known misspellings drop out.
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
-    letters = "".join(character for character in plain if character.isalnum())
+    letters = "".join(filter(str.isalnum, plain))
     for wrong, right in _SPELLING:
         letters = letters.replace(wrong, right)
     return letters

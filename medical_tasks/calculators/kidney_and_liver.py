@@ -123,6 +123,10 @@ class _Race(Input):
         """A word; only one matters."""
         return "a word ('Black' or another)"
 
+    def written(self, value: bool) -> object:
+        """See `Input.written`."""
+        return "Black" if value else "another"
+
 
 @calculator(
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",

@@ -20,10 +20,12 @@ from medical_tasks.calculators import (
     find,
 )
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
+from medical_tasks.calculators.tools import tool_of
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.io.files import WholeFile, open_file, readable
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
+from medical_tasks.models.tool_calls import offered
 from medical_tasks.options import Calc
 
 
@@ -34,12 +36,27 @@ def run(arguments: Calc) -> int:
         raise UsageError(
             "--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl"
         )
-    asked = [arguments.list, arguments.batch is not None, name is not None]
+    asked = [
+        arguments.list,
+        arguments.tools,
+        arguments.mcp,
+        arguments.batch is not None,
+        name is not None,
+    ]
     if sum(asked) != 1 or (arguments.show_inputs and name is None):
         raise UsageError(
-            "give one of: a calculator's NAME (with key=value, or --inputs), --list, or --batch with --out. "
+            "give one of: a calculator's NAME (with key=value, or --inputs), --list, --tools, --mcp, or --batch with --out. "
             "See: medical-tasks calc --help"
         )
+    if arguments.mcp:
+        from medical_tasks.cli.calc_mcp import serve
+
+        serve()
+        return 0
+    if arguments.tools:
+        listed = offered([tool_of(entry) for entry in CALCULATORS])
+        tell(json.dumps(listed, indent=1, ensure_ascii=False), listed)
+        return 0
     if arguments.list:
         shown = ("id", "slug", "name", "category", "output")
         tell(

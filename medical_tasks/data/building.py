@@ -44,6 +44,7 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.columns import hub_features
 from medical_tasks.io.files import read_text, readable
+from medical_tasks.plugins import PluginError
 from medical_tasks.spec import Row, TaskSpec
 
 if TYPE_CHECKING:
@@ -452,6 +453,12 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
         ) -> Iterator[tuple[object, dict[str, object]]]:
             seen: set[object] = set()
             for row in self._rows(split, files):
+                # datasets would fill a forgotten column with nulls
+                if row.keys() != set(names):
+                    raise PluginError(
+                        f"{spec.name}: a row has the columns {', '.join(row)}, and its "
+                        f"DatasetSource declares {', '.join(names)}. Give rows these."
+                    )
                 if row[source.key] in seen:
                     raise UsageError(
                         f"{spec.name}, config {self.config.name}, split {split}: two rows have "
@@ -459,14 +466,7 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
                         "official files again."
                     )
                 seen.add(row[source.key])
-                if (
-                    list(row) != names
-                ):  # datasets would fill a forgotten column with nulls
-                    raise ValueError(
-                        f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared "
-                        f"{names}"
-                    )
-                yield row[source.key], dict(row)
+                yield row[source.key], {name: row[name] for name in names}
 
     return SourceBuilder
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import MedicalTasksError, MissingError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.io.files import read_bytes, readable
 
 
@@ -49,6 +49,42 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
         return ast.parse(read_file(path).decode("utf-8"))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise unknown("a Python file in UTF-8") from error
+
+
+def named_text(path: Path, name: str) -> str:
+    r"""The text that a Python file gives a name.
+
+    Example: a file with `ASK = "\nIs it so?\n".strip()` has for ASK the text "Is it
+    so?".
+    """
+
+    def unknown(expected: str) -> UsageError:
+        return UsageError(f"{path}: expected {expected}. Get the repository again.")
+
+    value = assigned(parse_python(path, unknown).body, name)
+    if value is None:
+        raise unknown(f"one text named {name}")
+    bare = _unstripped(value)
+    text = fill(template_of(bare, {}, unknown), {})
+    return text if bare is value else text.strip()
+
+
+def assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
+    """What a name is given, where that happens once."""
+    found = [
+        node.value
+        for node in statements
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _unstripped(node: ast.expr) -> ast.expr:
+    """What stands in front of `.strip()`, or the expression itself."""
+    match node:
+        case ast.Call(func=ast.Attribute(value, "strip"), args=[], keywords=[]):
+            return value
+    return node
 
 
 def template_of(

@@ -11,7 +11,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Mapping
@@ -71,6 +70,8 @@ def private_home() -> Path:
 
 def new_private_id() -> str:
     """Draws the name of a new folder; it says nothing about the run."""
+    import secrets
+
     return secrets.token_hex(16)
 
 

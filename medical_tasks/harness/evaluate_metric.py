@@ -18,6 +18,8 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import datasets  # noqa: TID253 - only metrics that `evaluate` loads import this module
 import evaluate  # noqa: TID253
 
+import medical_tasks.plugins as plugins
+from medical_tasks.catalog import task_spec
 from medical_tasks.harness.evaluate_rows import Columns, Row, read_row
 from medical_tasks.io.columns import hub_features
 from medical_tasks.scoring.means import mean_interval, proportion_interval
@@ -98,6 +100,15 @@ def benchmark_metric(
     sources = dict.fromkeys(fields, ()) if columns is None else columns
     members = {"columns": sources, "_info": lambda _: information, "_compute": computed}
     return type(task.benchmark.name.title().replace("_", ""), (_DatasetRows,), members)
+
+
+def plugin_metric(name: str, places: Sequence[str]) -> type[evaluate.Metric]:
+    """Makes the metric of a task that another package or a YAML file has.
+
+    `medical_tasks.metric_path` writes the module that calls this.
+    """
+    with plugins.using(places):
+        return benchmark_metric(task_spec(name))
 
 
 _INPUTS: Final = """\

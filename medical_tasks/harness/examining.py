@@ -178,7 +178,8 @@ def _versions() -> Iterator[Finding]:
         yield Finding(
             "optional",
             "stock lighteval offline",
-            "it downloads tinyBenchmarks.pkl from GitHub when it starts; without GitHub: medical-tasks lighteval",
+            "it downloads tinyBenchmarks.pkl from GitHub when it starts; without GitHub: medical-tasks lighteval, "
+            f"or an empty {path.with_name('tinyBenchmarks.pkl')}",
         )
 
 

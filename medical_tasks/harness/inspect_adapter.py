@@ -24,14 +24,7 @@ from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, write_eval_log
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    get_model,
-)
+from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -64,6 +57,12 @@ from medical_tasks.harness.judging import (
     shown_metrics,
 )
 from medical_tasks.io.files import read_text
+from medical_tasks.models.inspect_tools import (
+    inspect_chat,
+    read_inspect_calls,
+    read_inspect_chat,
+    tool_definitions,
+)
 from medical_tasks.runs.numbers import explanation
 from medical_tasks.spec import (
     Answer,
@@ -75,6 +74,7 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    ToolCall,
     Turn,
 )
 
@@ -90,6 +90,7 @@ def inspect_task(
     data_revision: Mapping[str, object],
     scorer: Scorer | None = None,
     upstream: Path | None = None,
+    arguments: Mapping[str, str] | None = None,
 ) -> Task:
     """Makes the inspect task, with the recipe in its metadata.
 
@@ -101,7 +102,9 @@ def inspect_task(
     steps = generate()
     if task.protocol:
         steps = _protocol_solver(
-            open_protocol(task, {}, prompts=prompts.name, upstream=upstream),
+            open_protocol(
+                task, arguments or {}, prompts=prompts.name, upstream=upstream
+            ),
             by_id,
             prompts,
         )
@@ -115,7 +118,7 @@ def inspect_task(
     samples = [
         Sample(
             id=item.id,
-            input=[_chat_message(message) for message in prompts.render(item)],
+            input=inspect_chat(prompts.render(item)),
             target=gold_response(task, item),
             metadata={"groups": dict(item.groups), _CLUSTER: item.cluster},
         )
@@ -138,25 +141,15 @@ def inspect_task(
     )
 
 
-def _conversation(state: TaskState) -> tuple[Message, ...]:
-    """The chat of a sample; what is no message of the three plain roles is left out."""
+def _conversation(task: TaskSpec, state: TaskState) -> tuple[Message, ...]:
+    """The chat of a sample; of a task without tools what is of the three plain roles."""
+    if task.tools:
+        return read_inspect_chat(state.messages)
     return tuple(
         Message(role=message.role, content=message.text)
         for message in state.messages
         if message.role != "tool"
     )
-
-
-_ROLES = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
-
-
-def _chat_message(message: Message) -> ChatMessage:
-    made: ChatMessage = _ROLES[message["role"]](content=message["content"])
-    return made
 
 
 class _Memory(dict[tuple[str, str], dict[str, object]]):
@@ -177,7 +170,8 @@ def _protocol_solver(
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             item = items[str(state.sample_id)]
             dialogue = Dialogue(item=item, opening=prompts.render(item), answers=())
-            turn: Turn = Ask(dialogue.opening)
+            tools = prompts.tools(item) if prompts.tools else ()
+            turn: Turn = Ask(dialogue.opening, tools=tools)
             while isinstance(turn, Ask):
                 state, dialogue = await _asked(turn, state, dialogue, generate)
                 (turn,) = await asyncio.to_thread(
@@ -185,9 +179,7 @@ def _protocol_solver(
                 )
             state.output.completion = turn.text
             if turn.conversation:
-                state.messages = [
-                    _chat_message(message) for message in turn.conversation
-                ]
+                state.messages = inspect_chat(turn.conversation)
             return state
 
         return solve
@@ -199,12 +191,17 @@ async def _asked(
     turn: Ask, state: TaskState, dialogue: Dialogue, generate: Generate
 ) -> tuple[TaskState, Dialogue]:
     """Asks the model, or the one that `--model-role` names for a role, and adds what it says."""
-    chat = [_chat_message(message) for message in turn.messages]
+    chat = inspect_chat(turn.messages)
     if not turn.role:
         state.messages = chat
-        state = await generate(state)
+        state.tools = tool_definitions(turn.tools)
+        # The protocol runs the tools.
+        state = await generate(state, tool_calls="none")
         answers = (*dialogue.answers, state.output.completion)
-        return state, replace(dialogue, answers=answers)
+        calls: tuple[ToolCall, ...] = ()
+        if state.output.choices:
+            calls = read_inspect_calls(state.output.message.tool_calls)
+        return state, replace(dialogue, answers=answers, calls=(*dialogue.calls, calls))
     output = await get_model(role=turn.role, required=True).generate(chat)
     said = (*dialogue.replies.get(turn.role, ()), output.completion)
     return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
@@ -313,7 +310,7 @@ def registered_scorer(
                 )
             answer = Answer(
                 text=text,
-                conversation=_conversation(state),
+                conversation=_conversation(task, state),
                 finish=str(state.output.stop_reason),
             )
             try:
@@ -433,7 +430,7 @@ def _loaded(
     scored = registered_scorer(task)(
         **{name: value for name, value in options.items() if value is not None}
     )
-    return inspect_task(task, part.items, asked, part.revision, scored, checkout)
+    return inspect_task(task, part.items, asked, part.revision, scored, checkout, given)
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:

@@ -17,11 +17,16 @@ imported inside the functions that check something.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import Field as Rule
+from medical_tasks.io.json_records import json_lines
 from medical_tasks.io.untrusted import (
     LARGEST_COUNT,
     is_number,
@@ -53,14 +58,40 @@ class OpenForm(Form):
     model_config = ConfigDict(extra="allow")
 
 
+_Form = TypeVar("_Form", bound=Form)
+
+
 def complaint(form: type[Form], value: object) -> str:
     """Says how a value breaks a form first, as path, rule and value; "" where it does not."""
     try:
         form.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        return ": ".join(filter(None, (shown_path(*first["loc"]), _rule(first))))
+        return _first(error)
     return ""
+
+
+def form_lines(path: Path, form: type[_Form], *, again: str) -> Iterator[_Form]:
+    """Reads JSON Lines of a form; an error names the line, the path in it and the rule.
+
+    Args:
+        path: the file.
+        form: what each line must be.
+        again: what to do about a file of another form, one sentence.
+    """
+    example = f"an object of {', '.join(form.model_fields)}"
+    with readable(path):
+        content = read_bytes(path)
+    for line, value in json_lines(path, content, form=example):
+        try:
+            yield form.model_validate(value)
+        except ValidationError as error:
+            raise UsageError(f"{path}, {line}: {_first(error)}. {again}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    return ": ".join(filter(None, (shown_path(*first["loc"]), _rule(first))))
 
 
 def _rule(first: ErrorDetails) -> str:

@@ -17,7 +17,6 @@ from medical_tasks.benchmarks.medcalc_bench.attributes import (
     AttributePoint,
     accuracy_by_attributes,
 )
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.catalog import dataset_spec, task_spec
@@ -54,6 +53,7 @@ from medical_tasks.runs.results import Json, JsonDict, Results, read_items, read
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 from medical_tasks.scoring.means import proportion_interval
+from medical_tasks.scoring.normal_form import MAX_REPLY
 from medical_tasks.spec import Item, Message, Row, TaskSpec
 
 __all__ = ["run"]

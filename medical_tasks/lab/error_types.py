@@ -23,7 +23,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     limits,
     recompute_or_none,
 )
-from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
@@ -47,6 +46,7 @@ from medical_tasks.lab.working import (
     close,
     read_working,
 )
+from medical_tasks.scoring.numbers.quantities import dates, plain
 from medical_tasks.spec import Row
 
 __all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import score_steps
-from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.io.files import packaged
 from medical_tasks.lab.working import NUMBER, Piece, Working, close
+from medical_tasks.scoring.numbers.quantities import NUMBER_WORDS
 
 # ---- Totals and running sums ----
 

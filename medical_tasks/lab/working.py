@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.quantities import plain
+from medical_tasks.scoring.normal_form import MAX_REPLY
+from medical_tasks.scoring.numbers.expression import formula_value
+from medical_tasks.scoring.numbers.quantities import plain
 
 __all__ = [
     "NUMBER",

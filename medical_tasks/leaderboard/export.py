@@ -32,7 +32,8 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
-from medical_tasks.report.page_data import ReportItem, ReportTask
+from medical_tasks.report.page_data import ReportItem
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.terminal import entry_notes
 from medical_tasks.report.texts import DEFAULT_PLACES, TextPlaces
 from medical_tasks.runs.comparability import paper_lines
@@ -317,7 +318,7 @@ def _strings(values: Json) -> dict[str, str]:
     }
 
 
-_PART: Final = ("max_samples", "subset", "shard", "repeats")
+_PART: Final = ("max_samples", "subset", "shard", "repeats", "evaluations")
 _SETTINGS: Final = (
     "task_version",
     "prompts",

@@ -11,13 +11,13 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.budget import Ceiling
-from medical_tasks.spec import Message
+from medical_tasks.spec import Message, Tool, ToolCall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Request:
     continuations: tuple[str, ...] = ()
     # how often it was asked with this; those of one `generate` are of one repeat
     repeat: int = 1
+    tools: tuple[Tool, ...] = ()  # what the model may call
 
 
 def write_request(request: Request) -> str:
@@ -40,12 +41,18 @@ def write_request(request: Request) -> str:
 
     As ASCII, since model text in it can hold lone surrogates.
     """
-    return json.dumps(asdict(request))
+    # Not `asdict`, which would copy the tools of every question.
+    tools = [
+        {name: getattr(tool, name) for name in ("name", "description", "parameters")}
+        for tool in request.tools
+    ]
+    return json.dumps({**vars(request), "tools": tools})
 
 
 def read_request(text: str) -> Request:
     """Reads what `write_request` wrote."""
     parts: dict[str, Any] = json.loads(text)
+    parts["tools"] = [Tool(**tool) for tool in parts["tools"]]
     return Request(
         **parts
         | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
@@ -80,6 +87,8 @@ class Answer:
         provider: who answered, where a router names the provider behind it.
         served_model: the model that the reply names, which may be dated.
         adapted: settings that the server refused, and what was sent instead.
+        tool_calls: the tools that the model wants run, of those that were offered or
+            not.
     """
 
     key: str
@@ -93,12 +102,14 @@ class Answer:
     provider: str = ""
     served_model: str = ""
     adapted: Mapping[str, str] = field(default_factory=dict)
+    tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def thought_only(self) -> bool:
         """Whether reasoning used up the tokens allowed, so that no answer was left."""
         thought = self.reasoning or self.reasoning_tokens or self.output_tokens
-        return not self.text.strip() and self.finish == "length" and bool(thought)
+        silent = not self.text.strip() and not self.tool_calls
+        return silent and self.finish == "length" and bool(thought)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +193,13 @@ class Model(Protocol):
         None where the tokenizer is not at hand.
         """
         return None
+
+    def no_tools(self) -> str:
+        """Why it can be offered no tools, and what to do; "" where it can."""
+        return (
+            f"{self.name} takes no tools. Use openai-api/, vllm-server/, inspect/, or a local "
+            "model (hf/, vllm/) whose chat template knows tools."
+        )
 
     def ask_in_batches(self, journal: Path) -> None:
         """Has `generate` ask in batches from now on, noted in a journal (`models.batches`)."""

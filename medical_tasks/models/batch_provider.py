@@ -92,10 +92,12 @@ class Sent:
     Attributes:
         texts: what was sent, of which no failure tells.
         stop: words that end an answer.
+        tools: whether tools were offered.
     """
 
     texts: Sequence[str] = ()
     stop: Sequence[str] = ()
+    tools: bool = False
 
 
 _NOTHING: Final = Sent()
@@ -237,7 +239,9 @@ class Provider:
         try:
             if status != 200:
                 raise read_error(status, {}, text, sent=sent.texts, secret=secret)
-            reply = read_reply(text, {}, sent=sent.texts, secret=secret)
+            reply = read_reply(
+                text, {}, sent=sent.texts, secret=secret, tools=sent.tools
+            )
             return completed(reply, attempts=1, adapted=adapted, stop=sent.stop)
         except AttemptError as failure:
             return CallFailed(failure.reason, failure.detail, attempts=1)

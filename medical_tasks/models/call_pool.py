@@ -26,6 +26,7 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
 )
 from medical_tasks.models.chat_reply import REDIRECT
+from medical_tasks.models.tool_calls import TOOLS_REFUSED
 
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
@@ -63,6 +64,12 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         UsageError,
         "the endpoint {} refuses a setting",
         "Leave it out of {option}, or give it another value (temperature=none leaves the temperature to the server). ",
+    ),
+    TOOLS_REFUSED: (
+        UsageError,
+        "the endpoint {} takes no tools, which this task offers the model",
+        "Use a server and a model with tool calls (vLLM: --enable-auto-tool-choice --tool-call-parser NAME, "
+        "llama.cpp: --jinja), or a task without tools, such as medcalc. ",
     ),
     REDIRECT: (
         UsageError,

@@ -24,7 +24,8 @@ from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
 from medical_tasks.models.refusals import Adaptations, setting_refused
 from medical_tasks.models.replica import Replica
-from medical_tasks.spec import Message
+from medical_tasks.models.tool_calls import TOOLS_REFUSED, offered, wire_message
+from medical_tasks.spec import Message, Tool, ToolCall
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -182,9 +183,18 @@ def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallF
     name = setting_refused(settings, failed.refused)
     if name is None:
         return failed
+    if name == chat_reply.TOOLS:
+        return tools_refused(failed)
     detail = f"it refuses {name}={settings[name]}: {failed.detail}"
     return CallFailed(
         SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True
+    )
+
+
+def tools_refused(failed: CallFailed) -> CallFailed:
+    """The failure of a call whose server takes no tools."""
+    return CallFailed(
+        TOOLS_REFUSED, failed.detail, attempts=failed.attempts, every_call=True
     )
 
 
@@ -260,6 +270,7 @@ class ChatClient:
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
         spending: Spending | None = None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
@@ -267,7 +278,13 @@ class ChatClient:
         (`Adaptations`).
         """
         body = completion_body(
-            self.settings, messages, max_tokens=max_tokens, stop=stop, n=n, extra=extra
+            self.settings,
+            messages,
+            max_tokens=max_tokens,
+            stop=stop,
+            n=n,
+            extra=extra,
+            tools=tools,
         )
         if logprobs is not None:
             body = {"logprobs": True, "top_logprobs": logprobs, **body}
@@ -288,7 +305,13 @@ class ChatClient:
 
         def read(text: str, headers: Mapping[str, str]) -> Reply:
             secret = self.settings.api_key
-            return chat_reply.read_reply(text, headers, sent=texts, secret=secret)
+            return chat_reply.read_reply(
+                text,
+                headers,
+                sent=texts,
+                secret=secret,
+                tools=chat_reply.TOOLS in meant,
+            )
 
         refused = 0
         while True:
@@ -397,17 +420,20 @@ def completion_body(
     stop: Sequence[str] = (),
     n: int = 1,
     extra: Mapping[str, object] | None = None,
+    tools: Sequence[Tool] = (),
 ) -> dict[str, object]:
     """The body of a request as it is meant, whatever the server refuses of it."""
     body: dict[str, object] = {
         "model": settings.model,
-        "messages": encodable_chat(messages),
+        "messages": [wire_message(each) for each in encodable_chat(messages)],
         settings.token_field: max_tokens,
     }
     if stop:
         body["stop"] = list(stop)
     if n != 1:
         body["n"] = n
+    if tools:
+        body[chat_reply.TOOLS] = offered(tools)
     return body | dict(extra or {})
 
 
@@ -452,7 +478,21 @@ def texts_of(messages: Sequence[Message]) -> list[str]:
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
-    return [
-        Message(role=message["role"], content=readable(message["content"]))
-        for message in messages
-    ]
+    return [_encodable(message) for message in messages]
+
+
+def _encodable(message: Message) -> Message:
+    encodable: Message = {**message, "content": readable(message["content"])}
+    if message.get("tool_calls"):
+        encodable["tool_calls"] = [
+            _encodable_call(call) for call in message["tool_calls"]
+        ]
+    return encodable
+
+
+def _encodable_call(call: ToolCall) -> ToolCall:
+    """A call whose words can be sent; those of its arguments are escaped as JSON."""
+    encodable: ToolCall = {**call, "name": readable(call["name"])}
+    if "raw" in call:
+        encodable["raw"] = readable(call["raw"])
+    return encodable

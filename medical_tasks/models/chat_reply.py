@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 
 from medical_tasks.io.patterns import Pattern
 from medical_tasks.models.refusals import refused_names
+from medical_tasks.models.tool_calls import read_calls
+from medical_tasks.spec import ToolCall
 
 _SHOWN = 300  # characters of a server's message in a detail
 # characters of a key; anything shorter is a word that stands for none, as "none"
@@ -36,6 +38,15 @@ _FILTERED = Pattern(
     r"content_filter|content management policy|ResponsibleAIPolicyViolation",
     re.IGNORECASE,
 )
+# How servers say that they take no tools: Ollama, vLLM without a tool parser, llama.cpp
+# without --jinja, routers.
+_ABOUT_TOOLS = Pattern(
+    r"\btools?\b|tool[_ -](?:choice|call)|function[_ -]call", re.IGNORECASE
+)
+# What a model wrote in a call, though, is no word about the server.
+_MISCALLED = Pattern(r"\bpars(?:e|ing)\b", re.IGNORECASE)
+TOOLS = "tools"
+"""The field of a request that offers tools."""
 _HOST = Pattern(r"[A-Za-z0-9.:\[\]-]{1,100}")
 _A_NAME = Pattern(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
 PROVIDER_HEADER = "x-inference-provider"
@@ -53,6 +64,7 @@ class Choice:
     # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None
     # when there are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +142,12 @@ def read_json(text: str) -> Any:
 
 
 def read_reply(
-    text: str, headers: Mapping[str, str], *, sent: Sequence[str], secret: str = ""
+    text: str,
+    headers: Mapping[str, str],
+    *,
+    sent: Sequence[str],
+    secret: str = "",
+    tools: bool = False,
 ) -> Reply:
     """Reads a 200 response.
 
@@ -139,6 +156,7 @@ def read_reply(
         headers: a router such as Hugging Face's names the provider there.
         sent: what was sent, which no message may quote.
         secret: the key, likewise.
+        tools: whether tools were offered, so that a call is an answer.
 
     Raises:
         AttemptError: There is no answer in it.
@@ -153,7 +171,8 @@ def read_reply(
     spent = _read_usage(body.get("usage"))
     return Reply(
         choices=tuple(
-            _read_choice(choice, spent["output_tokens"]) for choice in choices
+            _read_choice(choice, spent["output_tokens"], tools=tools)
+            for choice in choices
         ),
         prompt_logprobs=_read_prompt_logprobs(body),
         provider=a_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
@@ -235,7 +254,7 @@ def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
     return None
 
 
-def _read_choice(choice: object, output_tokens: int | None) -> Choice:
+def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> Choice:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise AttemptError(
@@ -250,11 +269,12 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
             "the server's content filter withheld the answer",
             retry=False,
         )
-    if text is None and message.get("tool_calls"):
+    calls = read_calls(message.get("tool_calls")) if tools else ()
+    if text is None and message.get("tool_calls") and not tools:
         raise AttemptError(
             "tool call", "the model called a tool, though none was offered", retry=False
         )
-    if text is None and not output_tokens:
+    if text is None and not calls and not output_tokens:
         raise AttemptError(
             "empty content",
             f"HTTP 200 without text (finish reason {finish!r})",
@@ -267,6 +287,7 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         finish=finish,
         logprobs=_read_logprobs(choice),
         reasoning=_reasoning_of(message),
+        tool_calls=calls,
     )
 
 
@@ -356,8 +377,13 @@ def read_error(
         return AttemptError(
             "rate limited", detail, retry=True, wait=requested_wait(headers)
         )
+    about_tools: tuple[str, ...] = ()
+    if _ABOUT_TOOLS.search(detail) and not _MISCALLED.search(detail):
+        about_tools = (TOOLS,)
     if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
-        return AttemptError(f"http {status}", detail, retry=True)
+        failure = AttemptError(f"http {status}", detail, retry=True)
+        failure.refused = about_tools
+        return failure
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
@@ -366,7 +392,9 @@ def read_error(
         f"http {status}", detail, retry=False, every_call=status in (401, 404)
     )
     if status in (400, 422):
-        failure.refused = refused_names(body)
+        failure.refused = (*refused_names(body), *about_tools)
+    elif status in (404, _NOT_OFFERED):
+        failure.refused = about_tools
     return failure
 
 

@@ -11,10 +11,12 @@ import datetime
 import json
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Message
+from medical_tasks.models.tool_calls import offered, template_message
+from medical_tasks.spec import Message, Tool
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -26,6 +28,11 @@ PLAIN_ROLES = {"user": "User", "assistant": "Assistant"}
 """How turns are marked for a model without a chat template."""
 
 _MARK = "ZQX-SYSTEM-MARK"
+_MARKED_TOOL = Tool(
+    name="zqx_tool_mark",
+    description="Adds one.",
+    parameters={"type": "object", "properties": {"number": {"type": "number"}}},
+)
 _USER: Message = {"role": "user", "content": "a"}
 _TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
@@ -76,6 +83,7 @@ class ChatLayout:
         enable_thinking: bool | None = None,
     ) -> None:
         self._tokenizer = tokenizer
+        self._model = model
         self._switches = (
             {} if enable_thinking is None else {"enable_thinking": enable_thinking}
         )
@@ -144,8 +152,29 @@ class ChatLayout:
             self.add_special_tokens = False
             self._prefix = bos if adds_bos else ""
 
-    def render(self, messages: Sequence[Message]) -> str:
-        """Renders a chat that ends with the user's or the model's message.
+    def no_tools(self) -> str:
+        """Why tools cannot be offered, and what to do; "" where the template writes them."""
+        if self._writes_tools:
+            return ""
+        lack = (
+            "chat template knows no tools"
+            if self._templated
+            else "tokenizer has no chat template"
+        )
+        return (
+            f"{self._model} cannot be offered tools: its {lack}. Use a model trained to call "
+            "tools, or a task without tools, such as medcalc."
+        )
+
+    @cached_property
+    def _writes_tools(self) -> bool:
+        """Whether the template writes tools down for the model."""
+        if not self._templated:
+            return False
+        return _MARKED_TOOL.name in self._tried(_USER, tools=(_MARKED_TOOL,))
+
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """Renders a chat that ends with a message of the user, a tool or the model.
 
         Consecutive messages of the model are joined.
         """
@@ -156,7 +185,7 @@ class ChatLayout:
         if not self._templated:
             return self._prefix + plain_chat(messages)
         return self._prefix + self._apply(
-            _joined(fold_system(messages) if self._folds else messages)
+            _joined(fold_system(messages) if self._folds else messages), tools=tools
         )
 
     def tokens(self, text: str) -> tuple[int, ...]:
@@ -209,9 +238,16 @@ class ChatLayout:
         )
         return text
 
-    def _apply(self, messages: Sequence[Message], *, ready: bool = True) -> str:
+    def _apply(
+        self,
+        messages: Sequence[Message],
+        *,
+        ready: bool = True,
+        tools: Sequence[Tool] = (),
+    ) -> str:
         text: str = self._tokenizer.apply_chat_template(
-            [dict(message) for message in messages],
+            [template_message(message) for message in messages],
+            tools=offered(tools) or None,
             chat_template=self._template,
             tokenize=False,
             add_generation_prompt=ready,
@@ -219,12 +255,14 @@ class ChatLayout:
         )
         return text
 
-    def _tried(self, *messages: Message, ready: bool = True) -> str:
+    def _tried(
+        self, *messages: Message, ready: bool = True, tools: Sequence[Tool] = ()
+    ) -> str:
         """A chat as the template writes it; empty where it refuses."""
         from jinja2 import TemplateError
 
         try:
-            return self._apply(messages, ready=ready)
+            return self._apply(messages, ready=ready, tools=tools)
         except TemplateError:
             return ""
 
@@ -232,7 +270,12 @@ class ChatLayout:
 def _joined(messages: Sequence[Message]) -> list[Message]:
     joined: list[Message] = []
     for message in messages:
-        if joined and joined[-1]["role"] == message["role"] == "assistant":
+        calls = message.get("tool_calls") or (joined and joined[-1].get("tool_calls"))
+        if (
+            joined
+            and not calls
+            and joined[-1]["role"] == message["role"] == "assistant"
+        ):
             joined[-1] = {
                 "role": "assistant",
                 "content": f"{joined[-1]['content']}\n\n{message['content']}",

@@ -36,6 +36,7 @@ from medical_tasks.models.budget import (
     Ceiling,
     Reserved,
     RunBudget,
+    estimate_tokens,
 )
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
@@ -71,6 +72,7 @@ from medical_tasks.models.opener import (
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal, taken_by
 from medical_tasks.models.till import Till
+from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -143,6 +145,7 @@ class EndpointModel(Model):
                     max_tokens=request.max_new_tokens,
                     stop=request.stop,
                     extra=self.fields(request.repeat - 1),
+                    tools=request.tools,
                     spending=None
                     if till is None
                     else till.call(self._most(request, till)),
@@ -196,6 +199,7 @@ class EndpointModel(Model):
                     max_tokens=request.max_new_tokens,
                     stop=request.stop,
                     extra=self.fields(request.repeat - 1),
+                    tools=request.tools,
                 )
                 yield Line(keys=(request.key,), body=body)
 
@@ -212,7 +216,11 @@ class EndpointModel(Model):
 
         while before := len(waiting):
             sent = {
-                key: Sent(texts=texts_of(request.messages), stop=request.stop)
+                key: Sent(
+                    texts=texts_of(request.messages),
+                    stop=request.stop,
+                    tools=bool(request.tools),
+                )
                 for key, request in waiting.items()
             }
             batches.ask(sent, lines, deliver)
@@ -288,7 +296,12 @@ class EndpointModel(Model):
         chats = self._tokens.counts(
             [tuple(encodable_chat(each.messages)) for each in requests]
         )
-        return [sum(counts) for counts in zip(chats, behind, strict=True)]
+        tools = [estimate_tokens(offered_text(each.tools)) for each in requests]
+        return [sum(counts) for counts in zip(chats, behind, tools, strict=True)]
+
+    def no_tools(self) -> str:
+        """A server that takes none says so itself."""
+        return ""
 
     def _measure(
         self, settings: ChatSettings, requests: Sequence[Request]
@@ -384,6 +397,7 @@ def _result(
         provider=outcome.provider,
         served_model=outcome.served_model,
         adapted=outcome.adapted,
+        tool_calls=choice.tool_calls,
     )
 
 

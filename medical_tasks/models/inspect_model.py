@@ -27,7 +27,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
-from medical_tasks.models.budget import SPENT, Amount
+from medical_tasks.models.budget import SPENT, Amount, estimate_tokens
 from medical_tasks.models.call_pool import Callee, run_jobs
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -36,7 +36,9 @@ from medical_tasks.models.chat_client import (
     check_base_url,
     encodable_chat,
     refused_setting,
+    tools_refused,
 )
+from medical_tasks.models.chat_reply import TOOLS
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint import FolderTokens
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
@@ -46,14 +48,16 @@ from medical_tasks.models.inspect_options import (
     read_settings,
     unopened,
 )
+from medical_tasks.models.inspect_tools import inspect_chat, tool_infos
 from medical_tasks.models.knock import TRIES, unreachable
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal
 from medical_tasks.models.till import Till
-from medical_tasks.spec import Message
+from medical_tasks.models.tool_calls import offered_text
+from medical_tasks.spec import Message, Tool
 
 if TYPE_CHECKING:
-    from inspect_ai.model import BatchConfig, ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import BatchConfig, GenerateConfig, ModelOutput
     from inspect_ai.model import Model as Provider
 
 BATCHED: Final = ("anthropic", "google", "grok", "openai", "together")
@@ -187,9 +191,13 @@ class InspectModel(Model):
             [tuple(encodable_chat(each.messages)) for each in requests]
         )
         return [
-            count + bool(each.continuations)
+            count + bool(each.continuations) + estimate_tokens(offered_text(each.tools))
             for each, count in zip(requests, counts, strict=True)
         ]
+
+    def no_tools(self) -> str:
+        """A provider or server that takes none says so itself."""
+        return ""
 
     def _run(
         self,
@@ -350,8 +358,12 @@ class InspectClient:
             sent = self._adaptations.applied(meant)
             config = _call_config(sent)
             try:
-                output, seen = await self._call(request.messages, config, spending)
+                output, seen = await self._call(
+                    request.messages, config, spending, request.tools
+                )
             except CallFailed as failed:
+                if request.tools and TOOLS in failed.refused:
+                    raise tools_refused(failed) from failed
                 if not self._adaptations.learn(sent, failed.refused):
                     raise refused_setting(meant, failed) from failed
                 self._adaptations.tell(self._where)
@@ -390,14 +402,15 @@ class InspectClient:
         messages: Sequence[Message],
         config: GenerateConfig,
         spending: Spending | None,
+        tools: Sequence[Tool] = (),
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
         """Asks, within what may be spent: inspect does not say how often it repeats a request."""
         if spending is None:
-            return await self._sent(messages, config)
+            return await self._sent(messages, config, tools)
         if not await spending.admit():
             raise CallFailed(SPENT, "refused before it was sent", attempts=0)
         try:
-            output, seen = await self._sent(messages, config)
+            output, seen = await self._sent(messages, config, tools)
         except BaseException as error:
             nobody = isinstance(error, CallFailed) and error.reason == "connection"
             spending.settle(None, free=nobody)
@@ -406,17 +419,23 @@ class InspectClient:
         return output, seen
 
     async def _sent(
-        self, messages: Sequence[Message], config: GenerateConfig
+        self,
+        messages: Sequence[Message],
+        config: GenerateConfig,
+        tools: Sequence[Tool],
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
-        in_inspects_form = _chat(chat)
+        in_inspects_form = inspect_chat(chat)
         try:
             async with asyncio.timeout(self._settings.total_time):
                 with _noting(seen):
                     output = await self._model.generate(
-                        in_inspects_form, config=config, cache=False
+                        in_inspects_form,
+                        tools=tool_infos(tools),
+                        config=config,
+                        cache=False,
                     )
         except Exception as error:  # each provider raises its own library's
             texts = [message["content"] for message in chat]
@@ -542,21 +561,6 @@ def _batch_config(settings: InspectSettings) -> BatchConfig:
         send_delay=settings.batch_poll,
         tick=settings.batch_poll,
     )
-
-
-def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageUser,
-    )
-
-    kinds: Mapping[str, Callable[..., ChatMessage]] = {
-        "system": ChatMessageSystem,
-        "user": ChatMessageUser,
-        "assistant": ChatMessageAssistant,
-    }
-    return [kinds[message["role"]](content=message["content"]) for message in messages]
 
 
 def open_inspect(

@@ -23,6 +23,7 @@ from medical_tasks.models.chat_reply import (
     a_name,
     read_error,
 )
+from medical_tasks.models.inspect_tools import read_inspect_calls
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
@@ -145,7 +146,8 @@ def check_output(output: ModelOutput) -> None:
             "prompt too long", "the prompt does not fit into the model", attempts=1
         )
     # What was paid for is an answer, though the model kept all it wrote to itself.
-    if not output.completion.strip() and not tokens.written:
+    silent = not output.completion.strip() and not output.message.tool_calls
+    if silent and not tokens.written:
         raise CallFailed(
             "empty content", "the reply holds neither text nor tokens", attempts=1
         )
@@ -179,6 +181,9 @@ def to_answer(
         provider=seen.provider,
         served_model=a_name(output.model),
         adapted=adapted,
+        tool_calls=read_inspect_calls(output.message.tool_calls)
+        if request.tools
+        else (),
     )
 
 

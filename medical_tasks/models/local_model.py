@@ -38,6 +38,8 @@ from medical_tasks.models.checkpoint import (
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 from medical_tasks.models.spending import in_groups
+from medical_tasks.models.tool_calls import written_calls
+from medical_tasks.spec import ToolCall
 
 if TYPE_CHECKING:
     from lighteval.models.abstract_model import LightevalModel
@@ -285,9 +287,14 @@ def read_answer(
     )
     if cut is not None:
         text, finish = text[:cut], "stop"
+    calls: tuple[ToolCall, ...] = ()
+    if prompt.request.tools:
+        names = {tool.name for tool in prompt.request.tools}
+        text, calls = written_calls(text, names)
     return Answer(
         key=prompt.request.key,
         text=text,
+        tool_calls=calls,
         prompt_tokens=len(prompt.tokens),
         output_tokens=len(kept),
         finish=finish,
@@ -325,6 +332,10 @@ class MeasuredModel(Model):
         """Counts with the model's own tokenizer."""
         return [self._length(request).tokens for request in requests]
 
+    def no_tools(self) -> str:
+        """Its chat template must know them."""
+        return self.setup.layout.no_tools()
+
     def _askable(
         self,
         requests: Sequence[Request],
@@ -348,7 +359,7 @@ class MeasuredModel(Model):
 
     def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
         layout = self.setup.layout
-        text = layout.render(request.messages)
+        text = layout.render(request.messages, request.tools)
         if request.continuations:
             tokens, continuations = layout.answer_tokens(text, request.continuations)
             return ChoicePrompt(

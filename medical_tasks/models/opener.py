@@ -6,13 +6,12 @@ Those of local models have lighteval's names.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.models.usage import Prices
@@ -345,10 +344,8 @@ def read_prices(
     return Prices(**values) if values else None
 
 
-LOG_LEVELS = {
-    name: getattr(logging, name.upper())
-    for name in ("error", "warning", "info", "debug")
-}
+LOG_LEVELS: Final = {"error": 40, "warning": 30, "info": 20, "debug": 10}
+"""By the names of the module `logging`, which takes longer to load than many commands need."""
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 

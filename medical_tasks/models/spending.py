@@ -14,6 +14,7 @@ from medical_tasks.models.budget import (
     estimate_chat,
     estimate_tokens,
 )
+from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.models.usage import Prices
 
 
@@ -33,6 +34,7 @@ def most_of(
     """
     longest = request.max_new_tokens if longest is None else longest
     prompt = estimate_chat(request.messages)
+    prompt += estimate_tokens(offered_text(request.tools))
     behind = [prompt + estimate_tokens(text) for text in request.continuations]
     return Amount(prompt + sum(behind), longest + len(behind)).at(prices)
 

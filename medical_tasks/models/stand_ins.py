@@ -6,7 +6,6 @@ environment that runs it.
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
-from medical_tasks.models.checkpoint import quiet_libraries
 from medical_tasks.scoring.choice_orders import PLACE
 from medical_tasks.spec import Item, TaskSpec
 
@@ -23,7 +21,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 COPY_EXAMPLE = "copy-example"
-BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
+REFERENCE = "reference"
+BASELINES = (REFERENCE, "empty", "random", COPY_EXAMPLE)
 _SEED = 20240617
 
 GoldResponse = Callable[[TaskSpec, Item], str]
@@ -36,7 +35,7 @@ def baseline_responses(
 
     `gold_response` writes an item's gold as a model would.
     """
-    if name == "reference":
+    if name == REFERENCE:
         return (gold_response(task, item) for item in items)
     if name == "empty":
         return ("" for _ in items)
@@ -114,6 +113,10 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
             f"{folder}: a toy model goes into an empty folder, and this one holds files; name "
             "another"
         )
+    import logging
+
+    from medical_tasks.models.checkpoint import quiet_libraries
+
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
         model = _toy_model(tokenizer)

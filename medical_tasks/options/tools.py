@@ -19,6 +19,7 @@ class Calc(Options):
         medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL \
                     medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL"
         medical-tasks calc --batch IN.jsonl --out OUT.jsonl
+        medical-tasks calc --mcp
 
     A calculator is named by its id, slug or name; without key=value it says what it
     takes. Findings that are not given count as absent, and the answer says which. A
@@ -32,6 +33,10 @@ class Calc(Options):
     as MM/DD/YYYY, gestational ages as the dataset writes them, ('15 weeks', '1 days').
     Exit code 5 when any line has an error; a line that is no JSON object ends the
     command with exit code 2, and nothing is written.
+
+    --mcp serves all calculators as tools of the Model Context Protocol over standard
+    input and output, and --tools prints them in the form of OpenAI's `tools`
+    (docs/medcalc_tools.md).
     """
 
     calculator: Annotated[
@@ -67,6 +72,12 @@ class Calc(Options):
             metavar="NAME",
         ),
     ] = ()
+    tools: Annotated[
+        bool, Option("all calculators as OpenAI's `tools`, one JSON list")
+    ] = False
+    mcp: Annotated[
+        bool, Option("serve all calculators to an agent (MCP, standard input/output)")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -69,6 +68,8 @@ def escaped(text: str) -> Markup:
     `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`,
     `\\x00`, since neither can stand in a page.
     """
+    import html
+
     if isinstance(text, Markup):
         return text
     text = str(text).replace("\r\n", "\n").replace("\r", "\n")

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 from medical_tasks.io.files import WholeFile
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, assets_text
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Table
 from medical_tasks.report.tables import (
     breakdown_table,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
@@ -38,6 +39,8 @@ from medical_tasks.spec import Table as OwnTable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from medical_tasks.report.page_data import ReportData
 
 REPORT_FILE = "report.md"
 _INERT = (
@@ -87,6 +90,8 @@ def _sections(task: ReportTask) -> list[str]:
         paper(task.entry),
         notes(task.entry),
     ]
+    if told := evaluations([task]):
+        parts += ["### Evaluations by the judge", cell(told[0]), told[1]]
     for by, caption, table in breakdowns([task]):
         parts += [f"### By {cell(by)}", cell(caption), table]
     return [*parts, "### Recipe", recipe(task.entry)]
@@ -173,6 +178,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         paper,
         notes,
         breakdowns,
+        evaluations,
         published,
         recipe,
     )
@@ -228,6 +234,12 @@ def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]
     for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
         if (table := breakdown_table(tasks, by, id="")) is not None:
             yield by, table.caption, markdown_table(table)
+
+
+def evaluations(tasks: Sequence[ReportTask]) -> tuple[str, Markup] | None:
+    """How far several evaluations by a task's judge agree: what the table shows, and the table."""
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id="")
+    return None if table is None else (table.caption, markdown_table(table))
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:

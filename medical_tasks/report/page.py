@@ -20,12 +20,7 @@ from medical_tasks.report.html_parts import (
     html_table,
     rendered,
 )
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportTask,
-    items_json,
-    script_json,
-)
+from medical_tasks.report.page_data import ReportData, items_json, script_json
 from medical_tasks.report.plots import (
     Line,
     curve_svg,
@@ -36,10 +31,12 @@ from medical_tasks.report.plots import (
     point_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,
     clean,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
@@ -256,6 +253,7 @@ def task_section(
             )
             if by not in apart
         ],
+        evaluations=_evaluations(tasks, f"{base}-evaluations"),
         own_tables=list(_own_tables(tasks, base=base)),
         plots=list(_plots(tasks, base=base)),
         published=_published(tasks, f"{base}-published"),
@@ -417,6 +415,11 @@ def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
 
 def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
     table = breakdown_table(tasks, by, id=base)
+    return Markup("") if table is None else html_table(table)
+
+
+def _evaluations(tasks: Sequence[ReportTask], base: str) -> Markup:
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id=base)
     return Markup("") if table is None else html_table(table)
 
 

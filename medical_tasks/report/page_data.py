@@ -20,13 +20,12 @@ from functools import partial
 from typing import Final
 
 from medical_tasks.io.patterns import Pattern
-from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, markup
 from medical_tasks.report.plots import finite
-from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.runs.numbers import metric_label
 from medical_tasks.runs.results import JsonDict, groups_of
-from medical_tasks.spec import MetricSpec, Plot, Table, View
+from medical_tasks.spec import MetricSpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,61 +78,6 @@ class ReportItem:
     unclear: str = ""
     answer_sha256: str = ""
     verdicts: tuple[ReportVerdict, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportTask:
-    """One task of one run.
-
-    Attributes:
-        run: the run's name for readers, unique in the report.
-        folder: of the run, as the user gave it.
-        name: the task's.
-        title: the task's, for headings.
-        benchmark: the title of its benchmark.
-        access: `open` or `credentialed`.
-        entry: the task's entry of `results.json`.
-        metrics: the metrics that `entry` reports, the headline first.
-        items: in the dataset's order.
-        texts: why items have no texts, for the reader; "" when they have.
-        published: what papers report on the task.
-        plots: drawn from the run's items, or about its judge.
-        tables: the benchmark's own.
-        views: how the benchmark wants its results drawn.
-    """
-
-    run: str
-    folder: str
-    name: str
-    title: str
-    benchmark: str
-    access: str
-    entry: Entry
-    metrics: Sequence[MetricSpec]
-    items: Sequence[ReportItem]
-    texts: str = ""
-    published: Sequence[PublishedResult] = ()
-    plots: Sequence[Plot] = ()
-    tables: Sequence[Table] = ()
-    views: Sequence[View] = ()
-
-    @property
-    def headline(self) -> str | None:
-        """The name of the headline metric, of those reported; None where none is."""
-        reported = self.entry["metrics"]
-        return next(
-            (spec.name for spec in self.metrics if spec.name in reported),
-            next(iter(reported), None),
-        )
-
-    @property
-    def model(self) -> str:
-        """The name of the model as its recipe has it."""
-        return str(self.entry["recipe"].get("model", {}).get("name", ""))
-
-    def spec(self, name: str) -> MetricSpec | None:
-        """The declaration of a metric."""
-        return next((spec for spec in self.metrics if spec.name == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
-from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
+from medical_tasks.models.stand_ins import (
+    BASELINES,
+    COPY_EXAMPLE,
+    REFERENCE,
+    baseline_responses,
+)
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.results import Json
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Item, Message, TaskSpec
 
 
 def run_baseline(
@@ -67,13 +73,30 @@ def run_baseline(
         recipe["baseline"] = identity
     if leaking:
         recipe["leaking_examples"] = leaking
+    texts = Texts(zip((item.id for item in data.items), responses, strict=True))
     return AnsweredTask(
         task=task,
         items=data.items,
-        responses=Texts(zip((item.id for item in data.items), responses, strict=True)),
+        responses=texts,
+        details=_conversations(name, task, data.items, texts) if task.tools else {},
         unanswered={},
         recipe=recipe,
         scoring_args={**data.found, **task.scoring_args(task_args or {})},
+    )
+
+
+def _conversations(
+    name: str, task: TaskSpec, items: Sequence[Item], texts: Texts
+) -> Texts:
+    """What led to the answers of a task with tools: right calls, or none."""
+
+    def conversation(item: Item) -> tuple[Message, ...]:
+        if name == REFERENCE:
+            return task.benchmark.gold_answer(task, item).conversation
+        return (Message(role="assistant", content=texts[item.id]),)
+
+    return Texts(
+        (item.id, json.dumps({"conversation": conversation(item)})) for item in items
     )
 
 

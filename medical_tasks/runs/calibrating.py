@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.checks import GENERAL, check_command, check_set_of, read_check
 from medical_tasks.runs.recipes import differing, mapping
 from medical_tasks.runs.results import Figures, Json, JsonDict, Row, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -110,6 +109,8 @@ class Calibration:
 
     def check_judge(self, recipe: Json, identity: Json) -> None:
         """Refuses a judge, or a way of asking it, other than the checked one."""
+        from medical_tasks.judges.checks import GENERAL, check_command
+
         keys = (
             ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
         )
@@ -150,6 +151,13 @@ def read_calibration(
         sampled: whether its labels are of this run's verdicts.
         asked: the judge, and how it is asked.
     """
+    from medical_tasks.judges.checks import (
+        GENERAL,
+        check_command,
+        check_set_of,
+        read_check,
+    )
+
     path, raw, check = read_check(path)
     name = str(check["set"])
     if sampled and name in GENERAL:

@@ -673,6 +673,9 @@ class _Replay(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
 
+    def no_tools(self) -> str:
+        return ""
+
 
 def check_recipe(folder: Path, recipe: object) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""

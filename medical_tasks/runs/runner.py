@@ -58,6 +58,8 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    Tool,
+    ToolCall,
     Turn,
 )
 
@@ -281,6 +283,8 @@ class AnsweredTask:
         if not details:
             return Answer(text=text)
         conversation = tuple(details.pop("conversation"))
+        if "tool_calls" in details:
+            details["tool_calls"] = tuple(details["tool_calls"])
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
         return Answer(text=text, conversation=conversation, **details)
@@ -341,6 +345,7 @@ class _Conversation:
     chat: tuple[Message, ...] = ()
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
     records: dict[str, Json] = field(default_factory=dict)
     role_records: dict[str, dict[str, Json]] = field(default_factory=dict)
     done: Done | None = None
@@ -357,10 +362,18 @@ class _Conversation:
             return
         self.records[key] = record
         self.answers.append(text)
+        self.calls.append(tuple(record.get("tool_calls", ())))
         self.cut = record.get("finish") == "length"
         self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
-            self.chat = (*self.request.messages, {"role": "assistant", "content": text})
+            self.chat = (*self.request.messages, self._said(text))
+
+    def _said(self, text: str) -> Message:
+        """The last reply of the model under test as a message."""
+        said: Message = {"role": "assistant", "content": text}
+        if self.calls[-1]:
+            said["tool_calls"] = self.calls[-1]
+        return said
 
     def dialogue(self) -> Dialogue:
         """What was said, as the protocol sees it."""
@@ -370,6 +383,7 @@ class _Conversation:
             opening=self.opening,
             answers=tuple(self.answers),
             replies=replies,
+            calls=tuple(self.calls),
         )
 
     def close(self) -> None:
@@ -381,7 +395,8 @@ class _Conversation:
         self.run.conversations.append(self)
         self.opening, self.chat, self.replies = (), (), {}
         self.answers = [""] * len(self.answers)
-        self.request = replace(self.request, messages=(), continuations=())
+        self.calls = []
+        self.request = replace(self.request, messages=(), continuations=(), tools=())
         self.records = _without_text(self.records)
         self.role_records = {
             role: _without_text(each) for role, each in self.role_records.items()
@@ -408,12 +423,15 @@ class _Conversation:
             details[name] = None if None in counts else sum(counts)
         for name in ("reasoning", "provider", "served_model"):
             details[name] = str(records[-1].get(name) or "") if records else ""
+        if self.calls and self.calls[-1]:
+            details["tool_calls"] = self.calls[-1]
         return details
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
     return {
-        key: {**record, "text": "", "reasoning": ""} for key, record in records.items()
+        key: {**record, "text": "", "reasoning": "", "tool_calls": ()}
+        for key, record in records.items()
     }
 
 
@@ -600,7 +618,12 @@ def opening_request(
     """The first question about an item."""
     continuations = prompts.continuations(item) if prompts.continuations else ()
     return _request(
-        task, prompts.render(item), model, options, continuations=continuations
+        task,
+        prompts.render(item),
+        model,
+        options,
+        continuations=continuations,
+        tools=prompts.tools(item) if prompts.tools else (),
     )
 
 
@@ -613,6 +636,7 @@ def _request(
     continuations: tuple[str, ...] = (),
     turn: int = 1,
     role: str = "",
+    tools: tuple[Tool, ...] = (),
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
@@ -621,6 +645,10 @@ def _request(
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
+    if tools:
+        if refused := model.no_tools():
+            raise UsageError(f"{task.name}: {refused}")
+        content["tools"] = [tool.sha256 for tool in tools]
     stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
@@ -639,6 +667,7 @@ def _request(
         stop=stop,
         continuations=continuations,
         repeat=repeat,
+        tools=tools,
     )
 
 
@@ -732,7 +761,13 @@ def _follow(
             )
             asked = options.roles[turn.role].model if turn.role else model
             each.request = _request(
-                run.task, turn.messages, asked, options, turn=number, role=turn.role
+                run.task,
+                turn.messages,
+                asked,
+                options,
+                turn=number,
+                role=turn.role,
+                tools=turn.tools,
             )
             going_on.append(each)
     return going_on
@@ -867,6 +902,8 @@ def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
     """An answer as the store keeps it."""
     record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
     record |= told_besides(answer)
+    if answer.tool_calls:
+        record["tool_calls"] = list(answer.tool_calls)
     if answer.reasoning:
         record["reasoning"] = answer.reasoning
     if answer.thought_only:

@@ -230,8 +230,8 @@ def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
         raise ValueError(
             f"clusters must have one label an item; got {len(clusters)} labels for {n} items"
         )
-    numbers: dict[Hashable, int] = {}
-    codes = [numbers.setdefault(label, len(numbers)) for label in clusters]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(clusters))}
+    codes = list(map(numbers.__getitem__, clusters))
     for label, number in numbers.items():
         if label is None or label != label:
             raise ValueError(

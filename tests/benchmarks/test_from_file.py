@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import medical_tasks as mt
@@ -24,6 +24,7 @@ from medical_tasks.cli import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Judging, Question, Verdict
 from medical_tasks.spec import Answer, Item, ItemScore, Scoring
+from tests.case_tables import json_of
 from tests.support import ROOT
 
 BASE = "name: aid\nfile: aid.csv\nlicence: CC0-1.0\n"
@@ -83,7 +84,19 @@ def test_a_wrong_file_is_told_by_key_rule_and_value(
         ("answer: number\n", "question,reply\nHow many?,2\n", "aid.csv: has no column 'answer', which aid needs"),
         ("answer: choice\n", "question,choices,answer\nWhich?,a|b,C\n", "must be a letter from A to B, got 'C'"),
         ("answer: choice\n", "question,choices,answer\nWhich?,a,A\n", "must be 2 to 10 choices, got 1"),
-        ("answer: rubric\n", "question,answer,criteria\nWhat?,Rest.,says rest\n", "must be lines of points and a criterion"),
+        ("answer: rubric\n", "question,answer,criteria\nWhat?,Rest.,says rest\n",
+            "row 2, column 'criteria': criterion 1 must be points and what earns them, such as 5: .*got 'says rest'"),
+        ("answer: rubric\n", 'question,answer,criteria\nWhat?,Rest.,"5: says rest\ntwo: water"\n',
+            "criterion 2 must be points and what earns them"),
+        ("answer: rubric\n", "question,answer,criteria\nWhat?,Rest.,0: says rest\n",
+            "criterion 1 must have points other than 0"),
+        ("answer: rubric\n", 'question,answer,criteria\nWhat?,Rest.,"5: says rest\n-5: Says rest"\n',
+            "must have each criterion once, so that a reply can earn all points, got 'says rest'"),
+        ("answer: rubric\n", "question,answer,criteria\nWhat?,,5: says rest\n", "column 'answer': must be a text"),
+        ("answer: rubric\n", "question,answer,criteria\nWhat?,<think>Rest.</think>,5: says rest\n",
+            "column 'answer': is read as reasoning alone"),
+        ("answer: rubric\ncolumns: {id: id}\n", "id,question,answer,criteria\n1,A?,Rest.,5: rest\n1,B?,Rest.,5: rest\n",
+            "row 3, column 'id': must be unique, and is that of row 2"),
         ("answer: rubric\n", "question,answer,criteria\nWhat?,Rest.,-1: says rest\n", "must have a criterion with points above 0"),
         ("answer: exact\n", "question,answer\nWho?,\n", "column 'answer': must be a text"),
         ("answer: exact\ninstructions: '{question} {plce}'\n", "question,answer,place\nWho?,I,here\n",
@@ -206,7 +219,6 @@ NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_right_answers_score_1_for_any_table_that_is_taken(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -334,9 +346,7 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
         assert done.returncode == 0, (line, done.stdout[-500:], done.stderr[-2000:])
     with (tmp_path / "doses.csv").open(encoding="utf-8") as file:
         rows = len(list(csv.DictReader(file)))
-    results = json.loads(
-        (tmp_path / "runs/right/results.json").read_text(encoding="utf-8")
-    )
+    results = json_of(tmp_path / "runs/right/results.json")
     metric = results["tasks"]["doses"]["metrics"]["accuracy"]
     assert (metric["value"], metric["n"]) == (1.0, rows)
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import AnyCalculator, find
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quantity
+from tests.case_tables import tables
 
 
 def table(name: str) -> dict[str, Any]:
     """A file of `cases`."""
-    found: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    found: dict[str, Any] = tables(__file__, name)
     return found
 
 

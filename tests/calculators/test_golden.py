@@ -22,7 +22,6 @@ of these answers.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import subprocess
@@ -35,6 +34,7 @@ from typing import Any
 import pytest
 
 import medical_tasks.calculators
+from tests.case_tables import json_of
 from tests.support import ROOT
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "calculators"
@@ -48,7 +48,7 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
     """All cases with the slug of their calculator."""
     made: list[tuple[str, dict[str, Any]]] = []
     for path in FILES:
-        golden = json.loads(path.read_text(encoding="utf-8"))
+        golden = json_of(path)
         made += [(path.stem, case) for case in golden["cases"]]
         for table in golden.get("tables", ()):
             made.append(
@@ -77,7 +77,7 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
 @cache
 def conversions() -> tuple[dict[str, Any], ...]:
     """All known conversions."""
-    return tuple(json.loads(CONVERSIONS.read_text(encoding="utf-8")))
+    return tuple(json_of(CONVERSIONS))
 
 
 def conversion_difference(case: Mapping[str, Any], calculators: Any) -> str | None:
@@ -169,7 +169,7 @@ def test_every_calculator_has_a_golden_file() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_golden_file_is_complete(path: Path) -> None:
-    golden = json.loads(path.read_text(encoding="utf-8"))
+    golden = json_of(path)
     assert golden["source"]
     assert len(golden["cases"]) >= 3
     assert any(case["why"].startswith("boundary") for case in golden["cases"])

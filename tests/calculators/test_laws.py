@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CALCULATORS, Result, calculate, find
@@ -51,7 +51,6 @@ def test_there_are_cases_for_every_calculator() -> None:
     assert len(CASES) >= 3 * len(CALCULATORS)
 
 
-@settings(deadline=None, max_examples=300)
 @given(case=st.sampled_from(CASES), data=st.data())
 def test_other_units(
     case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
@@ -68,7 +67,6 @@ def test_other_units(
     ), other
 
 
-@settings(deadline=None, max_examples=150)
 @given(case=st.sampled_from(CASES), data=st.data())
 def test_other_order_and_spelling(
     case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
@@ -90,7 +88,6 @@ def test_other_order_and_spelling(
     assert len(one.ignored) == len(two.ignored)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     age=st.floats(18, 100),
     creatinine=st.floats(0.2, 15),
@@ -112,7 +109,6 @@ def test_filtration_falls_with_age_and_creatinine(
     assert rate(age + step, creatinine) < rate(age, creatinine)
 
 
-@settings(deadline=None, max_examples=100)
 @given(weight=st.floats(0.5, 200), step=st.floats(0.001, 5))
 def test_maintenance_fluid_grows_without_jumps(weight: float, step: float) -> None:
     def rate(kilograms: float) -> float:
@@ -123,7 +119,6 @@ def test_maintenance_fluid_grows_without_jumps(weight: float, step: float) -> No
     assert 0 < rate(weight + step) - rate(weight) <= 4 * step + 1e-6
 
 
-@settings(deadline=None, max_examples=100)
 @given(heart_rate=st.integers(30, 220), qt=st.integers(200, 700))
 def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
     entities = {"QT interval": [qt, "msec"], "Heart Rate or Pulse": [heart_rate, "bpm"]}
@@ -140,7 +135,6 @@ def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
         assert (answer < qt) == (heart_rate < 60)
 
 
-@settings(deadline=None, max_examples=100)
 @given(dose=st.integers(1, 1000), data=st.data())
 def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
     from medical_tasks.calculators.drugs import EQUIVALENT_MG
@@ -160,7 +154,6 @@ def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
 DAYS = st.dates(datetime.date(1950, 1, 1), datetime.date(2100, 12, 31))
 
 
-@settings(deadline=None, max_examples=100)
 @given(day=DAYS, cycle=st.integers(20, 45))
 def test_a_longer_cycle_moves_the_due_date_by_as_many_days(
     day: datetime.date, cycle: int
@@ -172,7 +165,6 @@ def test_a_longer_cycle_moves_the_due_date_by_as_many_days(
     assert (due - day).days == 252 + cycle
 
 
-@settings(deadline=None, max_examples=100)
 @given(day=DAYS, days=st.integers(0, 375))
 def test_gestational_age_adds_up(day: datetime.date, days: int) -> None:
     now = day + datetime.timedelta(days=days)

@@ -14,7 +14,7 @@ from medical_tasks.calculators.inputs import Flag
 from tests.calculators.score_strategies import RANGES, SCORES, patients
 
 every_score = pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
-some = settings(deadline=None, max_examples=20)
+some = settings(max_examples=20)
 
 # Findings that speak against the disease, and so take points away.
 AGAINST = {("wells_dvt", "alternative_diagnosis")}

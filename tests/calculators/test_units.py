@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import UnitError, units
@@ -50,7 +50,6 @@ def test_every_unit_that_a_message_offers_is_accepted() -> None:
             assert line.startswith(item.name)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     name=st.sampled_from(sorted(QUANTITIES)),
     share=st.just(0.0) | st.floats(1e-9, 1),
@@ -71,7 +70,6 @@ def test_there_and_back_is_the_same(
     assert measure.read([there, unit], name)[0] == value
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     value=st.floats(-1e6, 1e6),
     scale=st.sampled_from([("mg", "g"), ("µg", "mg"), ("cm", "m"), ("h", "day")]),

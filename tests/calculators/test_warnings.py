@@ -39,7 +39,7 @@ MEASURED = {
     for item in entry.inputs
     if isinstance(item, Quantity) and item.measure.usual is not None
 }
-some = settings(deadline=None, max_examples=8)
+some = settings(max_examples=8)
 
 
 def usual(item: Input) -> object:
@@ -236,7 +236,7 @@ def slips(entry: AnyCalculator) -> st.SearchStrategy[str]:
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
 @given(data=st.data())
-@settings(deadline=None, max_examples=2)
+@settings(max_examples=2)
 def test_a_slip_in_a_name_is_refused_alike_by_both_forms(
     entry: AnyCalculator, data: st.DataObject
 ) -> None:

@@ -31,6 +31,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.spec import Item
+from tests.case_tables import json_of
 from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
 
@@ -454,7 +455,7 @@ def test_folders_of_versions_without_unclear_answers_are_read(
     assert main(["score", "medcalc", "--responses", "run", "--out", "old"]) == 0
     table = pq.read_table(Path("old") / ITEMS_FILE).drop_columns(["unclear"])
     pq.write_table(table, Path("old") / ITEMS_FILE)
-    results: dict[str, Any] = json.loads((Path("old") / RESULTS_FILE).read_text())
+    results: dict[str, Any] = json_of(Path("old") / RESULTS_FILE)
     del results["tasks"]["medcalc"]["coverage"]["unclear"]
     results["items_sha256"] = hashlib.sha256(
         (Path("old") / ITEMS_FILE).read_bytes()

@@ -15,6 +15,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.runs.results import read_items, read_results
 from tests.benchmarks.kqa.physicians_csv import rows, write
+from tests.case_tables import json_of, tables
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
@@ -45,7 +46,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         )
         == 0
     )
-    made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
+    made: dict[str, Any] = json_of(Path("made/check.json"))
     assert {
         name: len(column) for name, column in made["labels"].items()
     } == dict.fromkeys(
@@ -251,12 +252,7 @@ def test_compare_carries_the_error_of_shared_labels(
 def test_a_check_that_does_not_fit_is_refused_by_name(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for changed, message in json.loads(
-        Path(__file__)
-        .with_name("cases")
-        .joinpath("calibration.json")
-        .read_text("utf-8")
-    ):
+    for changed, message in tables(__file__, "calibration"):
         assert score(check | changed) == 2
         assert message in capsys.readouterr().err
         assert not Path("run/results.json").exists()

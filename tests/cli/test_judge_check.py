@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
 from tests.benchmarks.kqa.physicians_csv import JUDGED, MARKS, rows, write
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer
@@ -60,7 +61,7 @@ def kqa(
 
 
 def check() -> dict[str, Any]:
-    return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
+    return dict(json_of(Path("check/check.json")))
 
 
 def test_a_judge_against_physicians(
@@ -288,7 +289,7 @@ def test_several_judges_beside_one_another(
         assert "openai-api/test-host/gone could not be checked: " in told.err
         assert "Recommended: openai-api/test-host/calm; its kappa is 0.8" in told.out
         assert "only 38.9 % of its labels stay when it is asked again" in told.out
-        found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))
+        found = json_of(Path("check/choosing.json"))
         by_name = {
             name.rpartition("/")[2]: row for name, row in found["judges"].items()
         }
@@ -317,9 +318,7 @@ def test_several_judges_beside_one_another(
         assert (len(checks), asked) == (3, 3 * 36 * 3)
         assert kqa(*more, judge="openai-api/test-host/calm", made=marks) == 5
         assert sum(call.body["model"] != "gone" for call in server.calls) == asked
-        assert (
-            json.loads(Path("check/choosing.json").read_text(encoding="utf-8")) == found
-        )
+        assert json_of(Path("check/choosing.json")) == found
         # So do the checks alone, with no data at hand.
         Path(ANNOTATIONS_FILE).unlink()
         capsys.readouterr()

@@ -18,6 +18,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.spec import TaskSpec
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
 
@@ -89,7 +90,7 @@ def judge(*more: str, judge: str = CHAT) -> int:
 
 
 def check() -> dict[str, Any]:
-    return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
+    return dict(json_of(Path("check/check.json")))
 
 
 def task(form: str) -> TaskSpec:
@@ -259,9 +260,9 @@ def test_judges_beside_one_another(
     told = capsys.readouterr()
     assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in told.out
     assert "may not be sent to judge.example:9" in told.err
-    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))[
-        "judges"
-    ]["openai-api/test-host/gpt-4o"]
+    found = json_of(Path("check/choosing.json"))["judges"][
+        "openai-api/test-host/gpt-4o"
+    ]
     assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [
         1.0,
         1.0,

@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
 
@@ -70,7 +71,7 @@ def check(*more: str, judge: str = CHAT, chosen: str = "nli") -> int:
 
 
 def content(folder: str = "check") -> dict[str, Any]:
-    return dict(json.loads((Path(folder) / "check.json").read_text(encoding="utf-8")))
+    return dict(json_of(Path(folder) / "check.json"))
 
 
 def test_the_rounds_mednli_and_their_means_in_two_classes(

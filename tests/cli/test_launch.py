@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from medical_tasks.cli.entry import main
+from tests.case_tables import json_of
 
 RUN = [
     "run",
@@ -106,10 +106,7 @@ def test_the_kubernetes_job_runs_its_part(
         check=True,
         capture_output=True,
     )
-    assert (
-        json.loads((here / "run.parts" / "2-of-2" / "run.json").read_text())["shard"]
-        == "2/2"
-    )
+    assert json_of(here / "run.parts" / "2-of-2" / "run.json")["shard"] == "2/2"
 
 
 def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(

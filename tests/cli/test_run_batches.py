@@ -19,6 +19,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import read_results
 from tests.benchmarks.kqa.physicians_csv import MARKS, rows, write
+from tests.case_tables import json_of
 from tests.fault_server import Call
 from tests.models.fake_batches import FakeBatches, Refused
 
@@ -160,10 +161,7 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(
     )
     assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
     assert "Traceback" not in told
-    assert (
-        json.loads(Path("run/batches.json").read_text())["batches"][0]["batch"]
-        == "batch_1"
-    )
+    assert json_of(Path("run/batches.json"))["batches"][0]["batch"] == "batch_1"
     server.looks = 1
     assert main(ASK) == 0
     assert server.did("create") == 1
@@ -377,7 +375,7 @@ def test_a_judge_is_checked_in_batches(server: FakeBatches) -> None:
     write(Path(ANNOTATIONS_FILE), rows(MARKS))
     words = "judge-check kqa --judge openai-api/test-host/j --source . --out check --judge-batch".split()
     assert main([*words, "--judge-args", "batch_poll=0.01"]) == 0
-    pairs = json.loads(Path("check/check.json").read_text())["scored"]
+    pairs = json_of(Path("check/check.json"))["scored"]
     assert (server.did("chat"), server.did("create"), len(server.asked)) == (
         1,
         1,

@@ -18,6 +18,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 
 QUESTION = "Is tea fine?"
@@ -39,9 +40,7 @@ def write(name: str, content: Any) -> Path:
 
 
 def entry(folder: str, task: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        (Path(folder) / "results.json").read_text(encoding="utf-8")
-    )["tasks"][task]
+    found: dict[str, Any] = json_of(Path(folder) / "results.json")["tasks"][task]
     return found
 
 

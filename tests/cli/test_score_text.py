@@ -20,7 +20,7 @@ from medical_tasks.models.text_metrics import (
 )
 from medical_tasks.scoring.bleu_and_sari import bleu_corpus, sacrebleu_corpus
 from medical_tasks.scoring.means import mean_interval
-from tests.case_tables import cases
+from tests.case_tables import cases, json_of
 from tests.models.tiny_bleurt import PAIRS, make_word_bleurt
 from tests.scoring.text_cases import triples
 from tests.support import needs_shared
@@ -91,7 +91,7 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["score-text", "t.csv", "--reference", "gold,second", "--cluster", "who"]
     assert main([*words, "--json", "--out", "out.json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == json.loads(Path("out.json").read_text("utf-8"))
+    assert told == json_of(Path("out.json"))
     assert list(told["metrics"]) == list(WORD_METRICS)
     # any of two references will do
     assert told["metrics"]["exact_match"]["value"] == pytest.approx(1 / 3)

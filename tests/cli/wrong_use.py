@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.cli.entry import main
+from tests.case_tables import tables
 
-CASES: dict[str, list[list[Any]]] = json.loads(
-    (Path(__file__).parent / "cases" / "wrong_use.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, list[list[Any]]] = tables(__file__, "wrong_use")
 
 
 def wrong_use(name: str) -> pytest.MarkDecorator:

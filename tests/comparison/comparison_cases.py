@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from medical_tasks.comparison.compared import Compared
 from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.spec import MetricSpec, TaskSpec
+from tests.case_tables import tables
 from tests.support import NO_BENCHMARK, write_run
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
@@ -102,9 +102,7 @@ def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:
 
 def cases(name: str) -> Any:
     """What `cases/NAME.json` holds."""
-    return json.loads(
-        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    return tables(__file__, name)
 
 
 def compare_results(

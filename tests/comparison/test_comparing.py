@@ -322,7 +322,7 @@ def entries(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {**toy["metrics"], **groups}
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(PAIRS, st.integers(0, 99))
 def test_laws_of_every_comparison(made: Made, seed: int) -> None:
     a, b = sides(made)
@@ -372,7 +372,7 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
     assert compare_results(compared(a), compared(b), TASKS, selection=ALL) == whole
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(PAIRS)
 def test_groups_of_single_groups_make_up_the_whole(made: Made) -> None:
     single = [(a, b, c, kind.split()[0]) for a, b, c, kind in made]

@@ -20,6 +20,7 @@ from medical_tasks.comparison.statistics import Columns
 from medical_tasks.runs.results import read_items
 from medical_tasks.scoring.estimates import Floats
 from medical_tasks.spec import MetricSpec
+from tests.case_tables import json_of
 from tests.support import own_tasks
 
 CODES = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
@@ -42,7 +43,7 @@ def held(folder: Path, text: str, run: str) -> tuple[str, str]:
 
 def changed(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
     """A copy of a run whose recipe says something else."""
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    results = json_of(run / "results.json")
     results["tasks"][task]["recipe"] |= recipe
     folder.mkdir(exist_ok=True)
     (folder / "items.parquet").write_bytes((run / "items.parquet").read_bytes())
@@ -240,7 +241,7 @@ def test_figures_that_its_items_deny_decide_nothing(
     runs: Path, tmp_path: Path, figures: dict[str, float]
 ) -> None:
     copied = changed(runs / "wrong", tmp_path / "wrong", "medcalc")
-    results = json.loads((copied / "results.json").read_text(encoding="utf-8"))
+    results = json_of(copied / "results.json")
     results["tasks"]["medcalc"]["metrics"]["accuracy"] |= figures
     (copied / "results.json").write_text(json.dumps(results), encoding="utf-8")
     verdict, reason = held(

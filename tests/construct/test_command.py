@@ -5,7 +5,6 @@ A twin's notes, a model behind a socket, sheets edited and read back.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import stat
@@ -22,6 +21,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.construct.ehrnoteqa.review import import_sheets
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.construct.ehrnoteqa.construction_files import (
     SAMPLED,
@@ -88,7 +88,7 @@ def test_from_notes_to_a_benchmark(
         right = draft["choices"]["ABCDE".index(draft["answer"])]
         assert right == f"the finding of {draft['id']}"
         assert draft["written_order"]["ABCDE".index(draft["answer"])] == "A"
-    made = json.loads((FOLDER / "drafts.json").read_text())
+    made = json_of(FOLDER / "drafts.json")
     assert made["figures"]["right_place_as_written"] == {
         "A": SAMPLED,
         "B": 0,
@@ -111,7 +111,7 @@ def test_from_notes_to_a_benchmark(
         assert all(note["text"] in shown for note in notes[row[1]])
 
     own = read_rows(first)[1][1]
-    shares = json.loads((FOLDER / "shares.json").read_text())
+    shares = json_of(FOLDER / "shares.json")
     only = next(
         each for each in shares["sheets"]["ben"] if each not in shares["sheets"]["ann"]
     )

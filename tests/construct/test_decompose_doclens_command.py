@@ -9,6 +9,7 @@ from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.cli.entry import main
 from medical_tasks.guard.private_store import private_home
 from tests.benchmarks.doclens.doclens_judges import checkout
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
@@ -103,9 +104,7 @@ def test_references_of_ones_own(
         "s",
     ]
     assert main([*score, "--task-args", "claims=claims.json"]) == 0
-    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"][
-        "doclens_own"
-    ]
+    entry = json_of(Path("s/results.json"))["tasks"]["doclens_own"]
     assert entry["metrics"]["claim_recall"]["n"] == 3
 
 

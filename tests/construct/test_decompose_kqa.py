@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.construct.decompose.kqa import (
@@ -19,12 +19,11 @@ from medical_tasks.construct.decompose.kqa import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable, Unscored
+from tests.case_tables import tables
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "decompose.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "decompose")
 
 SOURCE = FreeAnswer(
     id="q", line=1, question="Is tea fine?", answer="Tea is fine. Avoid it late."
@@ -76,7 +75,6 @@ def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
     assert said in problem({"statements": [entry]}, "judge")
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.text(max_size=80)
     | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(

@@ -29,6 +29,7 @@ from medical_tasks.construct.medcalc.extraction import (
 from medical_tasks.construct.medcalc.forms import Pair
 from medical_tasks.construct.medcalc.steps import split_notes
 from medical_tasks.io.store import Store
+from tests.case_tables import json_of
 from tests.construct.ehrnoteqa.construction_files import (
     edit_sheet,
     read_lines,
@@ -125,7 +126,7 @@ def test_from_notes_to_a_scored_run(
     assert extract(server.base_url, "--open") == 0
     # What was answered and kept is not asked twice.
     assert f" verdicts, {stored - N} in the store" in capfd.readouterr().err
-    made = json.loads(Path("own/extract.json").read_text())
+    made = json_of(Path("own/extract.json"))
     # of the 12 notes six are of other calculators
     assert sum(made["kept"].values()) == 6
     total = sum(made["questions"].values())
@@ -213,7 +214,7 @@ def test_from_notes_to_a_scored_run(
         str(row["Ground Truth Answer"]) == golds[row["Patient Note"]]
         for row in test + train
     )
-    assert len(json.loads(Path("own/release/one_shot.json").read_text())) == 2
+    assert len(json_of(Path("own/release/one_shot.json"))) == 2
     for split in ("train", "test"):
         assert (
             main(
@@ -244,7 +245,7 @@ def test_from_notes_to_a_scored_run(
         )
         == 0
     )
-    result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc"]
+    result = json_of(Path("run/results.json"))["tasks"]["medcalc"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
 
 
@@ -288,7 +289,7 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
         )
         == 0
     )
-    result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]
+    result = json_of(Path("run/results.json"))["tasks"]["medcalc_own"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
     capsys.readouterr()
     lines = (
@@ -430,7 +431,7 @@ def test_words_alone_extract_too(
         found = lexical(pair["note"], find(pair["calculator"]))
         assert found
         assert json.dumps(found) == pair["entities"]
-    facts = json.loads((here / "own" / "extract.json").read_text(encoding="utf-8"))
+    facts = json_of(here / "own" / "extract.json")
     assert (facts["model"], facts["usage"], facts["questions"]) == (
         {"name": "lexical"},
         None,

@@ -61,3 +61,25 @@ def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
         mt.new_benchmark("First-Aid")
     with pytest.raises(UsageError, match="yaml and package are two forms"):
         mt.new_benchmark("aid", yaml=True, package=True)
+
+
+@pytest.mark.slow
+def test_the_skeleton_passes_the_projects_lint_and_types(here: Path) -> None:
+    """With the cache that `make types` leaves this takes seconds."""
+    assert main(["new-benchmark", "own_rule", "--package"]) == 0
+    folder = here / "own_rule"
+    settings = str(ROOT / "pyproject.toml")
+    for words in (
+        ["ruff", "check", "--config", settings],
+        ["ruff", "format", "--check", "--config", settings],
+        ["mypy", "--config-file", settings],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *words, str(folder)],
+            cwd=ROOT,
+            env=os.environ | {"MYPYPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.construct.annotation import parse_names, share_out, sheet_order
@@ -41,7 +41,6 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-@settings(deadline=None, max_examples=40)
 def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.csv"
@@ -90,7 +89,6 @@ def test_no_id_leads_out_of_the_folder() -> None:
     st.integers(0, 40),
     st.integers(0, 3),
 )
-@settings(deadline=None, max_examples=80)
 def test_shares_are_equal_and_depend_on_ids_alone(
     ids: list[str], people: int, overlap: int, seed: int
 ) -> None:

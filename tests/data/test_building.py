@@ -29,6 +29,7 @@ from medical_tasks.data.dataset_source import (
 )
 from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
+from medical_tasks.plugins import PluginError
 from tests.tiny_dataset import (
     SOURCE,
     SPEC,
@@ -376,10 +377,10 @@ def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None
         ),
         (
             [{"id": "a"}],
-            ValueError,
-            r"row 'a' has columns \['id'\], declared \['id', 'count'",
+            PluginError,
+            "a row has the columns id, and its DatasetSource declares id, count, ",
         ),
-        ([{**make_rows("test")[1], "extra": 1}], ValueError, "'extra'"),
+        ([{**make_rows("test")[1], "extra": 1}], PluginError, ", extra, and its"),
     ],
 )
 def test_rows_that_are_not_as_declared(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
 from medical_tasks.catalog import (
     dataset_source,
@@ -199,6 +198,8 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
 
 @pytest.mark.parametrize("name", HUB_DATASETS)
 def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
+    from inspect_ai._eval.task.hf import HFTask
+
     found = content(name)
     assert list(found) == ["name", "description", "evaluation_framework", "tasks"]
     assert (found["name"], found["evaluation_framework"]) == (
@@ -233,6 +234,8 @@ def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
 def test_inspect_makes_questions_of_the_rows(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
+
     folder = tmp_path_factory.mktemp(name)
     build_dataset(name, source=None, config="demo", out=folder)
     assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard

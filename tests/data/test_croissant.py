@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from medical_tasks.data.building import build_source
 from medical_tasks.data.cards import croissant_text
 from medical_tasks.data.dataset_store import built_configs
+from tests.case_tables import json_of
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPLITS, make_rows, write_official
 
 # mlcroissant and what it imports still use names that their own libraries deprecate.
@@ -78,7 +78,7 @@ def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(
     folder: Path,
 ) -> None:
     assert issues(folder / "croissant.json") == ""
-    content = json.loads((folder / "croissant.json").read_text())
+    content = json_of(folder / "croissant.json")
     named = {file["contentUrl"]: file["sha256"] for file in content["distribution"]}
     built = {
         split.path: split.sha256
@@ -120,12 +120,9 @@ def test_the_checked_in_form_validates_and_has_no_hash(
         "",
         ["http://mlcommons.org/croissant/1.1"],
     )
-    assert (
-        make_context(read.ctx).items()
-        <= json.loads(path.read_text())["@context"].items()
-    )
+    assert make_context(read.ctx).items() <= json_of(path)["@context"].items()
     assert "sha256" not in path.read_text()
-    assert [entry["@id"] for entry in json.loads(path.read_text())["recordSet"]] == [
+    assert [entry["@id"] for entry in json_of(path)["recordSet"]] == [
         f"{config}/{split}" for config in ("full", "demo") for split in SPLITS
     ]
 

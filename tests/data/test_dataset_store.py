@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
 
@@ -51,7 +49,7 @@ def copy(built: Path, tmp_path: Path) -> Path:
 
 
 def edit_marker(folder: Path, **values: Any) -> None:
-    content = json.loads((folder / MARKER).read_text())
+    content = json_of(folder / MARKER)
     content["configs"]["full"]["splits"]["test"] |= values
     (folder / MARKER).write_text(json.dumps(content))
 
@@ -106,17 +104,6 @@ def test_rows_hold_no_text_but_of_the_latest_row_group(
     assert len(read) == 3
     assert rows[0] == expected[0]
     assert len(read) == 4
-
-
-def test_looking_needs_no_heavy_library(built: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from medical_tasks.data.dataset_store import built_configs;"
-        f"print(len(built_configs(Path({str(built)!r}))), sorted({{'pyarrow', 'datasets', 'numpy'}} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "1 []"
 
 
 def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None:

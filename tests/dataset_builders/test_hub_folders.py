@@ -28,6 +28,7 @@ from tests.benchmarks.medcalc_bench.official_csv import (
     v12_rows,
     write_csv,
 )
+from tests.case_tables import tables
 from tests.data.test_croissant import described, issues, records
 from tests.support import ROOT, SHARED, needs_shared, own_datasets
 
@@ -44,12 +45,7 @@ def builder_of(name: str, **arguments: Any) -> Any:
     return getattr(module, exported)(**arguments)
 
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("hub_folders.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "hub_folders")
 
 PLACE = ROOT / "dataset_builders"
 NAMES = sorted(own_datasets())

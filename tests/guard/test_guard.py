@@ -41,14 +41,13 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
+from tests.case_tables import tables
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("guard.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "guard")
 
 SUBJECT = policy.Subject.of(CREDENTIALED.spec, task="tiny_task")
 OPEN = policy.Subject.of(SPEC, task="open_task")
@@ -97,7 +96,7 @@ def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_a_made_up_host_is_local_only_when_it_is_a_loopback_spelling(host: str) -> None:
     address = read_address(f"http://{host}/v1")
     if is_loopback_host(f"http://{host}/v1"):

@@ -30,16 +30,12 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.guard.policy import WithheldError, audit_path
 from medical_tasks.guard.private_store import list_folders, private_home
 from medical_tasks.harness import lighteval_launcher
+from tests.case_tables import json_of, tables
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("guard_end_to_end.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "guard_end_to_end")
 
 REMOTE = "http://api.remote.example/v1"
 # A part that no chance brings forth, in any writing of it.
@@ -332,9 +328,7 @@ def test_texts_stand_in_the_private_store_alone(
         asked = (len(model.calls), len(judge.calls))
         nothing_is_out()
 
-        results = json.loads((place / "run" / "results.json").read_text())["tasks"][
-            TASK.name
-        ]
+        results = json_of(place / "run" / "results.json")["tasks"][TASK.name]
         assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
         assert results["metrics"]["correct"]["n"] == 2
         rows = pq.read_table(place / "run" / "items.parquet").to_pylist()
@@ -351,10 +345,7 @@ def test_texts_stand_in_the_private_store_alone(
 
         folders = list_folders()
         assert len(folders) == 1
-        assert (
-            json.loads((place / "run" / "run.json").read_text())["private"]
-            == folders[0].private_id
-        )
+        assert json_of(place / "run" / "run.json")["private"] == folders[0].private_id
         assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
         for path in private_home().rglob("*"):
             assert stat.S_IMODE(path.stat().st_mode) == (
@@ -384,9 +375,7 @@ def test_errors_that_repeat_question_and_note_stay_unread(
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
     nothing_is_out()
-    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][
-        TASK.name
-    ]["coverage"]
+    coverage = json_of(place / "run" / "results.json")["tasks"][TASK.name]["coverage"]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
     assert set(coverage["unscored"]) == {"judge: other"}
@@ -710,7 +699,7 @@ def test_leakcheck_refuses_rows_that_the_run_was_not_on(
     ]
     assert main(words) == 0
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
-    results = json.loads((place / "run" / "results.json").read_text())
+    results = json_of(place / "run" / "results.json")
     data = results["tasks"][TASK.name]["recipe"]["data"]
     for change, said in (
         ({"config": "full"}, "ran on configuration full of .* does not hold it"),

@@ -33,7 +33,6 @@ from medical_tasks.data.dataset_store import (
     marker_text,
     source_files,
 )
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import (
@@ -45,6 +44,7 @@ from medical_tasks.guard.leakcheck import (
 )
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.io.store import Store
+from tests.case_tables import json_of, tables
 from tests.leak_forms import (
     B64,
     LIMITS,
@@ -56,14 +56,9 @@ from tests.leak_forms import (
     tarred,
     zipped,
 )
-from tests.support import ROOT, own_datasets, own_tasks
+from tests.support import ROOT, own_tasks
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("leakcheck.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "leakcheck")
 
 NOTE = (
     "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "
@@ -203,39 +198,17 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
     assert report.files >= 14
 
 
-@pytest.fixture(scope="module")
-def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All demo data, and `run`: a run of all tasks on them."""
-    home = tmp_path_factory.mktemp("demos")
-    for name in own_datasets():
-        build_dataset(name, source=None, config="demo", out=home / name)
-    names = ",".join(own_tasks())
-    words = [
-        "run",
-        "--tasks",
-        names,
-        "--model",
-        "baseline/reference",
-        "--config",
-        "demo",
-        "--judging",
-        "single",
-    ]
-    assert main([*words, "--data", str(home), "--out", str(home / "run")]) == 0
-    return home
-
-
-def test_a_run_of_every_task_is_clean(demos: Path) -> None:
+def test_a_run_of_every_task_is_clean(demos: Path, tmp_path: Path) -> None:
     """Its names, labels and instructions stand in the package as well: they are no text of a source."""
-    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ]
-    assert set(ran) == set(own_tasks())
-    sources = demos / "sources"
+    run, sources = tmp_path / "run", tmp_path / "sources"
+    words = "run --model baseline/reference --config demo --judging single".split()
+    words += ["--tasks", ",".join(own_tasks()), "--data", str(demos)]
+    assert main([*words, "--out", str(run)]) == 0
+    assert set(json_of(run / "results.json")["tasks"]) == set(own_tasks())
     for file in demos.glob("*/demo/*.parquet"):
         (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, sources / file.parts[-3])
-    report = check_leaks(demos / "run", source_files(str(sources)))
+    report = check_leaks(run, source_files(str(sources)))
     assert (report.found, report.unreadable, report.files, report.rows) == (
         {},
         {},
@@ -744,7 +717,7 @@ WORDS = st.lists(st.sampled_from([*"abcd", "Ärzte", "4"]), max_size=30)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), WORDS, st.integers(2, 6))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
     source: list[list[str]], target: list[str], size: int
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -33,13 +32,9 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
+from tests.case_tables import json_of, tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("private_store.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "private_store")
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +227,7 @@ def test_the_audit_log_and_what_is_not_ours_stay(
     assert "not of medical-tasks, kept: my_thesis" in capsys.readouterr().out
     assert [path.name for path in home.iterdir()] == ["my_thesis"]
     assert audit_path().parent == home.parent
-    assert json.loads(audit_path().read_text())["decision"] == "local"
+    assert json_of(audit_path())["decision"] == "local"
 
 
 def test_a_run_in_use_is_kept_and_named(

@@ -24,15 +24,11 @@ from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.judging import HarnessJudge, harness_request
+from tests.case_tables import tables
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("inspect_load.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "inspect_load")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_adapter import agreed, choices_texts, task_configs
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.stand_ins import make_toy_model
 from tests.choice_benchmark.spec import ROWS, TASK
@@ -25,6 +24,8 @@ NAMES = ["accuracy", "logprob", "n_tokens"]
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
     # lighteval's table is made where the data are not there too.
     made = task_configs((TASK,))
@@ -89,6 +90,8 @@ def test_questions_have_the_prompts_continuations(config: Any) -> None:
 
 
 def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None:
+    from medical_tasks.harness.lighteval_adapter import choices_texts
+
     asked = docs(config)
     (metric,) = config.metrics
     expected = our_scores(toy, asked)
@@ -113,6 +116,8 @@ def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(
     config: Any, toy: Path
 ) -> None:
     """lighteval counts it as part of each choice; our runner as part of the question."""
+    from medical_tasks.harness.lighteval_adapter import choices_texts
+
     config_file = toy / "chat_template.jinja"
     before = config_file.read_text(encoding="utf-8")
     turns = before.replace(
@@ -152,6 +157,8 @@ def response(logprobs: list[float], tokens: Any) -> Any:
 
 
 def told(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
+    from medical_tasks.harness.lighteval_adapter import choices_texts
+
     return [
         json.loads(text)
         for text in choices_texts(response(logprobs, tokens), len(logprobs))
@@ -180,6 +187,8 @@ def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
 
 
 def test_only_values_on_which_all_agree_are_taken() -> None:
+    from medical_tasks.harness.lighteval_adapter import agreed
+
     found = agreed(
         [{"a": 1.0, "b": 0.0, "c": math.nan}, {"a": 1.0, "b": 1.0, "c": math.nan}],
         ["a", "b", "c", "d"],
@@ -200,6 +209,8 @@ def test_only_values_on_which_all_agree_are_taken() -> None:
 def test_a_backend_that_does_not_tell_enough(
     logprobs: list[float], tokens: list[list[int]]
 ) -> None:
+    from medical_tasks.harness.lighteval_adapter import choices_texts
+
     with pytest.raises(
         UsageError,
         match=r"gives \d log-probabilities and the tokens of \d .* of 2 choices.*accelerate",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
+from tests.case_tables import json_of
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
@@ -99,9 +99,7 @@ def _ours(place: Path) -> dict[str, dict[str, float]]:
         "ours",
     ]
     assert main(words) == 0
-    tasks = json.loads((place / "ours" / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ]
+    tasks = json_of(place / "ours" / "results.json")["tasks"]
     assert [task["n_items"] for task in tasks.values()] == [8] * len(ASKED)
     return {
         name: {key: metric["value"] for key, metric in task["metrics"].items()}
@@ -117,7 +115,7 @@ def test_the_numbers_are_those_of_our_own_runner(
     assert 0.05 < expected["ehrnoteqa_mc_prob_index_level1"]["gold_probability"] < 0.6
     for folder in ran:
         (file,) = (place / folder).glob("results/**/results_*.json")
-        found = json.loads(file.read_text(encoding="utf-8"))["results"]
+        found = json_of(file)["results"]
         for task in ASKED:
             values = found[f"{task.harness_name}|0"]
             wanted = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import json
 import logging
 import os
 import runpy
@@ -29,14 +28,10 @@ from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.examining import examine
 from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import check_model, load_app, run_app
+from tests.case_tables import tables
 from tests.warm_process import WarmProcess
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("lighteval_launcher.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "lighteval_launcher")
 
 
 def test_what_the_arguments_become() -> None:

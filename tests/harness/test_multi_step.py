@@ -19,6 +19,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Item
+from tests.case_tables import json_of
 from tests.fault_server import Call, FaultServer
 from tests.support import counts
 from tests.warm_process import WarmProcess
@@ -111,9 +112,9 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
         assert asked == 3 * (1 + 2 + 2 + 20)
         _run(warm, run, home, server)
         assert len(server.calls) == asked
-        results: dict[str, Any] = json.loads(
-            (home / "ours" / "results.json").read_text()
-        )["tasks"]["medcalc_code"]
+        results: dict[str, Any] = json_of(home / "ours" / "results.json")["tasks"][
+            "medcalc_code"
+        ]
         assert results["coverage"]["scored"] == SAMPLES
         assert (
             results["metrics"]["accuracy"]["value"]
@@ -155,7 +156,7 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
             server,
         )
     (file,) = logs.glob("*.json")
-    log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    log: dict[str, Any] = json_of(file)
     scores = {
         score["name"]: score["metrics"]["mean"]["value"]
         for score in log["results"]["scores"]
@@ -193,9 +194,9 @@ def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None
             server,
         )
         assert len(server.calls) == SAMPLES
-    metrics = json.loads((home / "book" / "results.json").read_text())["tasks"][
-        "medcalc_open_book"
-    ]["metrics"]
+    metrics = json_of(home / "book" / "results.json")["tasks"]["medcalc_open_book"][
+        "metrics"
+    ]
     assert metrics["accuracy"]["value"] == 1.0
 
 
@@ -213,7 +214,7 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
         main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")])
         == 0
     )
-    tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
+    tasks = json_of(tmp_path / "out" / "results.json")["tasks"]
     assert [
         tasks[name]["metrics"]["accuracy"]["value"]
         for name in ("medcalc_code", "medcalc_open_book")

@@ -24,6 +24,7 @@ from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.spec import Item, PromptSet, TaskSpec
+from tests.case_tables import json_of
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
@@ -130,9 +131,7 @@ def _run(
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
-    metrics = json.loads((folder / "results.json").read_text())["tasks"][task.name][
-        "metrics"
-    ]
+    metrics = json_of(folder / "results.json")["tasks"][task.name]["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
@@ -201,7 +200,7 @@ def test_lighteval_command(
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (file,) = out.glob("results/**/results_*.json")
-    results = json.loads(file.read_text())["results"]
+    results = json_of(file)["results"]
     found = results["medical:medcalc|0"]
     assert {name: found[name] for name in expected["medcalc"]} == pytest.approx(
         expected["medcalc"]
@@ -232,9 +231,7 @@ def test_lighteval_command(
 
 def _imported(folder: Path) -> tuple[str, dict[str, int]]:
     """The model's name and how answers were matched, of an imported run."""
-    recipe = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"][
-        "recipe"
-    ]
+    recipe = json_of(folder / "results.json")["tasks"]["medcalc"]["recipe"]
     return recipe["model"]["name"], recipe["imported"]["matched"]
 
 
@@ -302,7 +299,7 @@ def test_inspect_and_our_runner_on_one_endpoint(
         files = sorted(logs.glob("*.json"))
         assert len(files) == 2
         for file in files:
-            log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            log: dict[str, Any] = json_of(file)
             scores = {
                 score["name"]: score["metrics"]["mean"]["value"]
                 for score in log["results"]["scores"]
@@ -434,7 +431,7 @@ def test_logs_of_inspect_are_scored_as_ours(
     for name in ("log", "exported"):
         (file,) = (tmp_path / name).glob("*.json")
         _run(warm, [*words, str(file)], script)
-        log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        log: dict[str, Any] = json_of(file)
         scores = {
             score["name"]: score["metrics"]["mean"]["value"]
             for score in log["results"]["scores"]
@@ -493,7 +490,7 @@ def test_inspect_scores_no_reply_without_choices(
         )
         warm.run(["-m", *words], cwd=script.home, environment=environment)
     (file,) = logs.glob("*.json")
-    log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    log: dict[str, Any] = json_of(file)
     assert log["status"] == "error"
     assert log["samples"]
     assert all(not sample.get("scores") for sample in log.get("samples", []))

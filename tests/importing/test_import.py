@@ -24,14 +24,9 @@ from tests.report.tiny_runs import built
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("import"), "medcalc_bench")
-
-
-@pytest.fixture(scope="module")
-def asked(home: Path) -> list[Asked]:
+def asked(demos: Path) -> list[Asked]:
     """The demo's questions; every third answer is wrong, one is empty."""
-    items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
+    items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     answers = [gold_response(MEDCALC, item) for item in items]
     answers[::3] = ["The answer is 999999."] * len(answers[::3])
     answers[4] = ""
@@ -48,16 +43,16 @@ def asked(home: Path) -> list[Asked]:
 
 @pytest.fixture(scope="module")
 def scored(
-    home: Path, asked: list[Asked], tmp_path_factory: pytest.TempPathFactory
+    demos: Path, asked: list[Asked], tmp_path_factory: pytest.TempPathFactory
 ) -> mt.Results:
     answers = {each.id: each.answer for each in asked}
     out = tmp_path_factory.mktemp("scored") / "run"
-    return mt.score("medcalc", answers, data=home, config="demo", out=out)
+    return mt.score("medcalc", answers, data=demos, config="demo", out=out)
 
 
-def imported(kind: Any, path: Path, home: Path, out: Path, **more: Any) -> mt.Results:
+def imported(kind: Any, path: Path, demos: Path, out: Path, **more: Any) -> mt.Results:
     return mt.import_run(
-        kind, path, "medcalc", data=home, config="demo", out=out, **more
+        kind, path, "medcalc", data=demos, config="demo", out=out, **more
     )
 
 
@@ -106,7 +101,7 @@ SOURCES: dict[str, tuple[str, Callable[[Path, list[Asked]], Path], str, str, str
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_same_answers_score_to_the_same_figures(
     name: str,
-    home: Path,
+    demos: Path,
     asked: list[Asked],
     scored: mt.Results,
     tmp_path: Path,
@@ -118,7 +113,7 @@ def test_the_same_answers_score_to_the_same_figures(
         replace(each, note=each.note.replace(" ", "\n", 3)) for each in reversed(asked)
     ]
     path = write(tmp_path / "theirs", theirs)
-    words = ["import", kind, str(path), "--task", "medcalc", "--data", str(home)]
+    words = ["import", kind, str(path), "--task", "medcalc", "--data", str(demos)]
     assert main([*words, "--config", "demo", "--out", str(tmp_path / "run")]) == 0
     told = capsys.readouterr().out
     results = mt.Results(tmp_path / "run")
@@ -142,7 +137,7 @@ def test_the_same_answers_score_to_the_same_figures(
 
 @pytest.mark.parametrize("form", ["inspect-log", "lm-eval-json", "every-eval-ever"])
 def test_what_this_suite_exports_comes_back_the_same(
-    form: str, home: Path, asked: list[Asked], tmp_path: Path
+    form: str, demos: Path, asked: list[Asked], tmp_path: Path
 ) -> None:
     answers = {each.id: each.answer for each in asked}
     file = tmp_path / "answers.jsonl"
@@ -152,10 +147,10 @@ def test_what_this_suite_exports_comes_back_the_same(
             for name, text in answers.items()
         )
     )
-    first = mt.score("medcalc", file, data=home, config="demo", out=tmp_path / "first")
-    mt.export(first, to=form, out=tmp_path / form, responses=file, data=home)
+    first = mt.score("medcalc", file, data=demos, config="demo", out=tmp_path / "first")
+    mt.export(first, to=form, out=tmp_path / form, responses=file, data=demos)
     kind = {"inspect-log": "inspect", "lm-eval-json": "lm-eval"}.get(form, form)
-    second = imported(kind, tmp_path / form, home, tmp_path / "second")
+    second = imported(kind, tmp_path / form, demos, tmp_path / "second")
     assert figures(second) == figures(first)
     assert second["medcalc"].recipe["imported"]["matched"] == {"id": len(asked)}
     reported = [each["value"] for each in second["medcalc"].entry["reported"]]
@@ -163,30 +158,32 @@ def test_what_this_suite_exports_comes_back_the_same(
 
 
 def test_an_imported_run_is_scored_again_from_its_folder(
-    home: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
+    demos: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
 ) -> None:
     path = sources.helm(tmp_path / "theirs", asked)
-    first = imported("helm", path, home, tmp_path / "first")
-    again = mt.score("medcalc", first.folder, data=home, out=tmp_path / "again")
+    first = imported("helm", path, demos, tmp_path / "first")
+    again = mt.score("medcalc", first.folder, data=demos, out=tmp_path / "again")
     file = first.folder / "responses.jsonl"
-    of_file = mt.score("medcalc", file, data=home, config="demo", out=tmp_path / "file")
+    of_file = mt.score(
+        "medcalc", file, data=demos, config="demo", out=tmp_path / "file"
+    )
     assert figures(again) == figures(of_file) == figures(scored)
     assert again["medcalc"].entry["reported"] == first["medcalc"].entry["reported"]
     assert again["medcalc"].recipe["imported"] == first["medcalc"].recipe["imported"]
-    mt.report(first, out=tmp_path / "page.html", data=home)
+    mt.report(first, out=tmp_path / "page.html", data=demos)
     page = (tmp_path / "page.html").read_text()
     assert "medcalc_bench_accuracy (reported by the source)" in page
     assert "The answer is 999999." in page
 
 
 def test_runs_of_two_harnesses_are_compared_with_a_warning(
-    home: Path, asked: list[Asked], tmp_path: Path
+    demos: Path, asked: list[Asked], tmp_path: Path
 ) -> None:
     first = imported(
-        "helm", sources.helm(tmp_path / "one", asked), home, tmp_path / "first"
+        "helm", sources.helm(tmp_path / "one", asked), demos, tmp_path / "first"
     )
     second = imported(
-        "lm-eval", sources.lm_eval(tmp_path / "two", asked), home, tmp_path / "second"
+        "lm-eval", sources.lm_eval(tmp_path / "two", asked), demos, tmp_path / "second"
     )
     told = str(mt.compare(first, second))
     assert (
@@ -196,7 +193,7 @@ def test_runs_of_two_harnesses_are_compared_with_a_warning(
 
 
 def test_epochs_are_repeats(
-    home: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
+    demos: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
 ) -> None:
     other = [replace(each, answer="I cannot say.") for each in asked]
     samples = [
@@ -205,7 +202,7 @@ def test_epochs_are_repeats(
         for number, each in enumerate(answers, start=1)
     ]
     path = sources.inspect_eval(tmp_path / "log.eval", samples)
-    results = imported("inspect", path, home, tmp_path / "run")
+    results = imported("inspect", path, demos, tmp_path / "run")
     recipe, metric = (
         results["medcalc"].recipe,
         results["medcalc"].entry["metrics"]["accuracy"],
@@ -215,12 +212,12 @@ def test_epochs_are_repeats(
         scored["medcalc"].metrics["accuracy"].value,
         0.0,
     ]
-    again = mt.score("medcalc", results.folder, data=home, out=tmp_path / "again")
+    again = mt.score("medcalc", results.folder, data=demos, out=tmp_path / "again")
     assert figures(again) == figures(results)
 
 
 def test_what_is_no_answer_stays_unanswered_with_its_reason(
-    home: Path, asked: list[Asked], tmp_path: Path
+    demos: Path, asked: list[Asked], tmp_path: Path
 ) -> None:
     call = {
         "role": "assistant",
@@ -247,7 +244,7 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
         sources.inspect_sample(each, number=n) for n, each in enumerate(given, start=1)
     ]
     path = sources.inspect_eval(tmp_path / "log.eval", samples, header=False)
-    results = imported("inspect", path, home, tmp_path / "run")
+    results = imported("inspect", path, demos, tmp_path / "run")
     entry = results["medcalc"].entry
     assert entry["coverage"]["unscored"] == {
         "no answer: not in the source": len(asked) - len(odd),
@@ -266,7 +263,7 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
 
 
 def test_unmatched_answers_are_named_and_left_out(
-    home: Path, asked: list[Asked], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, asked: list[Asked], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     theirs = [
         *asked[3:],
@@ -275,7 +272,7 @@ def test_unmatched_answers_are_named_and_left_out(
         replace(asked[2], id="x2", question=f"{asked[2].question} {asked[3].note} {asked[3].question}"),
     ]  # fmt: skip
     path = sources.helm(tmp_path / "theirs", theirs)
-    results = imported("helm", path, home, tmp_path / "run")
+    results = imported("helm", path, demos, tmp_path / "run")
     assert results["medcalc"].recipe["imported"]["matched"] == {
         "id": len(asked) - 3, "asks otherwise": 1, "unknown": 1, "ambiguous": 1,
     }  # fmt: skip
@@ -383,12 +380,12 @@ def test_what_cannot_be_imported_is_refused(
     write: Any,
     more: dict[str, str],
     message: str,
-    home: Path,
+    demos: Path,
     asked: list[Asked],
     tmp_path: Path,
 ) -> None:
     path = write(tmp_path / "theirs", asked)
     with pytest.raises(MedicalTasksError) as caught:
-        imported(kind, path, home, tmp_path / "run", **more)
+        imported(kind, path, demos, tmp_path / "run", **more)
     assert message in str(caught.value)
     assert not (tmp_path / "run").exists()

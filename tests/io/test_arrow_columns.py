@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
@@ -46,17 +44,6 @@ def test_nan_is_a_number() -> None:
     column = number_column([math.nan, None])
     assert column.null_count == 1
     assert math.isnan(column[0].as_py())
-
-
-def test_pandas_is_not_imported() -> None:
-    code = (
-        "import sys; from medical_tasks.runs.results import ItemsFile; file = ItemsFile(['id']); "
-        "file.add([{'id': '1'}]); file.content(); print('pandas' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
 
 
 def test_a_pattern_is_compiled_when_it_is_used() -> None:

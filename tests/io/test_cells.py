@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medical_tasks.io.cells import escaped, plain, table_cell
@@ -25,7 +25,6 @@ TEXTS = st.text(
 
 
 @given(TEXTS)
-@settings(deadline=None, max_examples=200)
 def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
     assert plain(escaped(text)) == text
     assert not escaped(text).startswith(
@@ -38,7 +37,6 @@ def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
 @example(
     ["'=x", "=x", "''", "0.50", "'0.50", "-5 mg", "_x0041_", "a\ufffe", "a\r\nb", "\t1"]
 )
-@settings(deadline=None, max_examples=60)
 def test_a_file_gives_the_same_texts_back(name: str, texts: list[str]) -> None:
     rows = [{"id": number, "text": text} for number, text in enumerate(texts)]
     with tempfile.TemporaryDirectory() as folder:

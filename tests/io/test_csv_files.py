@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import re
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.io import files
 from medical_tasks.io.csv_files import read_csv, stream_rows
+from tests.case_tables import json_of
 
 COLUMNS = ("a", "b", "c")
-CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+CASES = json_of(Path(__file__).with_name("cases.json"))
 """Rows of parametrised tests, by the test's name; bytes as Latin-1."""
 
 
@@ -70,11 +70,7 @@ def test_other_columns_where_they_are_allowed(tmp_path: Path) -> None:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
 
 
-@settings(
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
 def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
     tmp_path: Path, table: list[tuple[str, str, str]]
@@ -89,11 +85,7 @@ def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
     ] == table
 
 
-@settings(
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_cut_anywhere_never_yields_a_changed_row(
     tmp_path: Path, data: st.DataObject
@@ -166,11 +158,7 @@ def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
 FIELD = st.text(st.sampled_from(list('ab7,"\n\r \x1c\u2028é')), max_size=8)
 
 
-@settings(
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
         st.tuples(FIELD, st.sampled_from(["7", "8", "77"]), FIELD),
@@ -273,11 +261,7 @@ PIECE = st.one_of(
 )
 
 
-@settings(
-    deadline=None,
-    max_examples=150,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(PIECE, max_size=14),
     wanted=st.sampled_from(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
@@ -314,7 +314,6 @@ def told(column: Sequence[str]) -> list[str] | None:
         return None
 
 
-@settings(deadline=None)
 @given(
     numbers=st.lists(
         st.decimals(-(10**7), 10**7, places=3, allow_nan=False), min_size=1, max_size=8
@@ -335,7 +334,6 @@ def test_a_column_of_decimal_commas_is_the_numbers_or_a_question(
         assert [float(text) for text in found] == [float(each) for each in numbers]
 
 
-@settings(deadline=None)
 @given(days=st.lists(st.dates(), min_size=1, max_size=8), sign=st.sampled_from("/.-"))
 def test_a_column_of_dates_with_the_day_first_is_the_dates_or_a_question(
     days: list[datetime.date], sign: str

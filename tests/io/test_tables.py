@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
@@ -76,7 +76,6 @@ SOUND = TEXT.filter(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     answers=st.dictionaries(
         st.integers(0, 10**9).map(str), SOUND, min_size=1, max_size=4

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
@@ -18,9 +17,10 @@ from medical_tasks.io.xml_files import (
     PlainXmlError,
     xml_root,
 )
+from tests.case_tables import json_of
 from tests.tiny_xlsx import SHEET, TEXTS, with_parts, write_xlsx
 
-CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+CASES = json_of(Path(__file__).with_name("cases.json"))
 """Rows of parametrised tests, by the test's name; bytes as Latin-1."""
 AGAIN = "Download the tiny table again."
 NAMES = ("Id", "Text")
@@ -112,7 +112,6 @@ def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
     cut=st.integers(min_value=0, max_value=10_000),
     flip=st.integers(min_value=0, max_value=255),
 )
-@settings(deadline=None, max_examples=150)
 def test_a_damaged_file_is_the_table_or_an_error(
     cut: int, flip: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -27,15 +27,14 @@ from medical_tasks.models.budget import (
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
+from tests.case_tables import tables
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
 from tests.judges.scripted import answered as ask
 from tests.judges.scripted import calls as plain_calls
 from tests.support import GeneratesOnly
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "chat")
 
 SIZE = 16
 
@@ -163,7 +162,7 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     assert all(isinstance(reply, Reply) for reply in found.values())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     max_calls=st.none() | st.integers(0, 20),
     max_tokens=st.none() | st.integers(0, 600),

@@ -19,14 +19,10 @@ from medical_tasks.judges.checks import (
     last_check,
     record_check,
 )
+from tests.case_tables import json_of, tables
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("checks.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "checks")
 IDENTITY = {"kind": "chat", "model": "m"}
 
 
@@ -203,7 +199,7 @@ def test_several_processes_lose_nothing(home: Path) -> None:
         for number in range(4)
     ]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
-    content = json.loads(checks_file().read_text(encoding="utf-8"))
+    content = json_of(checks_file())
     assert len(content["checks"]) == 40
     # nothing half-written is left
     assert [path.name for path in home.iterdir()] == ["judge_checks.json"]

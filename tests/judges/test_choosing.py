@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -26,14 +25,10 @@ from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.judges.choosing import choose, render_choice
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.report.page import judges_page
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend, question
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("choosing.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "choosing")
 YES, NO = CORRECTNESS.classes
 MODELS = ("gpt4", "llama-2-70b")
 # 240 answers to 120 questions, one of each model, half of them right; their lengths and
@@ -171,7 +166,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(order=st.permutations(list(OTHERS)))
 def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
     order: list[str],

@@ -18,16 +18,12 @@ from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.call_pool import GIVE_UP_AFTER
 from medical_tasks.models.inspect_model import InspectModel
 from medical_tasks.models.inspect_options import InspectSettings
+from tests.case_tables import tables
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("inspect_judge.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "inspect_judge")
 
 # inspect's own call of tenacity, in its 0.3.285.
 pytestmark = pytest.mark.filterwarnings(

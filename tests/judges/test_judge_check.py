@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -18,13 +17,9 @@ from medical_tasks.judges.check_figures import (
 )
 from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.scoring.intervals import wilson_interval
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("judge_check.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "judge_check")
 GOLD: tuple[Label, ...] = (
     "entailment",
     "neutral",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Unscored, Verdict
 from medical_tasks.judges.chat import ChatJudge
 from medical_tasks.judges.session import JudgeSession
+from tests.case_tables import tables
 from tests.fault_server import Call, Fault, FaultServer
 from tests.judges.scripted_judge import (
     FAULTS,
@@ -27,12 +27,7 @@ from tests.judges.scripted_judge import (
     values,
 )
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("judge_faults.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "judge_faults")
 
 
 @pytest.fixture

@@ -9,24 +9,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.judges.base import LABELS, Backend, NoReply, Reply
 from medical_tasks.judges.lexical import LexicalJudge, Sentence, decide
 from medical_tasks.scoring.agreement import accuracy_interval, cohen_interval
+from tests.case_tables import tables
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("lexical.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "lexical")
 
 TEXT = st.text(max_size=60) | st.lists(
     st.sampled_from(
@@ -36,7 +31,6 @@ TEXT = st.text(max_size=60) | st.lists(
     ),
     max_size=12,
 ).map(" ".join)
-LAWS = settings(deadline=None, max_examples=150)
 
 
 @pytest.mark.parametrize(("premise", "hypothesis", "label"), CASES["what_it_says"])
@@ -67,7 +61,6 @@ def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
     assert decide("a. " * 25_000, "a. " * 15_000 + "b") in ("entailment", "neutral")
 
 
-@LAWS
 @given(before=TEXT, hypothesis=TEXT, after=TEXT)
 def test_law_a_line_entails_itself(before: str, hypothesis: str, after: str) -> None:
     if hypothesis.strip():
@@ -78,7 +71,6 @@ def test_law_a_line_entails_itself(before: str, hypothesis: str, after: str) -> 
         )
 
 
-@LAWS
 @given(
     before=TEXT,
     words=st.lists(
@@ -96,7 +88,6 @@ def test_law_a_sentence_entails_itself_whatever_its_case_and_blanks(
     assert decide(f"{before}. {spread}. {after}", " ".join(words) + end) == "entailment"
 
 
-@LAWS
 @given(premise=TEXT, hypothesis=TEXT)
 def test_law_any_text_gets_a_label_and_always_the_same(
     premise: str, hypothesis: str
@@ -118,7 +109,7 @@ def test_labels_do_not_depend_on_the_hash_seed() -> None:
         "print(''.join(decide(text(20), text(6))[0] for _ in range(400)))\n"
     )
     outputs = set()
-    for seed in ("0", "1", "77"):
+    for seed in ("0", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -31,11 +31,10 @@ from medical_tasks.judges.nli import (
 )
 from medical_tasks.judges.windows import cut_windows, plan_windows
 from medical_tasks.models.encoder import Row
+from tests.case_tables import json_of, tables
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "nli")
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are
 # made on the CPU.
@@ -44,7 +43,6 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
-LAWS = settings(deadline=None, max_examples=100)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -89,7 +87,7 @@ def one_by_one(
     )
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
-    config = json.loads((folder / "config.json").read_text())
+    config = json_of(folder / "config.json")
     found = []
     with torch.inference_mode():
         if config["model_type"] == "t5":
@@ -310,7 +308,6 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
         answers(judge, asked)
 
 
-@LAWS
 @given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))
 def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> None:
     windows = cut_windows(lengths, room)
@@ -329,7 +326,6 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
         )
 
 
-@LAWS
 @given(
     text=st.text(alphabet="ab .!?\n", max_size=200)
     | st.lists(st.text(max_size=12), max_size=30).map(". ".join),
@@ -530,7 +526,7 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     }  # fmt: skip
     moved = shutil.copytree(models["bert"], tmp_path / "bert")
     assert open_it(moved).identity == judge.identity
-    config = json.loads((moved / "config.json").read_text())
+    config = json_of(moved / "config.json")
     (moved / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 0.5}))
     assert open_it(moved).identity["weights"] != judge.identity["weights"]
     turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
@@ -586,7 +582,7 @@ def test_models_and_packages_that_are_not_here(
 
 def _changed(model: Path, folder: Path, **config: Any) -> Path:
     shutil.copytree(model, folder)
-    before = json.loads((folder / "config.json").read_text())
+    before = json_of(folder / "config.json")
     (folder / "config.json").write_text(json.dumps({**before, **config}))
     return folder
 

@@ -19,13 +19,9 @@ from medical_tasks.judges.check_sets import (
     read_mednli,
     template_sha256,
 )
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("nli_sets.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "nli_sets")
 
 # Lines as the sets' own files have them, with texts of our own; fields that are not
 # read are there too.

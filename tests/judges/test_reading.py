@@ -3,11 +3,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import judge_prompts as doclens
@@ -31,14 +30,10 @@ from medical_tasks.judges.reading import (
     read_score,
     whole_number,
 )
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("reading.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "reading")
 
 KEYS = {"verdict": boolean, "reason": free_text}
 GRADED = {"score": whole_number(1, 5), "reason": free_text}
@@ -177,9 +172,7 @@ STRICTER = {
 @needs_shared
 @pytest.mark.upstream
 def test_the_checked_labels() -> None:
-    units = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["kqa"]["label_units"]
+    units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         read = read_closing_claim(unit["judge_text"])
@@ -307,7 +300,6 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     ] == []
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.sampled_from(["The answer is True.", "true", "Verdict: False"]),
     st.text(min_size=1).filter(str.strip),
@@ -347,7 +339,6 @@ def test_no_reply_raises_or_hangs(text: str) -> None:
     assert json.loads(quoted(text)) == text
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.text(
         alphabet=st.sampled_from(
@@ -362,7 +353,6 @@ def test_no_random_reply_raises(text: str) -> None:
     assert isinstance(choice, Unreadable) or choice in ("a", "e")
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(), st.booleans(), st.sampled_from(["verdict", "reason"]))
 def test_whatever_the_reason_says_the_verdict_stands(
     reason: str, verdict: bool, first: str
@@ -372,7 +362,6 @@ def test_whatever_the_reason_says_the_verdict_stands(
     assert read_object(json.dumps(ordered, ensure_ascii=False), KEYS) == value
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.text(
         alphabet=st.one_of(st.characters(), st.sampled_from('<>[]/"\\\nINSTim_|\ud800'))
@@ -441,7 +430,6 @@ def _with_schema() -> list[Question]:
 
 @pytest.mark.parametrize("question", _with_schema(), ids=lambda question: question.id)
 @given(data=st.data())
-@settings(deadline=None, max_examples=40)
 def test_what_fits_a_questions_schema_is_read(
     question: Question, data: st.DataObject
 ) -> None:

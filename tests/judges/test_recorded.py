@@ -11,14 +11,10 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, NoReply, Pair, Unscored, Verdict
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend, question
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("recorded.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "recorded")
 
 
 def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
@@ -33,15 +33,11 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.usage import Prices
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("session.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "session")
 
 SECRET = "the patient's zebra allergy"
 
@@ -562,7 +558,6 @@ CUTS = CASES["CUTS"]
     finish=st.sampled_from(CUTS)
     | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED)
 )
-@settings(deadline=None, max_examples=50)
 def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from measurements.votes import (
@@ -48,7 +48,6 @@ def test_decisions_by_hand() -> None:
     assert decide([{"s": 1}, {"s": 1}], 3) == Decided({"s": 1}, 0)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.data(), st.integers(1, 9), st.integers(2, 4))
 def test_stopping_early_decides_as_asking_all(
     data: st.DataObject, k: int, n_values: int
@@ -64,7 +63,6 @@ def test_stopping_early_decides_as_asking_all(
     assert votes.index(outcome.value) == outcome.vote
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.data(), st.integers(1, 5))
 def test_a_decision_holds_for_every_completion_and_only_then(
     data: st.DataObject, k: int

@@ -6,7 +6,6 @@ labels occur and few are near ties.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,16 +13,12 @@ from typing import Any
 
 from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Reply
 from medical_tasks.models.budget import RunBudget
+from tests.case_tables import tables
 from tests.judges.scripted import answered, question
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("tiny_nli.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "tiny_nli")
 
 
 def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.lab.correlation import (
@@ -98,7 +98,6 @@ def test_not_defined_is_nan(
         ] == [True] * 3
 
 
-@settings(deadline=None, max_examples=300)
 @given(tables)
 def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> None:
     outside = pytest.importorskip("scipy.stats")
@@ -114,7 +113,6 @@ def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> Non
     )
 
 
-@settings(deadline=None, max_examples=40)
 @given(table=tables, seed=st.integers(0, 5), shuffle=st.randoms(use_true_random=False))
 def test_intervals_depend_on_order_and_seed_alone(
     table: list[tuple[float, float]], seed: int, shuffle: random.Random
@@ -241,7 +239,6 @@ def test_bad_input_is_named() -> None:
 rows = st.lists(st.tuples(st.sampled_from("abcd"), values, values), max_size=14)
 
 
-@settings(deadline=None, max_examples=50)
 @given(table=rows, shuffle=st.randoms(use_true_random=False))
 def test_laws_of_clustered_correlation(
     table: list[tuple[str, float, float]], shuffle: random.Random
@@ -340,7 +337,6 @@ def test_annotators_by_hand() -> None:
     )
 
 
-@settings(deadline=None, max_examples=50)
 @given(table=rows)
 def test_tau_within_is_the_mean_of_each_items(
     table: list[tuple[str, float, float]],

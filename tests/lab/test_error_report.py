@@ -29,12 +29,11 @@ from medical_tasks.lab.error_report import (
 from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 GOOD = '{"error_type": "B", "reason": "Took the wrong sodium."}'
 

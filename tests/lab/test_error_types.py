@@ -24,11 +24,10 @@ from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.lab.error_types import TYPES, Sorted, sort_error
 from medical_tasks.lab.working import read_working
 from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.case_tables import json_of, tables
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def row(
@@ -57,9 +56,7 @@ def sort(case: Mapping[str, Any], reply: str) -> Sorted:
     return found
 
 
-PLANTED: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8")
-)
+PLANTED: dict[str, Any] = json_of(Path(__file__).parent / "planted_errors.json")
 ROWS = {
     name: row(calculator_id, entities)
     for name, (calculator_id, entities) in PLANTED["rows"].items()
@@ -135,9 +132,7 @@ def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None
     assert found == wrong
 
 
-WRITTEN = json.loads(
-    (Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8")
-)
+WRITTEN = json_of(Path(__file__).parent / "written_scores.json")
 
 
 def test_written_scores_and_doses() -> None:

@@ -13,6 +13,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
+from tests.case_tables import json_of
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import ran
 
@@ -32,7 +33,7 @@ def answer(call: Call) -> str:
 
 
 def errors(folder: Path) -> dict[str, Any]:
-    found = json.loads((folder / "errors.json").read_text())
+    found = json_of(folder / "errors.json")
     assert found["schema_version"] == 2
     return dict(found["tasks"])
 
@@ -126,9 +127,7 @@ def test_without_errors_and_with_empty_answers(
     folder = ran(demos, tmp_path / "run", "medcalc", "baseline/reference")
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(
-        (folder / "errors.json").read_text()
-    )
+    assert json.loads(capsys.readouterr().out) == json_of(folder / "errors.json")
     (entry,) = errors(folder).values()
     assert entry["examined"] == 0
     assert {each["value"] for each in entry["rules"]["types"].values()} == {None}
@@ -193,7 +192,7 @@ def test_what_cannot_be(
     )
     words = ["errors", str(folder), "--data", str(demos)]
     assert main([*words, "--responses", "x.jsonl"]) == 2
-    results = json.loads((folder / "results.json").read_text())
+    results = json_of(folder / "results.json")
     recipe = results["tasks"]["medcalc"]["recipe"]
     capsys.readouterr()
     for change, code, said in (

@@ -5,7 +5,6 @@ The invented ones need no file of others.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -16,11 +15,12 @@ import pytest
 from measurements import medcalc_real_errors
 from medical_tasks.lab.error_types import TYPES
 from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.case_tables import json_of
 from tests.lab.test_error_types import row, sort
 from tests.support import needs_shared
 
-INVENTED: list[dict[str, Any]] = json.loads(
-    Path(__file__).with_name("test_errors_invented.json").read_text(encoding="utf-8")
+INVENTED: list[dict[str, Any]] = json_of(
+    Path(__file__).with_name("test_errors_invented.json")
 )
 HISTORY = os.environ.get("MEDCALC_HISTORY")
 LABELS = medcalc_real_errors.labels()

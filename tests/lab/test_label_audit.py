@@ -33,11 +33,10 @@ from medical_tasks.lab.label_audit import (
     write_audit,
 )
 from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.case_tables import tables
 from tests.support import ROOT, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def row(

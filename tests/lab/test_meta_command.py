@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import write_run
 
@@ -216,7 +217,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert ["words", "not", "claims", "33.3"] in [row[:4] for row in rows]
     assert "Preferences: 12 answers of 3 annotators on 5 pairs, 1 blank." in said
     assert said.endswith("made/meta.json\n")
-    assert json.loads(Path("made/meta.json").read_text()) == meta(capsys, *words[1:4])
+    assert json_of(Path("made/meta.json")) == meta(capsys, *words[1:4])
 
 
 def test_no_disagreement_is_nan_and_not_zero(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.lab.preferences import (
@@ -120,7 +120,6 @@ def test_wrong_input_by_its_message() -> None:
         preference_signs([math.inf, 1.0], output_pairs("aa"))
 
 
-@settings(deadline=None, max_examples=80)
 @given(table=tables, data=st.data())
 def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> None:
     pairs, one, other, clusters = signs_of(table)
@@ -166,7 +165,6 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
         assert sides[0].share.value + sides[1].share.value == pytest.approx(1.0)
 
 
-@settings(deadline=None, max_examples=40)
 @given(table=tables, shuffle=st.randoms(use_true_random=False))
 def test_the_order_of_outputs_does_not_matter(
     table: list[tuple[str, float, float]], shuffle: random.Random

@@ -25,15 +25,14 @@ from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 from medical_tasks.runs.results import SCHEMA_VERSION, item_rows
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.case_tables import tables
 
 __all__ = ["cases", "fill", "package", "recipe_of"]
 
 
 def cases(name: str) -> Any:
     """What `cases/NAME.json` holds."""
-    return json.loads(
-        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    return tables(__file__, name)
 
 
 def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import unicodedata
@@ -32,6 +31,7 @@ from medical_tasks.leaderboard.submission_package.submitters import (
     name_key,
     name_problem,
 )
+from tests.case_tables import json_of
 from tests.leaderboard.made_packages import cases, package, recipe_of
 
 CASES = cases("admission")
@@ -329,8 +329,7 @@ def test_from_a_taken_name_to_its_replacement(
         assert taken in run(*words)[1]
     write_site(board, tmp_path / "site")
     queue = {
-        one["id"]: one
-        for one in json.loads((tmp_path / "site" / "data" / "queue.json").read_text())
+        one["id"]: one for one in json_of(tmp_path / "site" / "data" / "queue.json")
     }
     assert (queue[second]["notes"], queue[first]["notes"]) == ([taken], [])
     assert {one["alike"] for one in queue.values()} == {queue[first]["alike"]}

@@ -22,6 +22,7 @@ from medical_tasks.leaderboard.submission_package.contents import Package, Verif
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from scripts import example_store
+from tests.case_tables import json_of
 from tests.support import ROOT, SHARED, needs_shared
 
 STORE = ROOT / "space" / "example-store"
@@ -89,9 +90,7 @@ def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) 
         Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store"))),
         tmp_path / "site",
     )
-    board = json.loads(
-        (tmp_path / "site" / "data" / "board.json").read_text(encoding="utf-8")
-    )
+    board = json_of(tmp_path / "site" / "data" / "board.json")
     rows = [dict(zip(board["columns"], row, strict=True)) for row in board["rows"]]
     marked = [row for row in rows if row["state"] == "imported"]
     assert len(marked) == 21

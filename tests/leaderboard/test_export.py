@@ -21,7 +21,8 @@ from medical_tasks.leaderboard.export import export_formats
 from medical_tasks.leaderboard.options import Export
 from medical_tasks.options import parameters
 from medical_tasks.runs.results import read_items
-from tests.report.tiny_runs import built, ran
+from tests.case_tables import json_of
+from tests.report.tiny_runs import ran
 from tests.support import write_run
 
 Values = dict[tuple[str, str], float]
@@ -32,12 +33,11 @@ HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http:
 
 def read_every_eval_ever(folder: Path) -> Values:
     of_record, of_item = (
-        json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text())
-        for each in ("", "_item")
+        json_of(SCHEMAS / f"every_eval_ever{each}.json") for each in ("", "_item")
     )
     told: Values = {}
     for path in folder.glob("data/*/acme/llm-7b/*.json"):
-        record = json.loads(path.read_text())
+        record = json_of(path)
         jsonschema.validate(record, of_record)
         rows = [
             json.loads(line)
@@ -123,7 +123,7 @@ def read_inspect(folder: Path) -> Values:
 
 def read_lm_eval(folder: Path) -> Values:
     (path,) = folder.glob("*/results_*.json")
-    results = json.loads(path.read_text())
+    results = json_of(path)
     samples = [
         line
         for file in path.parent.glob("samples_*.jsonl")
@@ -176,17 +176,12 @@ READERS = dict(
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("data"), "medcalc_bench", "kqa")
-
-
-@pytest.fixture(scope="module")
-def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def run(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
         yield ran(
-            home,
+            demos,
             place / "run",
             "medcalc,kqa",
             "baseline/random",
@@ -196,10 +191,10 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("form", export_formats())
 def test_each_form_validates_and_has_the_runs_values(
-    form: Any, run: Path, home: Path, tmp_path: Path
+    form: Any, run: Path, demos: Path, tmp_path: Path
 ) -> None:
-    mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
-    tasks = json.loads((run / "results.json").read_text())["tasks"]
+    mt.export(run, to=form, out=tmp_path / "out", data=demos, model_name="acme/llm-7b")
+    tasks = json_of(run / "results.json")["tasks"]
     # Where a form has a name alone, it says that a judge by words stands for itself.
     mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
     told = [
@@ -218,14 +213,14 @@ def test_each_form_validates_and_has_the_runs_values(
 
 
 def test_a_reply_that_is_not_there_is_no_empty_reply(
-    home: Path, tmp_path: Path
+    demos: Path, tmp_path: Path
 ) -> None:
     """An empty one would be scored again as a wrong answer."""
     inspect_log = pytest.importorskip("inspect_ai.log")
     ids = [
         item["id"]
         for item in read_items(
-            ran(home, tmp_path / "ids", "medcalc", "baseline/reference")
+            ran(demos, tmp_path / "ids", "medcalc", "baseline/reference")
         )
     ]
     replies = {ids[0]: "The answer is 1.", ids[1]: ""}
@@ -244,7 +239,7 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
         "--config",
         "demo",
         "--data",
-        str(home),
+        str(demos),
     ]
     assert main([*words, "--out", str(scored)]) == 5
     for responses, known in (([answers], ids[:2]), ((), [])):
@@ -252,7 +247,7 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
             scored,
             to="inspect-log",
             out=tmp_path / f"log{len(known)}",
-            data=home,
+            data=demos,
             responses=responses,
         )
         log = inspect_log.read_eval_log(str(made.files[0]))
@@ -266,17 +261,15 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
             not known
         )
     made = mt.export(
-        scored, to="lm-eval-json", out=tmp_path / "lm", data=home, responses=[answers]
+        scored, to="lm-eval-json", out=tmp_path / "lm", data=demos, responses=[answers]
     )
     lines = [json.loads(line) for line in made.files[1].read_text().splitlines()]
     assert [(line["doc_id"], line["resps"]) for line in lines] == [
         (0, [["The answer is 1."]]),
         (1, [[""]]),
     ]
-    assert (
-        json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
-    )
-    mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
+    assert json_of(made.files[0])["n-samples"]["medcalc"]["effective"] == 2
+    mt.export(scored, to="csv", out=tmp_path / "csv", data=demos)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
         row = next(csv.DictReader(file))
     assert (row["asked"], row["scored"], row["task_version"]) == (
@@ -289,10 +282,10 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
 
 @pytest.mark.parametrize("form", export_formats())
 def test_nothing_of_a_hostile_run_acts(
-    form: Any, run: Path, home: Path, tmp_path: Path
+    form: Any, run: Path, demos: Path, tmp_path: Path
 ) -> None:
     """Texts of a model, and names in a results.json that somebody sent."""
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    results = json_of(run / "results.json")
     entry = results["tasks"].pop("medcalc")
     for part in (entry["metrics"], entry["breakdown"]["category"]):
         part[HOSTILE] = part[next(iter(part))]
@@ -316,7 +309,7 @@ def test_nothing_of_a_hostile_run_acts(
     write_run(tmp_path / "hostile", results, rows)
     out = tmp_path / "out" / "deep"
     made = mt.export(
-        tmp_path / "hostile", to=form, out=out, data=home, model_name="acme/llm-7b"
+        tmp_path / "hostile", to=form, out=out, data=demos, model_name="acme/llm-7b"
     )
     assert all(path.resolve().is_relative_to(out) for path in made.files)
     assert "../../../kqa" in {task for task, _ in READERS[form](out)}
@@ -337,7 +330,7 @@ def test_nothing_of_a_hostile_run_acts(
 
 def test_what_is_left_open_and_what_is_missing_is_told(
     run: Path,
-    home: Path,
+    demos: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -346,7 +339,7 @@ def test_what_is_left_open_and_what_is_missing_is_told(
         "export",
         str(run),
         "--data",
-        str(home),
+        str(demos),
         "--out",
         str(tmp_path / "out"),
         "--to",

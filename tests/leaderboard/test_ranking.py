@@ -124,7 +124,7 @@ Intervals = st.lists(
     min_size=1,
     max_size=12,
 )
-laws = settings(deadline=None, max_examples=25, derandomize=True)
+laws = settings(max_examples=25, derandomize=True)
 
 
 @laws

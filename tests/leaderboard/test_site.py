@@ -20,6 +20,7 @@ from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.site import CACHE, write_site
 from medical_tasks.leaderboard.storage import LocalStorage
+from tests.case_tables import json_of
 from tests.leaderboard.made_packages import fill, package
 from tests.support import ROOT
 
@@ -39,7 +40,7 @@ def accepted(board: Board, content: bytes, **decision: Any) -> str:
 
 def rows(out: Path) -> list[dict[str, Any]]:
     """The rows of `board.json`, of submissions, by the names of their columns."""
-    content = json.loads((out / "data" / "board.json").read_text())
+    content = json_of(out / "data" / "board.json")
     named = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
     return [
         {
@@ -81,11 +82,11 @@ def test_results_stand_with_their_ranks_as_on_the_board(
         40,
         40,
     )
-    by_metric = json.loads((out / "data" / "tasks" / "medcalc.json").read_text())
+    by_metric = json_of(out / "data" / "tasks" / "medcalc.json")
     weak = by_metric["results"][found["Weak"]["submission"]]["accuracy"]
     assert dict(zip(by_metric["columns"], weak, strict=True))["value"] == 0.15
     assert len(by_metric["papers"]) == 8
-    queue = json.loads((out / "data" / "queue.json").read_text())
+    queue = json_of(out / "data" / "queue.json")
     assert {one["id"]: one["events"][-1][0] for one in queue}[waiting] == "pending"
     assert {path.stem for path in (out / "packages").iterdir()} == {
         row["submission"] for row in found.values()
@@ -98,9 +99,7 @@ def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) 
     write_site(board, tmp_path / "site")
     found = {row["model"]: row for row in rows(tmp_path / "site")}
     assert (found["Half"]["first"], found["Model"]["first"]) == (None, 1)
-    sentences = json.loads((tmp_path / "site" / "data" / "board.json").read_text())[
-        "sentences"
-    ]
+    sentences = json_of(tmp_path / "site" / "data" / "board.json")["sentences"]
     comparable, marked = (sentences[place] for place in found["Half"]["notes"])
     assert (
         comparable
@@ -189,7 +188,7 @@ def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None
     out = tmp_path / "site"
     write_site(board, out)
     table = pq.read_table(out / "leaderboard.parquet").to_pylist()
-    assert table == json.loads((out / "leaderboard.json").read_text())
+    assert table == json_of(out / "leaderboard.json")
     mine = [row for row in table if row["submission"] == name]
     results = board.results(name)["tasks"]["medcalc"]["metrics"]
     assert {row["metric"]: row["value"] for row in mine} == {

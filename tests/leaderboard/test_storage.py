@@ -181,7 +181,7 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
     assert files(tmp_path) == [".parts/new", "a", "b"]
 
 
-@settings(deadline=None, max_examples=12, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(
     st.lists(
         st.tuples(

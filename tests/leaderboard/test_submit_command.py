@@ -19,6 +19,7 @@ from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
+from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call
@@ -78,7 +79,7 @@ def records(path: str = "submission.json") -> list[dict[str, str]]:
 
 
 def results(folder: str, task: str = TASK) -> Any:
-    return json.loads(Path(folder, "results.json").read_text())["tasks"][task]
+    return json_of(Path(folder, "results.json"))["tasks"][task]
 
 
 def test_the_reference_becomes_a_submission(
@@ -351,7 +352,7 @@ def test_where_the_file_may_not_lie(
     assert submit(*responses) == 4
     assert "submission.json: lies in the git work tree" in capsys.readouterr().err
     assert not list(here.rglob("submission.json"))
-    assert json.loads(Path("answers.json").read_text()) == SOUND
+    assert json_of(Path("answers.json")) == SOUND
 
 
 def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:

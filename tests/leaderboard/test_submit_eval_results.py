@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench import spec as medcalc_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.runs.numbers import interval
+from tests.case_tables import json_of
 from tests.leaderboard.made_packages import cases
 
 CASES = cases("submit_eval_results")
@@ -52,9 +53,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             str(place / "run"),
         ]
         assert main([*words, "--model", "baseline/random"]) == 0
-    results: dict[str, Any] = json.loads(
-        (place / "run" / "results.json").read_text(encoding="utf-8")
-    )
+    results: dict[str, Any] = json_of(place / "run" / "results.json")
     for name, config in (("kqa", "answered"), ("medcalc", "v1.0")):
         recipe = results["tasks"][name]["recipe"]
         recipe["data"]["config"] = config

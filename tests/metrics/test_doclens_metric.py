@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +13,10 @@ from medical_tasks.benchmarks.doclens.measures import METRICS
 from medical_tasks.benchmarks.doclens.metric import given_verdict, score_texts
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
+from tests.case_tables import tables
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("doclens_metric.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "doclens_metric")
 
 FOLDER = ROOT / "metrics" / "doclens"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")

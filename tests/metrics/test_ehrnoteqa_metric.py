@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +10,10 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.intervals import wilson_interval
+from tests.case_tables import tables
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("ehrnoteqa_metric.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "ehrnoteqa_metric")
 
 FOLDER = ROOT / "metrics" / "ehrnoteqa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,11 @@ import pytest
 import yaml
 
 import medical_tasks
+import medical_tasks.plugins as plugins
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
+from medical_tasks.catalog import task_spec
+from medical_tasks.cli import main
+from medical_tasks.errors import UsageError
 from tests.support import ROOT
 
 FOLDERS = sorted(path.parent for path in (ROOT / "metrics").glob("*/README.md"))
@@ -44,3 +49,25 @@ def test_the_card_is_a_hub_card_and_the_metric_is_found_by_its_name(
     assert not [line for line in imports if "," in line]
     assert load_metric(folder).info.citation.strip() in card
     assert Path(medical_tasks.metric_path(folder.name)) == folder
+
+
+def test_a_yaml_file_and_a_plugin_have_a_metric(
+    here: Path, load_metric: Callable[[Path], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["new-benchmark", "aid_metric"]) == 0
+    metric = load_metric(Path(medical_tasks.metric_path("aid_metric.yaml")))
+    with plugins.using(["aid_metric.yaml"]):
+        (source,) = task_spec("aid_metric").benchmark.sources()
+        rows = list(source.read("own", "test", {}))
+    result = metric.compute(
+        predictions=["Answer: A", "Answer: B", "Answer: A"], references=rows
+    )
+    assert (result["accuracy"], result["n"]) == (2 / 3, 3)
+    both = [str(ROOT / "examples" / name) for name in ("medical_mcq", "medical_rubric")]
+    monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(both))
+    with pytest.raises(UsageError, match="medical_rubric: a judge decides its answers"):
+        medical_tasks.metric_path("medical_rubric")
+    plugin = load_metric(Path(medical_tasks.metric_path("medical_mcq")))
+    assert plugin.name == "medical_mcq"
+    with pytest.raises(UsageError, match="unknown metric 'nothing'"):
+        medical_tasks.metric_path("nothing")

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.scoring.intervals import wilson_interval
+from tests.case_tables import tables
 from tests.support import ROOT
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("kqa_metric.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "kqa_metric")
 
 FOLDER = ROOT / "metrics" / "kqa"
 ANSWERS = [

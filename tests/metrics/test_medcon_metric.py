@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ from medical_tasks.errors import UsageError
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.umls.index import UmlsIndex, build_index
 from medical_tasks.scoring.umls.matcher import Matcher
+from tests.case_tables import json_of
 from tests.support import ROOT, SHARED, needs_shared
 
-pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+pytestmark = pytest.mark.skipif(
+    find_spec("spacy") is None, reason="spaCy (extra medcon) is not installed"
+)
 
 FOLDER = ROOT / "metrics" / "medcon"
 FIXTURE = SHARED / "fixtures" / "umls"
@@ -97,7 +100,7 @@ def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
 def test_the_numbers_of_the_package_on_the_recorded_pairs(
     variant: str, metric: Any, tmp_path: Path
 ) -> None:
-    told = json.loads((FIXTURE / "medcon_expected.json").read_text(encoding="utf-8"))
+    told = json_of(FIXTURE / "medcon_expected.json")
     pairs = [
         (told["texts"][pair["reference"]], told["texts"][pair["prediction"]])
         for pair in told["configs"][0]["pairs"]

@@ -17,6 +17,7 @@ from medical_tasks.models.alignscore import (
     open_alignscore,
 )
 from medical_tasks.scoring.sentences import split_sentences
+from tests.case_tables import json_of
 from tests.models.tiny_alignscore import (
     CLAIMS,
     CONTEXTS,
@@ -46,7 +47,7 @@ def scorer(paths: Paths) -> Any:
 @needs_shared
 def test_the_recorded_scores_of_the_reference() -> None:
     folder = SHARED / "fixtures" / "alignscore"
-    cases = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of(folder / "expected.json")["cases"]
     assert len(cases) >= 11
     scorer = open_alignscore(
         folder / "tiny-align.ckpt", backbone=folder / "tiny-roberta", sentences="punkt"

@@ -13,6 +13,7 @@ from medical_tasks.models.bertscore import (
     bertscore_identity,
     open_bertscore,
 )
+from tests.case_tables import json_of
 from tests.models.tiny_alignscore import make_roberta
 from tests.models.tiny_embedder import TEXTS
 from tests.scoring.text_cases import triples
@@ -59,7 +60,7 @@ def plain(
 @needs_shared
 def test_the_recorded_scores_of_the_reference() -> None:
     folder = SHARED / "fixtures" / "bertscore"
-    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    expected = json_of(folder / "expected.json")
     cases = [case for case in expected["cases"] if "error" not in case]
     assert len(cases) >= 23
     scorer = open_bertscore(folder / "tiny-distilbert", layer=4)

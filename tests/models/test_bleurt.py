@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -20,6 +20,7 @@ from medical_tasks.models.bleurt import (
     open_bleurt,
 )
 from medical_tasks.models.checkpoint import find_checkpoint
+from tests.case_tables import json_of
 from tests.models.tiny_bleurt import (
     LIMIT,
     PAIRS,
@@ -100,7 +101,6 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
         scorer.score(PAIRS)
 
 
-@settings(deadline=None)
 @given(
     reference=st.integers(0, 40), candidate=st.integers(0, 40), room=st.integers(2, 40)
 )
@@ -221,7 +221,7 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     make_bleurt(changed, num_hidden_layers=1)
     write_json(
         changed / "config.json",
-        {**json.loads((changed / "config.json").read_text()), "hidden_size": 20},
+        {**json_of(changed / "config.json"), "hidden_size": 20},
     )
     refused("changed does not load with transformers")
     (changed / "model.safetensors").write_bytes(b"none")

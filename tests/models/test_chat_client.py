@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
@@ -277,7 +277,6 @@ def test_where_a_redirect_leads_is_told_by_its_host(location: str, told: str) ->
     words=st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=30),
     at=st.integers(0, 26),
 )
-@settings(deadline=None, max_examples=50)
 def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> None:
     run = words[min(at, len(words) - 3) :][:3]
     assert quoted_from(f"error: {', '.join(run).upper()}!", [" ".join(words)])
@@ -312,7 +311,6 @@ JSON = st.recursive(
 
 
 @given(body=JSON)
-@settings(deadline=None, max_examples=200)
 def test_any_json_gives_a_reply_or_a_typed_failure(body: object) -> None:
     assert reason_of(json.dumps(body)) in (
         None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
@@ -211,7 +211,6 @@ CHATS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(chat=CHATS)
 def test_folding_loses_no_text_and_leaves_no_system(chat: list[Message]) -> None:
     folded = fold_system(chat)
@@ -351,7 +350,6 @@ def toy_layout(folder: Path, gap: str) -> ChatLayout:
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     gap=st.sampled_from(["", " ", "\n"]),
     answers=st.lists(st.text(max_size=12), min_size=1, max_size=5),

@@ -211,7 +211,7 @@ def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
     ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1))
 def test_every_byte_of_small_weights_counts(
     place: int, tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.models.endpoint_choices import (
@@ -89,7 +89,6 @@ def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> Non
     ),
     cut=st.integers(1, 40),
 )
-@settings(deadline=None, max_examples=60)
 def test_shares_add_up_and_bounds_hold(
     weights: list[float], spellings: list[str], cut: int
 ) -> None:

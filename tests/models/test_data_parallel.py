@@ -6,7 +6,6 @@ afresh.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.models.base import ChoiceScores
+from tests.case_tables import json_of
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
@@ -52,10 +52,7 @@ def run(
         words = [*torchrun, *warm.asking, *words]
     done = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
-    reports = [
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(out.glob("rank*.json"))
-    ]
+    reports = [json_of(path) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes
     return reports
 

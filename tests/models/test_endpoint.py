@@ -71,7 +71,7 @@ def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> N
     concurrency=st.integers(1, 12),
     retries=st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_faults_within_the_retries_change_no_answer(
     seed: int, probability: float, concurrency: int, retries: int
 ) -> None:

@@ -19,6 +19,7 @@ from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.inspect_model import InspectModel, open_inspect
 from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
+from tests.case_tables import json_of
 from tests.fault_server import Fault, FaultServer
 from tests.models.fake_batches import FakeBatches
 from tests.models.fake_providers import (
@@ -443,9 +444,7 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
         == 31
     )
     assert {body["reasoning"]["effort"] for body in asked} == {"high"}
-    entry = json.loads(Path("run", "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ]["medcalc"]
+    entry = json_of(Path("run", "results.json"))["tasks"]["medcalc"]
     usage = entry["usage"]
     assert usage["reasoning_tokens"] == 31 * 448
     assert usage["cached_tokens"] == 31 * 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.models.base import Request
@@ -53,7 +53,6 @@ def lighteval_limit(chunk: list[Prompt]) -> int:
     return len(first.tokens) + first.request.max_new_tokens
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     shapes=st.lists(
         st.tuples(
@@ -86,7 +85,6 @@ def test_chunks_hold_each_prompt_once_and_none_is_cut(
         )
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20),
     seed=st.randoms(),

@@ -23,6 +23,7 @@ from medical_tasks.models.radgraph import (
     radgraph_identity,
     staged,
 )
+from tests.case_tables import json_of
 from tests.models.tiny_embedder import make_bert, write_json
 from tests.support import ROOT
 
@@ -275,13 +276,13 @@ def test_what_the_package_is_given_and_what_is_told(tmp_path: Path) -> None:
     found = find_radgraph(folder)
     with staged(found) as cache:
         model = cache / "radgraph-xl"
-        told = json.loads((model / "config.json").read_text())
+        told = json_of(model / "config.json")
         assert told["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(
             folder / "encoder"
         )
         assert (model / "weights.th").read_bytes() == b"weights"
     assert not cache.exists()
-    assert json.loads((folder / "config.json").read_text()) == CONFIG
+    assert json_of(folder / "config.json") == CONFIG
     before = found.identity()
     assert str(tmp_path) not in json.dumps(before)
     (folder / "encoder" / "model.safetensors").write_bytes(b"not read")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from medical_tasks.models.base import Request
 from medical_tasks.spec import Message
+from tests.case_tables import json_of
 
 HERE = Path(__file__).parent
-WORDS = json.loads((HERE / "texts.json").read_text(encoding="utf-8"))
-CASES = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+WORDS = json_of(HERE / "texts.json")
+CASES = json_of(HERE / "cases.json")
 """Rows of parametrised tests, by the test's name."""
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -36,6 +37,6 @@ def change_json(folder: Path, file: str, **values: object) -> None:
     """Changes some entries of one of a model's JSON files."""
     path = folder / file
     path.write_text(
-        json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}),
+        json.dumps({**json_of(path), **values}),
         encoding="utf-8",
     )

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportItem,
-    ReportTask,
-    ReportVerdict,
-)
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
+from tests.case_tables import tables
 
 SUITE = "medical-tasks 0.0.sample"
-SAMPLES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "page_samples.json").read_text(encoding="utf-8")
-)
+SAMPLES: dict[str, Any] = tables(__file__, "page_samples")
 CATEGORIES = ("dates", "lab test", "lab test ratio", "risk", "severity")
 RIGHT = MetricSpec(
     name="accuracy",

@@ -19,26 +19,22 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
 from medical_tasks.report.collect import judge_plots, report_data, verdicts_by_item
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.page_data import ReportData
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, PromptSet
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.fault_server import Call, FaultServer
-from tests.report.tiny_runs import built, ran
+from tests.report.tiny_runs import ran
 
 LEXICAL = ("--judge", "lexical")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("data"), "medcalc_bench", "kqa")
-
-
-@pytest.fixture(scope="module")
-def reference(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ran(
-        home,
+        demos,
         tmp_path_factory.mktemp("runs") / "reference",
         "medcalc,kqa",
         "baseline/reference",
@@ -47,9 +43,9 @@ def reference(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def random(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def random(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ran(
-        home,
+        demos,
         tmp_path_factory.mktemp("runs") / "random",
         "kqa,medcalc",
         "baseline/random",
@@ -72,15 +68,15 @@ def changed(
 ) -> Path:
     """A copy of a run with other entries of its tasks."""
     folder = Path(shutil.copytree(run, place / name))
-    results = json.loads((folder / RESULTS_FILE).read_text())
+    results = json_of(folder / RESULTS_FILE)
     change(results["tasks"])
     (folder / RESULTS_FILE).write_text(json.dumps(results))
     return folder
 
 
-def test_everything_of_a_run(home: Path, reference: Path) -> None:
+def test_everything_of_a_run(demos: Path, reference: Path) -> None:
     told: list[str] = []
-    data = report_data([reference], TextPlaces(data=home), tell=told.append)
+    data = report_data([reference], TextPlaces(data=demos), tell=told.append)
     assert data.title == "baseline/reference on MedCalc-Bench and K-QA"
     assert told == []
     medcalc = task(data, "medcalc")
@@ -114,9 +110,9 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
 
 
 def test_items_by_attributes_and_statements_by_kind_are_counted_once(
-    home: Path, reference: Path, random: Path
+    demos: Path, reference: Path, random: Path
 ) -> None:
-    data = report_data([reference, random], TextPlaces(data=home))
+    data = report_data([reference, random], TextPlaces(data=demos))
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", f"baseline/{run}").plots
         assert [plot.title.rpartition(", ")[2] for plot in plots] == [
@@ -157,12 +153,12 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
 
 
 def test_tasks_stand_together_and_runs_have_names_of_their_own(
-    home: Path, reference: Path, tmp_path: Path
+    demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "again" / "reference"
     shutil.copytree(reference, other)
     data = report_data(
-        [reference, other, reference], TextPlaces(data=home), title="Mine"
+        [reference, other, reference], TextPlaces(data=demos), title="Mine"
     )
     assert data.title == "Mine"
     runs = [
@@ -178,10 +174,10 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
 
 
 def test_notes_say_what_cannot_be_compared(
-    home: Path, reference: Path, tmp_path: Path
+    demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     few = ran(
-        home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5")
+        demos, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5")
     )
     fewer = changed(
         few,
@@ -190,7 +186,7 @@ def test_notes_say_what_cannot_be_compared(
         "fewer",
     )
     told: list[str] = []
-    data = report_data([reference, fewer], TextPlaces(data=home), tell=told.append)
+    data = report_data([reference, fewer], TextPlaces(data=demos), tell=told.append)
     assert any(
         "medcalc, baseline/reference and baseline/random: the runs cannot be compared, their data differs"
         in n
@@ -222,15 +218,15 @@ def test_data_that_are_not_built(
         assert all(item.values and not item.question for item in each.items)
 
 
-def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> None:
-    data = report_data([reference], TextPlaces(data=home, items=False))
+def test_items_left_out_and_texts_cut_are_said(demos: Path, reference: Path) -> None:
+    data = report_data([reference], TextPlaces(data=demos, items=False))
     assert [(len(each.items), each.texts) for each in data.tasks] == [
         (0, "Items are left out, as --no-items asks for.")
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
     told: list[str] = []
     data = report_data(
-        [reference], TextPlaces(data=home), max_text_bytes=20_000, tell=told.append
+        [reference], TextPlaces(data=demos), max_text_bytes=20_000, tell=told.append
     )
     said_there = task(data, "medcalc").texts
     assert "items are cut in their middle to 800 characters" in said_there
@@ -246,14 +242,14 @@ def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> N
 
 
 def test_a_task_that_is_not_known_and_a_damaged_recipe(
-    home: Path, reference: Path, tmp_path: Path
+    demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     def newer(tasks: dict[str, Any]) -> None:
         tasks["medcalc_of_2031"] = tasks.pop("medcalc")
         del tasks["kqa"]
 
     folder = changed(reference, tmp_path, newer)
-    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
+    (shown,) = report_data([folder], TextPlaces(data=demos)).tasks
     assert shown.title == "medcalc_of_2031 (not known to this version)"
     assert shown.access == "credentialed"  # what cannot be shown to be open is not
     assert "does not know the task" in shown.texts
@@ -265,13 +261,13 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(
         lambda tasks: tasks["medcalc"]["recipe"].update(data={}),
         "damaged",
     )
-    shown = task(report_data([folder], TextPlaces(data=home)), "medcalc")
+    shown = task(report_data([folder], TextPlaces(data=demos)), "medcalc")
     assert "does not say how it was run (the recipe is damaged)" in shown.texts
     assert len(shown.items) == 31
 
 
 def test_answers_of_a_model_and_of_a_run_scored_anew(
-    home: Path,
+    demos: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -283,7 +279,7 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
         monkeypatch.setenv("TEST_HOST_API_KEY", "k")
         few = ("--max-samples", "4", *LEXICAL)
-        first = ran(home, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
+        first = ran(demos, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
         asked = len(server.calls)
         scored = tmp_path / "scored"
         words = [
@@ -292,15 +288,17 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
             "--responses",
             str(first),
             "--data",
-            str(home),
+            str(demos),
             *LEXICAL,
             "--out",
             str(scored),
         ]
         assert main(words) == 0
-        (shown,) = report_data([first], TextPlaces(data=home)).tasks
-        (lacking,) = report_data([scored], TextPlaces(data=home)).tasks
-        (found,) = report_data([scored], TextPlaces(data=home, responses=[first])).tasks
+        (shown,) = report_data([first], TextPlaces(data=demos)).tasks
+        (lacking,) = report_data([scored], TextPlaces(data=demos)).tasks
+        (found,) = report_data(
+            [scored], TextPlaces(data=demos, responses=[first])
+        ).tasks
         assert len(server.calls) == asked
     capsys.readouterr()
     assert shown.texts == ""
@@ -320,7 +318,7 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
 
 
 def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
-    home: Path, reference: Path, tmp_path: Path
+    demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(
@@ -333,16 +331,16 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         "--responses",
         str(file),
         "--data",
-        str(home),
+        str(demos),
         "--config",
         "demo",
         "--out",
         str(out),
     ]
     assert main(words) == 5
-    (shown,) = report_data([out], TextPlaces(data=home)).tasks
+    (shown,) = report_data([out], TextPlaces(data=demos)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
-    data = report_data([reference, out], TextPlaces(data=home, responses=[file]))
+    data = report_data([reference, out], TextPlaces(data=demos, responses=[file]))
     items = {item.id: item for item in task(data, "medcalc", "answers.jsonl").items}
     assert items["1"].answer == "The answer is 7."
     # an empty answer is one
@@ -354,21 +352,21 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     with pytest.raises(
         UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"
     ):
-        report_data([out], TextPlaces(data=home, responses=[other]))
+        report_data([out], TextPlaces(data=demos, responses=[other]))
     with pytest.raises(UsageError, match="none of the runs scored a file"):
-        report_data([reference], TextPlaces(data=home, responses=[other]))
+        report_data([reference], TextPlaces(data=demos, responses=[other]))
     with pytest.raises(MissingError, match="there is no such file"):
-        report_data([out], TextPlaces(data=home, responses=[tmp_path / "nothing"]))
+        report_data([out], TextPlaces(data=demos, responses=[tmp_path / "nothing"]))
     with pytest.raises(UsageError, match="--source is for runs on data of your own"):
-        report_data([reference], TextPlaces(data=home, source=tmp_path / "own.csv"))
+        report_data([reference], TextPlaces(data=demos, source=tmp_path / "own.csv"))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
-        report_data([reference], TextPlaces(data=home), max_text_bytes=-1)
+        report_data([reference], TextPlaces(data=demos), max_text_bytes=-1)
     with pytest.raises(UsageError, match="a report is of one run or more"):
         report_data([])
 
 
 def test_questions_are_those_that_were_put(
-    home: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demos: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked(tasks: dict[str, Any]) -> None:
         del tasks["kqa"]
@@ -380,7 +378,7 @@ def test_questions_are_those_that_were_put(
         }
 
     folder = changed(reference, tmp_path, asked)
-    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
+    (shown,) = report_data([folder], TextPlaces(data=demos)).tasks
     assert (
         "Questions are not shown: they were put with other prompts, by medical-tasks"
         in shown.texts
@@ -396,7 +394,7 @@ def test_questions_are_those_that_were_put(
 
     prompts = PromptSet(name="own", sha256="f" * 64, render=render, shorten=shorten)
     monkeypatch.setattr(texts, "load_task_prompts", lambda *given: prompts)
-    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
+    (shown,) = report_data([folder], TextPlaces(data=demos)).tasks
     assert [item.question for item in shown.items if "less" in item.question] == [
         "3 words less"
     ]

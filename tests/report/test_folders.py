@@ -18,7 +18,7 @@ from medical_tasks.report.folders import (
     without_repeats,
     write_report,
 )
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.support import write_run
 
 
@@ -67,7 +67,7 @@ def test_a_damaged_entry_is_told_with_its_file(
 ) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
     file = folder / "results.json"
-    told = json.loads(file.read_text())
+    told = json_of(file)
     *above, last = place.split(".")
     part = functools.reduce(dict.__getitem__, above, told["tasks"]["toy"])
     part[last] = value

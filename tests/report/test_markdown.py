@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,17 +15,17 @@ from medical_tasks.report.markdown import (
     render_markdown,
     render_report,
 )
-from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.page_data import ReportData
+from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Cells
 from medical_tasks.report.tables import plain_table
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
+from tests.case_tables import tables
 from tests.report.page_samples import published as results_of_papers
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "markdown.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "markdown")
 
 
 PAPER = "Comparable with the paper: no (own prompts; 10 of 20 items answered)."
@@ -107,15 +105,6 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
         "n/a",
         "n/a",
     ]
-
-
-def test_markdown_has_headline_breakdown_and_recipe() -> None:
-    text = render_markdown(results({"no answer: timeout": 2}))
-    assert "| right | 20.0 % | 10.0 to 30.0 | 10 | 10/12 |" in text
-    assert text.index("| right | 20.0 %") < text.index(f"**{PAPER}**")
-    assert "- 2 x no answer: timeout" in text
-    assert r"| a\|b | 20.0 % | 10.0 to 30.0 | 10 |" in text
-    assert '"task_version": "1-A"' in text
 
 
 def judged(*, comparable: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.report.page_data import (
@@ -136,7 +136,6 @@ TEXTS = st.sampled_from(["", "é<&>\n", "ab", "q" * 900, "q" * 4000, "z" * 20_00
 ITEMS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), ITEMS), max_size=4),
     st.integers(min_value=0, max_value=30_000),
@@ -168,7 +167,6 @@ def test_a_report_never_has_more_text_than_it_may(
         assert changed == part.cut + part.emptied
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=40))
 def test_no_text_takes_more_than_its_size(text: str) -> None:
     written = json.dumps(text, ensure_ascii=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medical_tasks.report.html_parts import assets_text
@@ -146,7 +146,6 @@ def test_axes_begin_at_zero_and_end_at_a_round_number(
     assert (round(scale.low, 6), round(scale.high, 6)) == ends
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.floats(-1e6, 1e6), max_size=6),
     st.sampled_from(["", "number", "cosine"]),

@@ -24,7 +24,8 @@ from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
 from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.results import read_items
-from tests.report.tiny_runs import built, ran
+from tests.case_tables import json_of
+from tests.report.tiny_runs import ran
 from tests.support import write_run
 
 TASKS = "ehrnoteqa_open_level1,ehrnoteqa_open_level2,mimic_rrs,archehr_together,medcalc"
@@ -32,17 +33,12 @@ DATASETS = ("ehrnoteqa", "mimic_rrs", "archehr_qa", "medcalc_bench")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("data"), *DATASETS)
-
-
-@pytest.fixture(scope="module")
-def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEDICAL_TASKS_HOME", str(tmp_path_factory.mktemp("private")))
         out = tmp_path_factory.mktemp("runs") / "run"
         return ran(
-            home,
+            demos,
             out,
             TASKS,
             "baseline/reference",
@@ -55,9 +51,9 @@ def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
     return {tuple(words[place : place + 12]) for place in range(len(words) - 11)}
 
 
-def leaks(text: str, home: Path, *datasets: str) -> int:
+def leaks(text: str, demos: Path, *datasets: str) -> int:
     """How many runs of 12 words of the sources stand in a text, as it is and as a browser reads it."""
-    files = [file for name in datasets for file in source_files(str(home / name))]
+    files = [file for name in datasets for file in source_files(str(demos / name))]
     texts = [each for file in files for row in source_rows(file) for each in row.texts]
     assert len(texts) >= 10
     source = set().union(*map(runs_of_words, texts))
@@ -66,29 +62,29 @@ def leaks(text: str, home: Path, *datasets: str) -> int:
 
 
 def test_no_twelve_words_of_the_source_stand_in_a_report(
-    home: Path, run: Path, tmp_path: Path
+    demos: Path, run: Path, tmp_path: Path
 ) -> None:
     assert (
-        main(["report", str(run), "--data", str(home), "--out", str(tmp_path / "out")])
+        main(["report", str(run), "--data", str(demos), "--out", str(tmp_path / "out")])
         == 0
     )
     written = sorted((tmp_path / "out").iterdir())
     assert [path.name for path in written] == ["report.html", "report.md"]
     for path in written:
         assert (
-            leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
+            leaks(path.read_text(), demos, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
         )
     # The same check finds the texts of open data.
     page = render_page(
         report_data(
-            [ran(home, tmp_path / "open", "medcalc", "baseline/reference")],
-            TextPlaces(data=home),
+            [ran(demos, tmp_path / "open", "medcalc", "baseline/reference")],
+            TextPlaces(data=demos),
         )
     )
-    assert leaks(page, home, "medcalc_bench") > 1000
+    assert leaks(page, demos, "medcalc_bench") > 1000
 
 
-def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
+def exported(run: Path, demos: Path, out: Path) -> dict[str, str]:
     """Every file of every form that a run can be exported in."""
     pytest.importorskip("inspect_ai")
     for form in export_formats():
@@ -98,7 +94,7 @@ def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
                     "export",
                     str(run),
                     "--data",
-                    str(home),
+                    str(demos),
                     "--to",
                     form,
                     "--out",
@@ -117,12 +113,12 @@ def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
 
 
 def test_no_export_has_words_of_the_source(
-    home: Path, run: Path, tmp_path: Path
+    demos: Path, run: Path, tmp_path: Path
 ) -> None:
-    files = exported(run, home, tmp_path)
+    files = exported(run, demos, tmp_path)
     assert (
         sum(
-            leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa")
+            leaks(text, demos, "ehrnoteqa", "mimic_rrs", "archehr_qa")
             for text in files.values()
         )
         == 0
@@ -137,9 +133,9 @@ def test_no_export_has_words_of_the_source(
 
 
 def test_items_of_credentialed_data_have_ids_scores_and_hashes(
-    home: Path, run: Path
+    demos: Path, run: Path
 ) -> None:
-    data = report_data([run], TextPlaces(data=home))
+    data = report_data([run], TextPlaces(data=demos))
     rows = {(row["task"], row["id"]): row for row in read_items(run)}
     assert len(data.tasks) == 5
     for task in data.tasks:
@@ -162,7 +158,7 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
 
 
 def test_a_file_that_was_not_redacted_gives_nothing_away(
-    home: Path, run: Path, tmp_path: Path
+    demos: Path, run: Path, tmp_path: Path
 ) -> None:
     """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
     secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
@@ -177,7 +173,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
         if row["task"] == "ehrnoteqa_open_level1"
     ]
     assert len(rows) == 8
-    results: dict[str, Any] = json.loads((run / "results.json").read_text())
+    results: dict[str, Any] = json_of(run / "results.json")
     entry = results["tasks"]["ehrnoteqa_open_level1"]
     entry["coverage"]["unscored"] = {
         f"no answer: {secret}": 1,
@@ -200,9 +196,9 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
     )
     assert (
         file_sha256(folder / "items.parquet")
-        == json.loads((folder / "results.json").read_text())["items_sha256"]
+        == json_of(folder / "results.json")["items_sha256"]
     )
-    data = report_data([folder], TextPlaces(data=home))
+    data = report_data([folder], TextPlaces(data=demos))
     (task,) = data.tasks
     assert {item.answer_sha256 for item in task.items} == {""}
     assert task.entry["coverage"]["unscored"] == {
@@ -211,7 +207,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(
         "other": 3,
     }
     assert task.items[0].verdicts[0].unscored == "judge: other"
-    files = exported(folder, home, tmp_path / "exported").values()
+    files = exported(folder, demos, tmp_path / "exported").values()
     for text in (
         json.dumps(asdict(data)),
         render_page(data),

@@ -104,11 +104,7 @@ def told(folder: Path) -> dict[str, str]:
     return {name: re.sub(_TIMES, "", (folder / name).read_text()) for name in names}
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_parts_that_hold_all_items_make_the_run_of_all(
     home: Path, data: st.DataObject

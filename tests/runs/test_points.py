@@ -6,7 +6,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.runs.summary import summarise
@@ -45,7 +45,6 @@ def points(criteria: list[tuple[float, str]], met: tuple[bool, ...]) -> float:
     return earned / sum(weight for weight, _ in criteria if weight > 0)
 
 
-@settings(deadline=None)
 @given(CRITERIA)
 def test_the_limits_are_those_of_all_ways_to_decide(
     criteria: list[tuple[float, str]],
@@ -76,7 +75,6 @@ def rubric(total: tuple[float, float] | None) -> TaskSpec:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(CRITERIA, min_size=1, max_size=5))
 def test_a_figure_lies_inside_its_limits_and_its_bounds(
     replies: list[list[tuple[float, str]]],

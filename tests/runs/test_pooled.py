@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.comparison.compared import read_compared
@@ -58,7 +58,6 @@ def summary(scores: dict[str, ItemScore]) -> TaskEntry:
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import multiprocessing
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.folder import default_folder, locked, open_run_folder
+from tests.case_tables import json_of
 
 
 def test_the_same_settings_enter_again_and_others_are_refused_and_named(
@@ -26,7 +26,7 @@ def test_the_same_settings_enter_again_and_others_are_refused_and_named(
         match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out",
     ):
         open_run_folder(tmp_path / "run", {"model": "b", "tasks": ["medcalc"]})
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
+    assert json_of(tmp_path / "run" / "run.json")["model"] == "a"
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -37,7 +37,7 @@ def test_a_command_that_was_refused_does_not_keep_the_folder(
     first = open_run_folder(tmp_path / "run", {"model": "mistyped"}, private=private)
     second = open_run_folder(tmp_path / "run", {"model": "right"}, private=private)
     assert second.answers == first.answers
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "right"
+    assert json_of(tmp_path / "run" / "run.json")["model"] == "right"
     second.answers.touch()
     with pytest.raises(UsageError, match="holds another run"):
         open_run_folder(tmp_path / "run", {"model": "third"}, private=private)
@@ -54,7 +54,7 @@ def test_one_command_at_a_time(tmp_path: Path) -> None:
         ):
             pass
     with locked(first):
-        assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
+        assert json_of(tmp_path / "run" / "run.json")["model"] == "a"
 
 
 @pytest.mark.parametrize("private", [False, True])

@@ -11,7 +11,6 @@ import pytest
 
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
 from medical_tasks.runs.results import TaskEntry, read_items, read_results
@@ -25,10 +24,8 @@ ANSWERS = cases(__file__, "ANSWERS")
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    build_dataset("kqa", source=None, config="demo", out=home / "kqa")
-    return home
+def data(demos: Path) -> Path:
+    return demos
 
 
 @pytest.fixture(autouse=True)

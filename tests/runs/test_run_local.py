@@ -23,6 +23,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 from tests.warm_process import Started, WarmProcess
 
@@ -103,9 +104,7 @@ def _records(folder: Path) -> dict[str, Any]:
 
 
 def _task(folder: Path) -> dict[str, Any]:
-    entry: dict[str, Any] = json.loads((folder / "results.json").read_text())["tasks"][
-        "medcalc"
-    ]
+    entry: dict[str, Any] = json_of(folder / "results.json")["tasks"]["medcalc"]
     assert entry["usage"].pop("seconds") >= 0
     assert entry["usage"].pop("tokens_per_second") >= 0
     return entry

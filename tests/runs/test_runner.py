@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET as EHRNOTEQA
@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_CODE
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
@@ -104,10 +103,8 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / DATASET.name
-    build_dataset(DATASET.name, source=None, config="demo", out=folder)
-    return folder
+def built(demos: Path) -> Path:
+    return demos / DATASET.name
 
 
 @pytest.fixture
@@ -588,21 +585,14 @@ class Words(GeneratesOnly):
         return len(request.messages[-1]["content"].split())
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    build_dataset("ehrnoteqa", source=None, config="demo", out=folder / "ehrnoteqa")
-    return folder
-
-
 @pytest.fixture
 def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     return open_run_folder(tmp_path / "run", {"any": "settings"}, private=True)
 
 
-def data_of(task: TaskSpec, home: Path) -> TaskData:
-    return load_task_data(task, EHRNOTEQA, data=home / "ehrnoteqa", config="demo")
+def data_of(task: TaskSpec, demos: Path) -> TaskData:
+    return load_task_data(task, EHRNOTEQA, data=demos / "ehrnoteqa", config="demo")
 
 
 def asked_once(
@@ -613,12 +603,14 @@ def asked_once(
     return found[0]
 
 
-def test_probabilities_are_not_asked_in_batches(home: Path, private: RunFolder) -> None:
+def test_probabilities_are_not_asked_in_batches(
+    demos: Path, private: RunFolder
+) -> None:
     model = Words()
     with pytest.raises(UsageError, match=f"--batch: {INDEX.name} asks how probable"):
         run_model(
             [INDEX],
-            {INDEX.name: data_of(INDEX, home)},
+            {INDEX.name: data_of(INDEX, demos)},
             model,
             private,
             RunOptions(batch=True),
@@ -627,9 +619,9 @@ def test_probabilities_are_not_asked_in_batches(home: Path, private: RunFolder) 
 
 
 def test_probabilities_are_asked_once_scored_and_found_again(
-    home: Path, private: RunFolder
+    demos: Path, private: RunFolder
 ) -> None:
-    data = data_of(INDEX, home)
+    data = data_of(INDEX, demos)
     first = Words()
     part = asked_once(INDEX, data, first, private)
     results = finish([part], private)["tasks"][INDEX.name]
@@ -644,9 +636,9 @@ def test_probabilities_are_asked_once_scored_and_found_again(
 
 
 def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
-    home: Path, private: RunFolder
+    demos: Path, private: RunFolder
 ) -> None:
-    data = data_of(OPEN, home)
+    data = data_of(OPEN, demos)
     part = asked_once(
         OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest"
     )
@@ -662,7 +654,7 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
     # As `score --responses RUN` has it: the run's recipe, with a scoring that is not
     # this one's.
-    data = data_of(INDEX, home)
+    data = data_of(INDEX, demos)
     part = asked_once(
         INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest"
     )
@@ -678,7 +670,7 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
 
 
 def test_what_does_not_fit_is_refused_or_left_unanswered(
-    home: Path, private: RunFolder
+    demos: Path, private: RunFolder
 ) -> None:
     class Refusing(Words):
         def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -687,7 +679,7 @@ def test_what_does_not_fit_is_refused_or_left_unanswered(
                 on_result,
             )
 
-    data, model = data_of(OPEN, home), Refusing(room=400)
+    data, model = data_of(OPEN, demos), Refusing(room=400)
     with pytest.raises(
         UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"
     ):
@@ -799,7 +791,6 @@ def test_prompts_that_cannot_shorten_are_not_measured() -> None:
         fit([item("a", 3)], model, whole, truncate="notes-from-the-oldest")
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8),
     words=st.integers(0, 200),

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.catalog import datasets, tasks
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging, Question, Unscored, Verdict
@@ -35,7 +34,7 @@ from medical_tasks.spec import (
     Verdicts,
     unclear_limits,
 )
-from tests.support import own_datasets, own_tasks, toy_task
+from tests.support import own_tasks, toy_task
 
 EXACT = 1e-9
 JUDGED = sorted(name for name, task in own_tasks().items() if task.judge)
@@ -73,16 +72,8 @@ class LosingJudge:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("bounds")
-    for name in own_datasets():
-        build_dataset(name, source=None, config="demo", out=made / name)
-    return made
-
-
-@pytest.fixture(scope="module")
-def judge(home: Path) -> Iterator[LosingJudge]:
-    with Store(home / "judge.sqlite") as store:
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LosingJudge]:
+    with Store(tmp_path_factory.mktemp("judge") / "judge.sqlite") as store:
         yield LosingJudge(
             JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
         )
@@ -113,7 +104,7 @@ def _answers(
 
 def _summary(
     task: TaskSpec,
-    home: Path,
+    demos: Path,
     judge: LosingJudge,
     *,
     seed: int,
@@ -122,7 +113,7 @@ def _summary(
 ) -> TaskEntry:
     chance = random.Random(f"{task.name} {seed}")
     items = load_task_data(
-        task, datasets()[task.dataset], data=home, config="demo"
+        task, datasets()[task.dataset], data=demos, config="demo"
     ).items[:9]
     answers = _answers(task, items, chance)
     if whole:
@@ -203,13 +194,13 @@ def _law(
 
 
 @pytest.mark.parametrize("name", [*JUDGED, *OTHERS])
-def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
+def test_every_task(name: str, demos: Path, judge: LosingJudge) -> None:
     task = tasks()[name]
     # Tasks of a family are scored alike: the first one in more ways.
     more = (0.0, 0.1, 0.4) if name in FIRST else (0.25,)
     shares = (*more, 1.0) if task.judge else (0.0,)
     for seed, share in enumerate(shares):
-        entry = _summary(task, home, judge, seed=seed, share=share, whole=False)
+        entry = _summary(task, demos, judge, seed=seed, share=share, whole=False)
         counts = entry["coverage"]
         assert (
             counts["scored"] + sum(counts["unscored"].values())
@@ -223,7 +214,7 @@ def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
             headline = entry["metrics"][task.metrics[0].name]
             assert headline["value"] is None
             assert headline["bound_low"] < headline["bound_high"]
-    complete = _summary(task, home, judge, seed=0, share=0.0, whole=True)
+    complete = _summary(task, demos, judge, seed=0, share=0.0, whole=True)
     assert complete["coverage"]["scored"] == complete["n_items"]
     for metric, found in _all_metrics(task, complete):
         _law(metric, found, unclear=bool(complete["coverage"]["unclear"]))
@@ -291,7 +282,6 @@ def _score(draw: st.DrawFn) -> ItemScore:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
 def test_whatever_is_missing(
     found: list[ItemScore | None], data: st.DataObject
@@ -379,7 +369,6 @@ def _read(name: str, outcome: str) -> ItemScore:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.sampled_from(OUTCOMES), min_size=2, max_size=9),
     st.lists(st.sampled_from(("right", "wrong", "unclear")), min_size=9, max_size=9),

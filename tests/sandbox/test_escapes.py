@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -17,12 +16,11 @@ from typing import Any
 import pytest
 
 from medical_tasks.sandbox import Limits, Outcome, run_code
+from tests.case_tables import tables
 from tests.sandbox.traces import adopt_orphans, descendants, wait_until_gone
 from tests.support import ROOT
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 pytestmark = pytest.mark.usefixtures("clean")
 

@@ -22,6 +22,7 @@ from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import Limits, execution, run_code
 from medical_tasks.sandbox.execution import ALLOW
 from medical_tasks.sandbox.probe import attempts_program, probe, require_sandbox
+from tests.case_tables import tables
 from tests.sandbox.traces import descendants, nothing_left
 
 pytestmark = pytest.mark.usefixtures("clean")
@@ -59,9 +60,7 @@ def test_the_attempts_are_real_ones(tries: str) -> None:
         "make a namespace",
         "change the system call filter",
     } <= reached
-    walls = set(
-        json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-    )
+    walls = set(tables(__file__))
     assert walls <= set(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE))
     assert reached & walls == set()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import platform
 import struct
 import subprocess
@@ -19,11 +18,10 @@ from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import execution, run_code
 from medical_tasks.sandbox.execution import ALLOW, MACHINES, refuse
 from medical_tasks.sandbox.probe import probe, require_sandbox
+from tests.case_tables import tables
 from tests.support import ROOT
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.agreement import (
@@ -194,7 +194,6 @@ def test_bad_input_is_named() -> None:
         agreement_of(["maybe"], ["correct"], classes=CLASSES)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(labels, st.one_of(st.none(), labels)), min_size=1, max_size=30),
     st.permutations(ABC),
@@ -224,7 +223,6 @@ def test_names_and_order_of_classes_do_not_matter(
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=30))
 def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(
     pairs: list[tuple[str, str]],
@@ -242,7 +240,6 @@ def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(2, 5).flatmap(
         lambda raters: st.lists(
@@ -318,7 +315,6 @@ def test_raters_by_hand() -> None:
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(LABELS, LABELS), max_size=12))
 def test_neither_side_comes_first(drawn: list[tuple[str | None, str | None]]) -> None:
     one, other = [pair[0] for pair in drawn], [pair[1] for pair in drawn]

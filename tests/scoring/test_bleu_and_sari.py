@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bleu_and_sari import (
@@ -23,15 +21,11 @@ from medical_tasks.scoring.bleu_and_sari import (
     sari_corpus,
     tokenize_13a,
 )
+from tests.case_tables import tables
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("bleu_and_sari.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "bleu_and_sari")
 
 
 @needs_shared
@@ -126,7 +120,6 @@ def test_empty_texts_score_nothing(empty: str, smooth: bool) -> None:
     assert 0 <= sari(empty, source, "Clean.").score <= 100
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     TEXTS | ANY_TEXTS,
     st.lists(TEXTS | ANY_TEXTS, min_size=1, max_size=3),
@@ -155,7 +148,6 @@ def _library(**settings: Any) -> Any:
     return importlib.import_module("sacrebleu").BLEU(force=True, **settings)
 
 
-@settings(deadline=None, max_examples=70)
 @given(
     st.integers(1, 3).flatmap(
         lambda n: st.lists(
@@ -189,7 +181,6 @@ def test_the_library_says_the_same(segments: list[tuple[str, list[str]]]) -> Non
     ).score == pytest.approx(sentence.score, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
 @given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS)
 def test_without_smoothing_the_library_is_evaluates_bleu(
     prediction: str, reference: str
@@ -243,7 +234,6 @@ def test_sari_by_hand_and_bad_input() -> None:
         sari(None, "a", "a")  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     TEXTS | ANY_TEXTS,
     TEXTS | ANY_TEXTS,
@@ -265,7 +255,6 @@ def test_rules(text: str, tokens: str | list[str]) -> None:
     assert tokenize_13a(text) == (tokens.split() if isinstance(tokens, str) else tokens)
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS | ANY_TEXTS)
 def test_sacrebleu_says_the_same(text: str) -> None:
     pytest.importorskip("sacrebleu")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +15,10 @@ from medical_tasks.scoring.content_overlap import (
     medcon,
     radgraph_reward,
 )
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("content_overlap.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "content_overlap")
 
 CONCEPTS = st.dictionaries(
     st.sampled_from("abcde"),
@@ -65,7 +59,7 @@ def test_medcon_by_hand() -> None:
         )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(reference=CONCEPTS, prediction=CONCEPTS)
 def test_laws(
     reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]
@@ -94,7 +88,6 @@ def test_chunks_by_hand() -> None:
     assert best_and_mean([]) == 0.0
 
 
-@settings(deadline=None, max_examples=60)
 @given(lengths=st.lists(st.integers(1, 200), max_size=30))
 def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None:
     sentences = ["w " * (length - 1) + "end." for length in lengths]
@@ -108,7 +101,7 @@ def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None
 @needs_shared
 def test_the_recorded_chunks() -> None:
     file = SHARED / "fixtures" / "alignscore" / "expected.json"
-    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    cases = json_of(file)["cases"]
     assert max(case["n_chunks"] for case in cases) == 7
     for case in cases:
         chunks = chunk_context(case["context"], case["context_sentences"])
@@ -149,9 +142,7 @@ NOTHING = annotation()
 @pytest.mark.upstream
 @needs_shared
 def test_the_recorded_pairs() -> None:
-    told = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["radgraph_reward"]
+    told = json_of(SHARED / "fixtures" / "metrics.json")["radgraph_reward"]
     assert len(told["pairs"]) == 25
     for pair in told["pairs"]:
         reward = radgraph_reward(
@@ -217,7 +208,6 @@ def reports(draw: st.DrawFn) -> Annotation:
     return annotation(*[draw(entity) for _ in range(number)])
 
 
-@settings(deadline=None, max_examples=150)
 @given(one=reports(), other=reports(), exact=st.booleans())
 def test_laws_of_radgraph(one: Annotation, other: Annotation, exact: bool) -> None:
     reward = radgraph_reward(one, other, exact_case=exact)

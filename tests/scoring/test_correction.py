@@ -1,13 +1,11 @@
 """Scores corrected for a judge's errors: the closed form, three classes, laws, and what cannot be corrected."""
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.correction import (
@@ -23,6 +21,7 @@ from medical_tasks.scoring.correction import (
     widening,
 )
 from medical_tasks.scoring.intervals import student_quantile
+from tests.case_tables import tables
 
 CLASSES = ("yes", "no")
 THREE = ("entailment", "neutral", "contradiction")
@@ -178,7 +177,6 @@ def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
     assert error.variance == pytest.approx(by_hand, rel=0.02)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     table=st.lists(
         st.lists(st.integers(10, 60), min_size=2, max_size=2), min_size=2, max_size=2
@@ -242,12 +240,7 @@ def test_shared_clusters_widen_the_interval_and_more_labels_narrow_it() -> None:
 
 @pytest.mark.parametrize(
     ("table", "run", "how", "message"),
-    json.loads(
-        Path(__file__)
-        .with_name("cases")
-        .joinpath("correction.json")
-        .read_text(encoding="utf-8")
-    ),
+    tables(__file__, "correction"),
 )
 def test_what_cannot_be_corrected_says_why(
     table: list[list[int]], run: list[int], how: dict[str, Any], message: str

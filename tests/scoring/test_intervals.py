@@ -1,13 +1,11 @@
 """Intervals of a proportion, bounds, and the distributions behind them."""
 
-import json
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.intervals import (
@@ -21,13 +19,9 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 from medical_tasks.scoring.means import proportion_interval
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("intervals.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "intervals")
 
 # Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four
 # decimals.
@@ -117,7 +111,6 @@ def test_alike_clusters_count_as_one_item() -> None:
         assert (estimate.ci_low, estimate.ci_high) == (0.0, 1.0), only
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)),
@@ -171,7 +164,6 @@ def test_bounds_by_hand() -> None:
         assert all(map(math.isnan, nothing))
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=10))
 def test_bounds_hold_whatever_the_missing_are(
     scored: list[float], missing: list[float]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.estimates import Estimate, Floats, as_json
@@ -184,7 +184,6 @@ def test_an_average_is_of_ratios_and_its_error_of_both() -> None:
 finite = st.floats(0, 1).map(lambda v: round(v, 3))
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.lists(
         st.tuples(st.one_of(finite, st.just(math.nan)), st.integers(0, 20)), max_size=40
@@ -218,7 +217,6 @@ def test_order_and_names_do_not_matter_and_the_interval_holds_the_value(
         assert 0.0 <= found.ci_low < found.ci_high <= 1.0
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(finite, min_size=1, max_size=60))
 def test_clusters_of_one_are_no_clusters(values: list[float]) -> None:
     names = [f"item {i}" for i in range(len(values))]

@@ -6,12 +6,11 @@ import json
 import math
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
@@ -25,13 +24,9 @@ from medical_tasks.scoring.paired import (
     paired_bootstrap,
     paired_bootstrap_statistic,
 )
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("paired.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "paired")
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
@@ -76,7 +71,6 @@ def test_agrees_with_the_paired_t_test() -> None:
 scores = st.floats(0, 1).map(lambda v: round(v, 2))
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40),
     st.randoms(use_true_random=False),
@@ -101,7 +95,6 @@ def test_laws_of_the_mean_difference(
     assert result.difference == result.value_b - result.value_a
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(scores, scores), min_size=9, max_size=40))
 # The upper end is 0, which the draws' sums in binary fractions made -5.6e-17.
 @example(
@@ -356,7 +349,6 @@ def by_enumeration(differences: list[int]) -> tuple[float, float]:
     return (beyond + at) / len(sums), (beyond + at / 2) / len(sums)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)),

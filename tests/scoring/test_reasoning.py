@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.reasoning import spoken
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("reasoning.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "reasoning")
 
 TAGS = tuple(CASES["TAGS"])
 FROM_THE_BEGINNING = tuple(CASES["FROM_THE_BEGINNING"])

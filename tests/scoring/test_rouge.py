@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.models.text_metrics import score_texts
@@ -59,7 +59,6 @@ def _library(stem: bool) -> Any:
     )
 
 
-@settings(deadline=None, max_examples=70)
 @given(TEXTS | LISTS, st.lists(TEXTS | LISTS, min_size=1, max_size=3), st.booleans())
 def test_the_library_says_the_same(
     prediction: str, references: list[str], stem: bool
@@ -148,7 +147,6 @@ def test_stems(word: str, expected: str) -> None:
     assert stem(word) == expected
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.text(alphabet="aeiouybcdlstwxz2", max_size=6),
     st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -25,13 +24,9 @@ from medical_tasks.scoring.sentences import (
     sentence_spans,
     split_sentences,
 )
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("sentences.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "sentences")
 
 PIECES = [
     *("Dr mg e.g the The A b J 5 1,200.5 -3 x No pre-op vs é É _ # & `").split(),
@@ -73,7 +68,6 @@ def test_rules_have_names_and_plain_words() -> None:
         rules_name("nltk")
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     text=st.one_of(TEXTS, st.text(max_size=60)),
     rules=st.sampled_from(["medical", "punkt", TRAINED]),
@@ -88,7 +82,6 @@ def test_no_text_is_lost_or_doubled(text: str, rules: str | Punkt) -> None:
 
 
 @given(text=TEXTS)
-@settings(deadline=None, max_examples=200)
 def test_white_space_around_a_text_plays_no_part(text: str) -> None:
     assert split_sentences(f" \n {text}\n ") == split_sentences(text)
 
@@ -105,7 +98,6 @@ def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-@settings(deadline=None, max_examples=400)
 @given(text=TEXTS)
 def test_the_library_untrained(text: str) -> None:
     nltk = pytest.importorskip("nltk.tokenize.punkt")

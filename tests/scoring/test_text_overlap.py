@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from subprocess import run
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from medical_tasks.scoring.bleu_and_sari import (
     bleu,
@@ -26,6 +25,7 @@ from medical_tasks.scoring.text_pairs import (
     exact_match,
     shared,
 )
+from tests.case_tables import tables
 from tests.scoring.text_cases import ANY_TEXTS
 from tests.support import ROOT
 
@@ -70,7 +70,6 @@ def test_lists_are_checked(metric: Callable[..., Any]) -> None:
         metric(["a"], "a")
 
 
-@settings(deadline=None, max_examples=60)
 @given(ANY_TEXTS, ANY_TEXTS)
 def test_one_reference_is_a_list_of_one(prediction: str, reference: str) -> None:
     for metric in SINGLE:
@@ -129,12 +128,7 @@ def test_needs_no_library_that_happens_to_be_installed(
     assert not banned & set(done.stdout.split())
 
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("text_pairs.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "text_pairs")
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.case_tables import json_of, tables
 from tests.support import SHARED
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("text_cases.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "text_cases")
 
 WORDS = CASES["WORDS"]
 
@@ -38,8 +32,6 @@ EMPTY = ["", " ", "\n", "\t\n ", "<skipped>"]
 def triples() -> list[dict[str, Any]]:
     """The checked texts: prediction, references, source and what the reference implementations say."""
     file = SHARED / "fixtures" / "metrics.json"
-    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))[
-        "text_overlap"
-    ]["triples"]
+    rows: list[dict[str, Any]] = json_of(file)["text_overlap"]["triples"]
     assert len(rows) >= 26
     return rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from medical_chat.declarations import DATASET, LETTERS, Turn
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
@@ -14,64 +15,76 @@ from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import Row
 
-OPTIONS = [f"option_{letter.lower()}" for letter in LETTERS]
-ABOUT_TURNS = "qa_category turn_order turn_index turn_type question correct_answer".split()
-COLUMNS = {"notes": ["note_num", "text"], "questions": [*ABOUT_TURNS, *OPTIONS]}
-TURN_TYPES = {"content": "", "source": "-1"}
+Cells = Mapping[str, str]
+OPTIONS: Final = [f"option_{letter.lower()}" for letter in LETTERS]
+ABOUT_TURNS: Final = "qa_category turn_order turn_index turn_type question correct_answer".split()
+COLUMNS: Final = {"notes": ["note_num", "text"], "questions": [*ABOUT_TURNS, *OPTIONS]}
+TURN_TYPES: Final = {"content": "", "source": "-1"}
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
-    if config == "demo":
-        yield from packaged(__file__, "demo.json")
-        return
-    notes = _by_patient(files["notes"], "notes", "note_num")
-    for patient, cells in _by_patient(files["questions"], "questions", "turn_order").items():
-        turns = [_turn(files["questions"], each) for each in cells]
+    rows = packaged(__file__, "demo.json") if config == "demo" else _released(files)
+    for row in rows:
+        yield {**row, "num_notes": str(len(row["notes"]))}
+
+
+def _released(files: Mapping[str, Path]) -> Iterator[Row]:
+    notes = _Table("notes", files, order="note_num")
+    questions = _Table("questions", files, order="turn_order")
+    for patient, cells in questions.by_patient.items():
+        turns = [_turn(questions, patient, each) for each in cells]
         keys = [turn["key"] for turn in turns]
         paired = [key + end for key in dict.fromkeys(keys[::2]) for end in TURN_TYPES.values()]
         rule = "needs each content turn once, with one source turn right behind it"
-        _check(keys == paired, files["questions"], patient, rule)
-        found = notes.get(patient, ())
-        numbers = [int(row["note_num"]) for row in found]
-        in_order = numbers == [*range(1, 1 + max(1, len(numbers)))]
-        _check(in_order, files["notes"], patient, "needs notes numbered 1, 2 and so on")
+        questions.check(keys == paired, patient, rule)
+        found = notes.by_patient.get(patient, [])
+        in_order = [int(row["note_num"]) for row in found] == [*range(1, len(found) + 1)]
+        notes.check(bool(found) and in_order, patient, "needs notes numbered 1, 2 and so on")
         texts = [row["text"] for row in found]
-        yield {"id": patient, "category": cells[0]["qa_category"], "notes": texts, "turns": turns}
+        category = cells[0]["qa_category"]
+        yield {"id": patient, "category": category, "notes": texts, "turns": turns}
 
 
-def _by_patient(path: Path, table: str, order: str) -> Mapping[str, Sequence[Mapping[str, str]]]:
-    """The rows of each patient by number, sorted."""
-    found: dict[str, list[dict[str, str]]] = defaultdict(list)
-    columns = ["subject_id", *COLUMNS[table]]
-    for row in stream_rows(path, columns, wanted={}, release=f"file {table}", others=True):
-        patient = row.cells["subject_id"].strip()
-        whole = patient.isdecimal() and row.cells[order].strip().isdecimal()
-        _check(whole, path, f"of row {row.number:,}", f"subject_id and {order} must be numbers")
-        found[patient].append(row.cells)
-    return {name: sorted(rows, key=lambda row: int(row[order])) for name, rows in found.items()}
+class _Table:
+    """A released table: the rows of each patient, sorted."""
+
+    def __init__(self, name: str, files: Mapping[str, Path], *, order: str) -> None:
+        self.path = files[name]
+        self.by_patient: dict[str, list[Cells]] = defaultdict(list)
+        columns = ["subject_id", *COLUMNS[name]]
+        release = f"file {name}"
+        for row in stream_rows(self.path, columns, wanted={}, release=release, others=True):
+            patient, number = (row.cells[each].strip() for each in (columns[0], order))
+            whole = patient.isdecimal() and number.isdecimal()
+            self.check(whole, f"of row {row.number:,}", f"subject_id and {order} must be numbers")
+            self.by_patient[patient].append(row.cells)
+        for rows in self.by_patient.values():
+            rows.sort(key=lambda cells: int(cells[order]))
+
+    def check(self, holds: bool, patient: str, rule: str) -> None:
+        """Refuses the table for what stands there of a patient."""
+        if not holds:
+            raise UsageError(f"{self.path}: patient {patient}: {rule}. Download the table again.")
 
 
-def _turn(path: Path, cells: Mapping[str, str]) -> Turn:
+def _turn(table: _Table, patient: str, cells: Cells) -> Turn:
     kind, answer = cells["turn_type"].strip(), cells["correct_answer"].strip().upper()
     known = kind in TURN_TYPES and answer in tuple(LETTERS)
-    _check(known, path, cells["subject_id"], "needs turns content or source, answers A to E")
-    key, choices = cells["turn_index"].strip() + TURN_TYPES[kind], [cells[n] for n in OPTIONS]
+    table.check(known, patient, "needs turns content or source, answers A to E")
+    key = cells["turn_index"].strip() + TURN_TYPES[kind]
+    choices = [cells[name] for name in OPTIONS]
     return Turn(key=key, question=cells["question"], choices=choices, answer=answer)
 
 
-def _check(holds: bool, path: Path, patient: str, rule: str) -> None:
-    if not holds:
-        raise UsageError(f"{path}: patient {patient}: {rule}. Download the table again.")
-
-
-TURN = (
-    Column(name="key", description="its number; with -1 behind it, it asks for the source"),
+TURN: Final = (
+    Column(name="key", description="its number; -1 behind it if it asks for the source"),
     Column(name="question", description="what is asked"),
-    Column(name="choices", description="what can be answered, A to E in order", repeated=True),
+    Column(name="choices", description="the choices, A to E in order", repeated=True),
     Column(name="answer", description="letter of the right choice"),
 )
-FILES = {name: OfficialFile(places=(f"{name}.csv",), description=name) for name in COLUMNS}
-SOURCES = (
+TURNS: Final = Column(name="turns", description="turns", dtype="struct", repeated=True, fields=TURN)
+FILES: Final = {name: OfficialFile(places=(f"{name}.csv",), description=name) for name in COLUMNS}
+SOURCES: Final = (
     DatasetSource(
         spec=DATASET,
         summary="Questions about a patient's discharge notes, each followed by one for its source.",
@@ -79,8 +92,9 @@ SOURCES = (
         columns=(
             Column(name="id", description="number of the patient"),
             Column(name="category", description="clinical domain of the conversation"),
-            Column(name="notes", description="discharge notes, the oldest first", repeated=True),
-            Column(name="turns", description="turns", dtype="struct", repeated=True, fields=TURN),
+            Column(name="num_notes", description="how many notes there are"),
+            Column(name="notes", description="notes, the oldest first", repeated=True),
+            TURNS,
         ),
         key="id",
         id_names=("subject_id",),

@@ -9,8 +9,9 @@ from typing import Final
 
 from medical_chat.declarations import Turn, right_choice
 from medical_chat.scoring import Parts, conversation_score, final_text, replies_of
-from medical_chat.talking import TEXTS, filled, note_blocks, say
+from medical_chat.talking import TEXTS, note_blocks, say
 from medical_tasks.judges.base import JudgePrompts, Question, Unreadable, Unscored
+from medical_tasks.judges.judged import filled
 from medical_tasks.judges.rounds import Line
 from medical_tasks.spec import Answer, Item, ItemScore, texts_sha256
 

@@ -21,9 +21,6 @@ OWN: Final = spec.OWN_PROMPTS
 class MedicalChat(spec.Benchmark):
     """Conversations about discharge notes, in which each answer is followed by its source."""
 
-    name = "medical_chat"
-    title = DATASET.title
-    paper = DATASET.paper
     datasets = (DATASET,)
     views = (spec.View(title="By number of notes", metrics=("content", "source"), by="num_notes"),)
 
@@ -32,14 +29,6 @@ class MedicalChat(spec.Benchmark):
         from medical_chat.data import SOURCES
 
         return SOURCES
-
-    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
-        """A conversation a row: each patient has one, and is its own cluster."""
-        items = []
-        for row in rows:
-            groups = {"num_notes": str(len(row["notes"])), "category": row["category"]}
-            items.append(spec.Item(id=row["id"], fields=row, groups=groups, cluster=row["id"]))
-        return items
 
     def load_prompts(self, task: spec.TaskSpec, asking: spec.Asking = OWN) -> spec.PromptSet:
         """See `talking`; later turns are the protocol's."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_chat.declarations import DATASET, LETTERS
 from medical_chat.scoring import final_text, letter_of
 from medical_tasks import spec
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.data.upstream_source import fill, parse_python, read_file, template_of
+from medical_tasks.data.upstream_source import named_text, read_file
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
+from medical_tasks.judges.judged import filled
 
 NOTES: Final = "{discharge summaries}"
 TEXTS: Final = packaged(__file__, "prompts.json")
@@ -27,35 +26,23 @@ def load_texts(name: str, upstream: Path | None, wanted: Sequence[str]) -> dict[
     """The texts of a set, by name: ours, or the authors' out of their checkout."""
     if name not in spec.Benchmark.prompt_sets:
         raise UsageError(f"unknown set of prompts {name!r}. Sets: own, official.")
-    return {
-        kind: TEXTS[kind]["own"] if name == "own" else _official(upstream, TEXTS[kind]["official"])
-        for kind in wanted
-    }
+    texts = {kind: TEXTS[kind][name] for kind in wanted}
+    if name == "own":
+        return texts
+    return {kind: _official(upstream, place) for kind, place in texts.items()}
 
 
 def _official(upstream: Path | None, place: str) -> str:
     """One of the authors' texts; Python files are read as data, never run."""
     file, _, name = place.partition(":")
     path = repository_file(upstream, file, repository=DATASET.homepage)
-
-    def unknown(expected: str) -> UsageError:
-        return UsageError(f"{path}: expected {expected}. Get the repository again.")
-
-    if not name:
-        text = read_file(path).decode("utf-8", "replace").replace("\r\n", "\n")
-        if NOTES in text and ("{question}" in text or "{qas}" in text):
-            return text
-        raise unknown(f"a text with {NOTES} and what is asked in it")
-    for node in parse_python(path, unknown).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return fill(template_of(node.value, {}, unknown), {})
-    raise unknown(f"a text named {name}")
-
-
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """Fills all slots at once, so that what stands in a note is no slot."""
-    slots = "|".join(map(re.escape, values))
-    return re.sub(rf"\{{({slots})\}}", lambda slot: values[slot[1]], template)
+    if name:
+        return named_text(path, name)
+    text = read_file(path).decode("utf-8", "replace").replace("\r\n", "\n")
+    if NOTES in text and ("{question}" in text or "{qas}" in text):
+        return text
+    expected = f"expected a text with {NOTES} and what is asked in it"
+    raise UsageError(f"{path}: {expected}. Get the repository again.")
 
 
 def say(role: Literal["system", "user", "assistant"], content: str) -> spec.Message:
@@ -75,10 +62,11 @@ class Conversation:
     def __init__(self, task: spec.TaskSpec, asking: spec.Asking) -> None:
         self.form = task.options["form"]
         self.texts = load_texts(asking.prompts, asking.upstream, FORMS[self.form])
-        if source_question := self.texts.pop("source_question", ""):
-            self.texts["source"] = self.texts["source"].replace("{question}", source_question)
+        if self.form == "open":
+            values = {"question": self.texts.pop("source_question")}
+            self.texts["source"] = filled(self.texts["source"], values)
         self.sha256 = spec.texts_sha256(*self.texts.values())
-        self.identity: Mapping[str, Any] = {"name": self.form, "texts": self.sha256}
+        self.identity: Mapping[str, object] = {"name": self.form, "texts": self.sha256}
 
     def opening(self, item: spec.Item) -> tuple[spec.Message, ...]:
         """The first turn."""
@@ -93,21 +81,24 @@ class Conversation:
         for place, reply in enumerate(answers):
             chat += self._past(item, place, reply)
         keys = [turn["key"] for turn in item.fields["turns"]]
-        if len(answers) == len(keys):
-            replies = json.dumps(dict(zip(keys, answers, strict=True)), ensure_ascii=False)
-            return spec.Done(replies, conversation=tuple(chat))
-        return spec.Ask((*chat, say("user", self._asked(item, len(answers)))))
+        if len(answers) < len(keys):
+            return spec.Ask((*chat, say("user", self._asked(item, len(answers)))))
+        replies = dict(zip(keys, answers, strict=True))
+        text = json.dumps(replies, ensure_ascii=False)
+        return spec.Done(text, conversation=tuple(chat))
 
     def _asked(self, item: spec.Item, place: int, *, past: bool = False) -> str:
         """What is or was asked: only the first turn shows the notes, and none that is past choices."""
         turn = item.fields["turns"][place]
         kind = "source" if "-" in turn["key"] else "content"
-        head, _, rest = self.texts.get("choice", self.texts.get(kind, "")).partition(NOTES)
+        text = self.texts["choice" if self.form == "choice" else kind]
+        head, _, rest = text.partition(NOTES)
         if past and self.form == "choice":
-            rest = "\n\n" + next(line for line in rest.splitlines() if "{question}" in line)
+            lines = (line for line in rest.splitlines() if "{question}" in line)
+            rest = f"\n\n{next(lines)}"
         slots = (f"choice_{letter.lower()}" for letter in LETTERS)
         values = dict(zip(slots, turn["choices"], strict=True))
-        values |= {"discharge summaries": note_blocks(item), "question": turn["question"]}
+        values |= {"question": turn["question"], "discharge summaries": note_blocks(item)}
         return filled(rest.strip() if place else head + NOTES + rest, values)
 
     def _past(self, item: spec.Item, place: int, reply: str) -> list[spec.Message]:
@@ -116,4 +107,5 @@ class Conversation:
         if letter := letter_of(reply) if self.form == "choice" else "":
             choices = item.fields["turns"][place]["choices"]
             said = f"{letter}: {choices[LETTERS.index(letter)]}"
-        return [say("user", self._asked(item, place, past=True)), say("assistant", said)]
+        asked = self._asked(item, place, past=True)
+        return [say("user", asked), say("assistant", said)]

@@ -55,16 +55,7 @@ class MedicalMCQ(Benchmark):
 
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """An item a row, or one for each order of its choices."""
-        items = [
-            Item(
-                id=row["id"],
-                fields=row,
-                groups={"topic": row["topic"]},
-                cluster=row["id"],
-            )
-            for row in rows
-        ]
-        return in_orders(task, items)
+        return in_orders(task, super().load_items(self.tasks[0], rows))
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """See `prompts`."""

@@ -31,9 +31,6 @@ MOST: Final = 4
 class MedicalPatient(spec.Benchmark):
     """A history is taken from a simulated patient, and a question about it answered."""
 
-    name = "medical_patient"
-    title = DATASET.title
-    paper = DATASET.paper
     datasets = (DATASET,)
     prompt_sets = ("own",)
     sometimes_counted = ("facts", "questions")
@@ -43,13 +40,6 @@ class MedicalPatient(spec.Benchmark):
         from medical_patient.data import SOURCES
 
         return SOURCES
-
-    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
-        """A patient a row."""
-        return [
-            spec.Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
-            for row in rows
-        ]
 
     def load_prompts(
         self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS

@@ -20,13 +20,14 @@ DATASET: Final = DatasetSpec(
         "the addresses of its JSON Lines files are in healthbench_eval.py: INPUT_PATH and so on",
         "medical-tasks build medical_rubric --config full --source FILE.jsonl",
     ),
-    version="1.0.0",
+    version="1.1.0",
 )
-AXES: Final = (
-    "accuracy",
-    "communication_quality",
-    "completeness",
-    "context_awareness",
-    "instruction_following",
+TAGS: Final = (
+    "axis:accuracy",
+    "axis:communication_quality",
+    "axis:completeness",
+    "axis:context_awareness",
+    "axis:instruction_following",
+    "level:cluster",
+    "level:example",
 )
-TAGS: Final = (*(f"axis:{name}" for name in AXES), "level:cluster", "level:example")

@@ -25,7 +25,6 @@ from medical_tasks.benchmarks.doclens.official_prompts import (
     OFFICIAL_TOKENS,
     read_official_texts,
 )
-from medical_tasks.benchmarks.judged import user_message
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
@@ -37,6 +36,7 @@ from medical_tasks.judges.base import (
     Question,
     Unreadable,
 )
+from medical_tasks.judges.judged import user_message
 from medical_tasks.judges.reading import (
     Checker,
     boolean,

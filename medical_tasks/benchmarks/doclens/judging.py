@@ -29,10 +29,10 @@ from medical_tasks.benchmarks.doclens.pieces import (
     read_sentences,
     remove_citations,
 )
-from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE
+from medical_tasks.judges.judged import check_different
 from medical_tasks.judges.rounds import (
     Line,
     Outcome,

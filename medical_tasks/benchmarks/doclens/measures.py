@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
-from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import json_objects, shown, text_id
+from medical_tasks.judges.judged import count_verdicts
 from medical_tasks.spec import Counts, Verdicts
 
 Limits = tuple[float, float]

@@ -24,7 +24,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.benchmarks.judged import check_different, user_message
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
     ENTAILS,
@@ -37,6 +36,7 @@ from medical_tasks.judges.base import (
     Verdict,
     verdict_bool,
 )
+from medical_tasks.judges.judged import check_different, user_message
 from medical_tasks.judges.reading import (
     explanation,
     goes_with,

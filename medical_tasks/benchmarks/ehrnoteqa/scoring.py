@@ -26,12 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     gold_texts,
     judge_answers,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import (
-    NOT_TAKEN,
-    SEVERAL,
-    Letter,
-    read_letter,
-)
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
@@ -41,6 +35,12 @@ from medical_tasks.models.embedder import embedder_identity
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.choice_orders import is_control, with_order_values
+from medical_tasks.scoring.letters import (
+    NOT_TAKEN,
+    SEVERAL,
+    Letter,
+    read_letter,
+)
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match

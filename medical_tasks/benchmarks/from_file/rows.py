@@ -6,9 +6,10 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final
 
 from medical_tasks.benchmarks.from_file.form import SLOT, Described
 from medical_tasks.errors import UsageError, did_you_mean
@@ -23,18 +24,14 @@ from medical_tasks.io.tables import (
     read_table,
 )
 from medical_tasks.io.untrusted import finite, shown
+from medical_tasks.judges.rubrics import CRITERIA, Criterion
+from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.spec import Row
 
 LETTERS: Final = "ABCDEFGHIJ"
 _RECORD: Final = '{"id": "1", "question": "...", "answer": "..."}'
 _PARTS: Final = re.compile(r"\s*(?:\n|\|)\s*")
 _POINTS: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*[:\s]\s*(\S.*)", re.DOTALL)
-_CRITERION: Final = (
-    Column(name="text", description="what a reply does"),
-    Column(
-        name="points", description="what it earns; below 0 for a fault", dtype="float64"
-    ),
-)
 _BY_KIND: Final[Mapping[str, tuple[Column, ...]]] = {
     "exact": (
         Column(name="accepted", description="answers that are right", repeated=True),
@@ -50,15 +47,7 @@ _BY_KIND: Final[Mapping[str, tuple[Column, ...]]] = {
             name="high", description="largest number that is right", dtype="float64"
         ),
     ),
-    "rubric": (
-        Column(
-            name="criteria",
-            description="the rubric",
-            dtype="struct",
-            repeated=True,
-            fields=_CRITERION,
-        ),
-    ),
+    "rubric": (CRITERIA,),
 }
 
 
@@ -159,13 +148,6 @@ def _needed(form: Described) -> list[str]:
 
 def _known(table: Table) -> Collection[str]:
     return table.columns or {name for row in table.rows for name in row.cells}
-
-
-class Criterion(TypedDict):
-    """A line of a rubric."""
-
-    text: str
-    points: float
 
 
 class _Reader:
@@ -279,34 +261,51 @@ class _Reader:
         return {"answer": text, "low": value - width, "high": value + width}
 
     def _rubric(self, row: TableRow) -> dict[str, object]:
+        """A rubric, of which the row's own answer can earn all points."""
         column = self.form.columns.criteria
         value = self.cell(row, column)
         parts = (
             value if isinstance(value, list) else self.text(row, column).splitlines()
         )
-        criteria = [self._criterion(row, part) for part in parts if part != ""]
+        criteria = [
+            self._criterion(row, number, part)
+            for number, part in enumerate(parts, start=1)
+            if part != ""
+        ]
+        known = Counter(criterion["text"].casefold() for criterion in criteria)
+        for criterion in criteria:
+            if known[criterion["text"].casefold()] > 1:
+                rule = (
+                    "must have each criterion once, so that a reply can earn all points"
+                )
+                raise self.wrong(row, column, rule, criterion["text"])
         if not any(criterion["points"] > 0 for criterion in criteria):
             raise self.wrong(
                 row, column, "must have a criterion with points above 0", value
             )
-        return {
-            "answer": self.text(row, self.form.columns.answer),
-            "criteria": criteria,
-        }
+        answer = self.text(row, self.form.columns.answer)
+        if not as_written(answer).strip():
+            rule = (
+                "is read as reasoning alone, and no criterion holds of an empty reply"
+            )
+            raise self.wrong(row, self.form.columns.answer, rule, answer)
+        return {"answer": answer, "criteria": criteria}
 
-    def _criterion(self, row: TableRow, part: object) -> Criterion:
+    def _criterion(self, row: TableRow, number: int, part: object) -> Criterion:
         """A criterion of a line such as `5: names the emergency number`, or of a record."""
+        column = self.form.columns.criteria
         if isinstance(part, Mapping):
             part = f"{part.get('points')}: {part.get('text') or ''}"
         found = _POINTS.fullmatch(part.strip()) if isinstance(part, str) else None
-        if found is None or not math.isfinite(float(found[1])) or not float(found[1]):
-            raise self.wrong(
-                row,
-                self.form.columns.criteria,
-                "must be lines of points and a criterion, such as 5: names the emergency number",
-                part,
-            )
-        return {"text": found[2].strip(), "points": float(found[1])}
+        if found is None:
+            example = "such as 5: names the emergency number"
+            rule = f"criterion {number} must be points and what earns them, {example}"
+            raise self.wrong(row, column, rule, part)
+        points = float(found[1])
+        if not points or not math.isfinite(points):
+            rule = f"criterion {number} must have points other than 0"
+            raise self.wrong(row, column, rule, part)
+        return {"text": found[2].strip(), "points": points, "tags": []}
 
 
 def _hashed(question: str) -> str:

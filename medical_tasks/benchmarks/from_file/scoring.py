@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Final
 
-from medical_tasks.benchmarks.ehrnoteqa.letters import NOT_TAKEN, SEVERAL, read_letter
-from medical_tasks.benchmarks.medcalc_bench.quantities import measurements
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.scoring.letters import NOT_TAKEN, SEVERAL, read_letter
 from medical_tasks.scoring.normal_form import normal_form, without_marks
+from medical_tasks.scoring.numbers.quantities import measurements
+from medical_tasks.scoring.numbers.reading import read_answer
+from medical_tasks.scoring.numbers.subject import Subject
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 

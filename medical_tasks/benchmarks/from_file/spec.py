@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from medical_tasks.io.files import read_bytes, readable
+from medical_tasks.judges.rubrics import RubricBenchmark, points_metrics
 from medical_tasks.scoring.choice_orders import (
     ORDER,
     in_orders,
@@ -22,7 +22,6 @@ from medical_tasks.spec import (
     PLAIN_SCORING,
     Answer,
     Asking,
-    Benchmark,
     DatasetSpec,
     Item,
     ItemScore,
@@ -37,7 +36,6 @@ from medical_tasks.spec import (
 if TYPE_CHECKING:
     from medical_tasks.benchmarks.from_file.form import Described
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.spec import Message
 
 CONFIG: Final = "own"
@@ -45,16 +43,9 @@ _READS: Final = {"choice": "the letter", "number": "the number"}
 _ACCURACY: Final = MetricSpec(
     name="accuracy", kind="proportion", description="share of questions answered right"
 )
-_POINTS: Final = MetricSpec(
-    name="points",
-    kind="mean",
-    description="points earned over the positive points, cut to 0 to 1",
-    limits=(-math.inf, 1.0),
-    total=(0.0, 1.0),
-)
 
 
-class TableBenchmark(Benchmark):
+class TableBenchmark(RubricBenchmark):
     """A benchmark of the questions in a table.
 
     `made_from` makes one of a YAML file. A package may derive a class from this one, to
@@ -68,7 +59,6 @@ class TableBenchmark(Benchmark):
 
     path: ClassVar[Path]
     form: ClassVar[Described]
-    prompt_sets = ("own",)
 
     @property
     def table(self) -> Path:
@@ -104,12 +94,26 @@ class TableBenchmark(Benchmark):
 
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """An item a row, or one for each order of its choices."""
-        return in_orders(task, [self._item(row) for row in rows])
+        return in_orders(task, super().load_items(self.tasks[0], rows))
+
+    def conversation(self, item: Item) -> tuple[Message, ...]:
+        """The instructions, with the row's columns in place of braces."""
+        from medical_tasks.benchmarks.from_file.rows import LETTERS
+        from medical_tasks.judges.judged import user_message
+
+        values = {name: str(value) for name, value in item.fields.items()}
+        values[self.form.columns.question] = values["question"]
+        if "choices" in item.fields:
+            pairs = zip(LETTERS, item.fields["choices"], strict=False)
+            values["choices"] = "\n".join(f"{letter}. {text}" for letter, text in pairs)
+        return user_message(self.form.asked, values)
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
-        """The instructions, with the row's columns in place of braces."""
+        """One set, made of the instructions."""
         asked = self.form.asked
-        return PromptSet(name="own", sha256=texts_sha256(asked), render=self._asked)
+        return PromptSet(
+            name="own", sha256=texts_sha256(asked), render=self.conversation
+        )
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """The right answer in the form that is asked for; of a rubric, the table's reply."""
@@ -123,11 +127,9 @@ class TableBenchmark(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """See `scoring`, and of a rubric `rubric`."""
+        """See `scoring`; a judge decides the criteria of a rubric."""
         if task.judge:
-            from medical_tasks.benchmarks.from_file import rubric
-
-            return rubric.score_items(items, answers, scoring.judge)
+            return super().score_items(task, items, answers, scoring)
         from medical_tasks.benchmarks.from_file.scoring import score_item
 
         read = scoring.readings or {}
@@ -138,49 +140,17 @@ class TableBenchmark(Benchmark):
         ]
         return with_order_values(task, items, scores, right="accuracy")
 
-    def load_judge_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
-    ) -> JudgePrompts:
-        """See `rubric`."""
-        from medical_tasks.benchmarks.from_file.rubric import load_judge_prompts
-
-        return load_judge_prompts()
-
     def unanswered_limits(
         self, task: TaskSpec, item: Item
     ) -> Mapping[str, tuple[float, float]]:
-        """Of a rubric without a reply, all that a reply could earn."""
-        if not task.judge:
-            return {}
-        from medical_tasks.benchmarks.from_file.rubric import point_limits
-
-        return {"points": point_limits(item)}
+        """Of a rubric without a reply, all that a reply could earn or lose."""
+        return super().unanswered_limits(task, item) if task.judge else {}
 
     def note_words(self) -> frozenset[str]:
         """The words of reasons, which quote nothing."""
         from medical_tasks.benchmarks.from_file.scoring import NOTE_WORDS
 
         return NOTE_WORDS
-
-    def _item(self, row: Row) -> Item:
-        groups = {name: str(row[name]) for name in self.tasks[0].groups}
-        return Item(
-            id=row["id"],
-            fields=row,
-            groups=groups,
-            cluster=str(row.get("cluster", row["id"])),
-        )
-
-    def _asked(self, item: Item) -> tuple[Message, ...]:
-        from medical_tasks.benchmarks.from_file.rows import LETTERS
-        from medical_tasks.benchmarks.judged import user_message
-
-        values = {name: str(value) for name, value in item.fields.items()}
-        values[self.form.columns.question] = values["question"]
-        if "choices" in item.fields:
-            pairs = zip(LETTERS, item.fields["choices"], strict=False)
-            values["choices"] = "\n".join(f"{letter}. {text}" for letter, text in pairs)
-        return user_message(self.form.asked, values)
 
     def _read(
         self, config: str, split: str, files: Mapping[str, Path]
@@ -191,9 +161,10 @@ class TableBenchmark(Benchmark):
 
     def _holds(self, row: Row) -> bool:
         """Whether the right answer of a row is read as right; a judge is not asked."""
-        task, item = self.tasks[0], self._item(row)
+        (task,) = self.tasks
         if task.judge:
             return True
+        (item,) = self.load_items(task, [row])
         (score,) = self.score_items(
             task, [item], [Answer(text=self.gold_response(task, item))]
         )
@@ -264,7 +235,8 @@ def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> T
     rubric = form.answer == "rubric"
     reads = _READS.get(form.answer, "")
     cluster = form.columns.cluster
-    headline = _POINTS if rubric else replace(_ACCURACY, read=bool(reads))
+    accuracy = replace(_ACCURACY, read=bool(reads))
+    headlines = points_metrics() if rubric else (accuracy,)
     choices = form.answer == "choice"
     orders = order_metrics(LETTERS, same_number=False, paraphrased=False)
     return TaskSpec(
@@ -273,7 +245,7 @@ def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> T
         benchmark=benchmark,
         dataset=dataset.name,
         split="test",
-        metrics=(headline, *(orders if choices else ())),
+        metrics=(*headlines, *(orders if choices else ())),
         groups=tuple(form.columns.groups),
         cluster=cluster or None,
         version=f"{form.version}-A",

@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.judged import user_message
 from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
@@ -31,6 +30,7 @@ from medical_tasks.judges.base import (
     Question,
     Unreadable,
 )
+from medical_tasks.judges.judged import user_message
 from medical_tasks.judges.reading import (
     boolean,
     explanation,

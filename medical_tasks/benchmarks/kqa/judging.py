@@ -24,7 +24,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_question,
@@ -43,6 +42,7 @@ from medical_tasks.judges.base import (
     verdict_bool,
 )
 from medical_tasks.judges.case import NO_PAIR
+from medical_tasks.judges.judged import check_different
 from medical_tasks.judges.rounds import (
     Line,
     Outcome,

@@ -21,7 +21,6 @@ from medical_tasks.benchmarks.at_hand import (
     judge_at_hand,
     task_at_hand,
 )
-from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import (
     AnswerVerdict,
@@ -32,6 +31,7 @@ from medical_tasks.benchmarks.kqa.judging import (
 from medical_tasks.benchmarks.kqa.scoring import case_of, score_cases
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
+from medical_tasks.judges.judged import count_verdicts
 from medical_tasks.judges.lexical import decide
 from medical_tasks.runs.results import flat
 from medical_tasks.spec import Counts, ItemScore, MetricSpec, Row

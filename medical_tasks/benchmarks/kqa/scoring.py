@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.benchmarks.kqa.judging import (
     CANNOT_TELL,
     AnswerVerdict,
@@ -32,6 +31,7 @@ from medical_tasks.benchmarks.kqa.judging import (
 )
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
+from medical_tasks.judges.judged import count_verdicts
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.spec import (
     Counts,

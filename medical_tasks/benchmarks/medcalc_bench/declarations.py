@@ -120,6 +120,36 @@ METRICS = (
     ),
 )
 
+TOOL_METRICS = (
+    *METRICS,
+    MetricSpec(
+        name="called",
+        kind="proportion",
+        description="Answers before which a tool was called.",
+    ),
+    MetricSpec(
+        name="right_tool",
+        kind="proportion",
+        description="Answers before which the right tool was called.",
+    ),
+    MetricSpec(
+        name="arguments_right",
+        kind="ratio",
+        description="Of all arguments of the right tool's last calls, those that are right, in value and unit.",
+    ),
+    MetricSpec(
+        name="all_arguments_right",
+        kind="proportion",
+        description="Of the right tool's last calls, those without a wrong, missing or added argument.",
+    ),
+    MetricSpec(
+        name="result_used",
+        kind="proportion",
+        description="Of the answers after a result of the right tool, those that are it, where rule and label agree.",
+        read=True,
+    ),
+)
+
 TWIN_METRICS = (
     MetricSpec(
         name="accuracy",

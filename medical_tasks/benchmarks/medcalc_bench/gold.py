@@ -28,14 +28,11 @@ from medical_tasks.errors import UsageError
 from medical_tasks.spec import Row
 
 __all__ = [
-    "DAYS", "MAX_REPLY", "NOT_COMPUTABLE", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind",
+    "DAYS", "NOT_COMPUTABLE", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind",
     "answer_text", "calculated", "canonical_entities", "decimal_or_none", "entities_of", "is_not_computable",
     "known_kind", "label_agrees", "limits", "recompute", "recompute_or_none", "row_kind", "score_steps", "within",
 ]  # fmt: skip
 
-
-MAX_REPLY = 16_384
-"""How much of a reply is read, in characters, from its end: about 5,000 tokens."""
 
 NOT_COMPUTABLE: Final = "N/A"
 """The gold of a row whose note lacks what the calculator needs; only `corrected` has such rows."""

@@ -12,19 +12,19 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from medical_tasks.benchmarks.medcalc_bench.expression import (
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    AnswerKind,
+    Decision,
+    known_kind,
+    within,
+)
+from medical_tasks.scoring.normal_form import MAX_REPLY
+from medical_tasks.scoring.numbers.expression import (
     CHECK,
     EXTRACTION,
     ExpressionError,
     evaluate,
     inside_str,
-)
-from medical_tasks.benchmarks.medcalc_bench.gold import (
-    MAX_REPLY,
-    AnswerKind,
-    Decision,
-    known_kind,
-    within,
 )
 
 __all__ = [

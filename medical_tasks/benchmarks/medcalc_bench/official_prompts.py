@@ -17,6 +17,7 @@ from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import (
     Slot,
     Template,
+    assigned,
     blob_id,
     fill,
     joined,
@@ -337,7 +338,7 @@ class _Source:
         self, tree: ast.AST, texts: Mapping[str, Template]
     ) -> tuple[tuple[str, Template], ...]:
         """The list that is assigned to `messages`, its texts by their names."""
-        listed = _assigned(list(ast.walk(tree)), "messages")
+        listed = assigned(list(ast.walk(tree)), "messages")
         if not isinstance(listed, ast.List):
             raise self.unknown("one list `messages`")
         read: list[tuple[str, Template]] = []
@@ -363,7 +364,7 @@ class _Source:
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
                 continue
-            question = _assigned(node.body, name)
+            question = assigned(node.body, name)
             if question is None:
                 continue
             key, by = (
@@ -379,7 +380,7 @@ class _Source:
             ):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
             found[key.value] = question.value
-            other = _assigned(node.orelse, name)
+            other = assigned(node.orelse, name)
             given += 1 + (other is not None)
             own = other is None or ast.unparse(other) == "question"
             self.expect(
@@ -418,7 +419,7 @@ class _Source:
         self.expect(len(branches) == len(_CHECKS) + 1, f"one check `{_ENDED}`")
         texts: list[Template] = []
         for branch in (branches[0], branches[1], branches[3]):
-            made = _assigned(branch, "new_output")
+            made = assigned(branch, "new_output")
             sent = "messages.append({'role': 'user', 'content': new_output})"
             if made is None or sent not in {ast.unparse(each) for each in branch}:
                 raise self.unknown("a text new_output that is sent after each reply")
@@ -433,15 +434,6 @@ class _Source:
                 if text == "n" and number.isdecimal():
                     return int(number)
         raise self.unknown("the number of tries, as `n >= NUMBER`")
-
-
-def _assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
-    found = [
-        node.value
-        for node in statements
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
-    ]
-    return found[0] if len(found) == 1 else None
 
 
 def _values(item: Item) -> dict[str, str]:

@@ -68,9 +68,12 @@ def load_prompts(
     if name == "official":
         return _official(task, upstream, config)
     exemplars: Mapping[str, Exemplar] = own_exemplars() if style == "one_shot" else {}
-    form = {"direct": TEXTS["direct"], "code": TEXTS["program"]}.get(
-        style, TEXTS["chain_of_thought"]
-    )
+    forms = {
+        "direct": TEXTS["direct"],
+        "code": TEXTS["program"],
+        "tools": TEXTS["tools"],
+    }
+    form = forms.get(style, TEXTS["chain_of_thought"])
     rules = [
         TEXTS["introduction"],
         TEXTS["answer_form"],
@@ -136,16 +139,20 @@ def load_prompts(
     )
 
 
+_NOT_ASKED_BY_AUTHORS: Final[Mapping[str, str]] = {
+    "open_book": "with the calculator's specification",
+    "twins": "what a note lacks or contradicts",
+    "tools": "a model with calculators as tools",
+}
+"""Styles of which the authors have no prompts."""
+
+
 def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
     style = task.options["style"]
     if config == CORRECTED:
         return _of_corrected_labels(task, upstream)
-    if style in ("open_book", "twins"):
-        what = (
-            "with the calculator's specification"
-            if style == "open_book"
-            else "what a note lacks or contradicts"
-        )
+    if style in _NOT_ASKED_BY_AUTHORS:
+        what = _NOT_ASKED_BY_AUTHORS[style]
         raise UsageError(
             f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts "
             "own."
@@ -198,7 +205,7 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as a model that follows the format would; not every row explains it."""
     reply = {"answer": item.fields["ground_truth_answer"]}
     explanation = item.fields["ground_truth_explanation"]
-    if explanation and task.options["style"] not in ("direct", "code"):
+    if explanation and task.options["style"] not in ("direct", "code", "tools"):
         reply = {"step_by_step_thinking": explanation, **reply}
     return json.dumps(reply, ensure_ascii=False)
 

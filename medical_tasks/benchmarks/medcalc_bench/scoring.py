@@ -36,7 +36,10 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_code_decision,
     official_decision,
 )
-from medical_tasks.benchmarks.medcalc_bench.quantities import (
+from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
+from medical_tasks.errors import UsageError
+from medical_tasks.scoring.numbers.quantities import (
     DAYS_A_WEEK,
     NO_UNIT,
     Quantity,
@@ -44,12 +47,10 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     dates,
     unit_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.reading import CUT_OFF, read_answer
-from medical_tasks.benchmarks.medcalc_bench.rules import DOUBTFUL, OTHER, OTHER_UNIT
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
-from medical_tasks.data.task_data import check_lengths, check_scoring_args
-from medical_tasks.errors import UsageError
+from medical_tasks.scoring.numbers.reading import CUT_OFF, read_answer
+from medical_tasks.scoring.numbers.rules import DOUBTFUL, OTHER, OTHER_UNIT
+from medical_tasks.scoring.numbers.statements import Statement
+from medical_tasks.scoring.numbers.subject import Subject
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
 __all__ = [

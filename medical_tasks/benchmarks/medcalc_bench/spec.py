@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.declarations import (
     MEDCALC_BENCH,
     MEDCALC_OWN,
     METRICS,
+    TOOL_METRICS,
     TWIN_METRICS,
 )
 from medical_tasks.spec import (
@@ -90,6 +91,10 @@ class MedCalcBench(Benchmark):
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """See `prompts`."""
+        if task.tools:
+            from medical_tasks.benchmarks.medcalc_bench import tool_protocol
+
+            return tool_protocol.load_prompts(task, asking)
         from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 
         return load_prompts(task, asking.prompts, asking.upstream, config=asking.config)
@@ -100,6 +105,14 @@ class MedCalcBench(Benchmark):
 
         return gold_response(task, item)
 
+    def gold_answer(self, task: TaskSpec, item: Item) -> Answer:
+        """See `tool_protocol`."""
+        if not task.tools:
+            return super().gold_answer(task, item)
+        from medical_tasks.benchmarks.medcalc_bench.tool_protocol import gold_answer
+
+        return gold_answer(task, item)
+
     def score_items(
         self,
         task: TaskSpec,
@@ -107,7 +120,13 @@ class MedCalcBench(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """See `twins` for members of families, else `scoring`."""
+        """See `twins` for members of families, `tool_scoring` for calls, else `scoring`."""
+        if task.tools:
+            from medical_tasks.benchmarks.medcalc_bench.tool_scoring import (
+                score_tool_items,
+            )
+
+            return score_tool_items(task, items, answers, scoring)
         texts = [answer.text for answer in answers]
         if task.options["style"] == "twins":
             from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
@@ -181,7 +200,11 @@ class MedCalcBench(Benchmark):
         }
 
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
-        """See `protocol`."""
+        """See `tool_protocol` for tools, else `protocol`."""
+        if task.tools:
+            from medical_tasks.benchmarks.medcalc_bench import tool_protocol
+
+            return tool_protocol.open_protocol(task, asking)
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 
         return open_protocol(task, prompts=asking.prompts, upstream=asking.upstream)
@@ -226,7 +249,15 @@ class MedCalcBench(Benchmark):
             if shown
             else None
         )
-        return [] if made is None else [made]
+        tables = [] if made is None else [made]
+        if task.tools:
+            from medical_tasks.benchmarks.medcalc_bench.tool_scoring import (
+                outcome_table,
+            )
+
+            calls = outcome_table(entry.get("notes", {}))
+            tables += [] if calls is None else [calls]
+        return tables
 
 
 BENCHMARK = MedCalcBench()
@@ -308,6 +339,22 @@ MEDCALC_CODE = _task(
     tokens=_COT_TOKENS,
     protocol="code",
 )
+MEDCALC_TOOLS = replace(
+    _task(
+        "medcalc_tools",
+        "MedCalc-Bench, calculators offered as tools",
+        style="tools",
+        tokens=_COT_TOKENS,
+        protocol="tools",
+        version="1-A",
+    ),
+    metrics=TOOL_METRICS,
+    tools=True,
+    arguments={
+        "tools": "how many tools are offered, the right one among others, or all (10)",
+        "turns": "how often the model is asked at most (5)",
+    },
+)
 MEDCALC_TWINS = replace(
     MEDCALC,
     name="medcalc_twins",
@@ -338,5 +385,5 @@ MEDCALC_NOTES = replace(
 )
 
 MedCalcBench.tasks = (
-    MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS, MEDCALC_NOTES
+    MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TOOLS, MEDCALC_TWINS, MEDCALC_NOTES
 )  # fmt: skip

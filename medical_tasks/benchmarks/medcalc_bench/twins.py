@@ -14,14 +14,14 @@ from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
-from medical_tasks.benchmarks.medcalc_bench.reading import final_words, read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decided
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.calculators import find
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.io.files import packaged
 from medical_tasks.io.patterns import Pattern
+from medical_tasks.scoring.numbers.reading import final_words, read_answer
+from medical_tasks.scoring.numbers.statements import Statement
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["score_twins"]

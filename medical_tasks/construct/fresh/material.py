@@ -114,31 +114,28 @@ DISEASES: Final = tuple(_disease(line) for line in read_json("diseases.json"))
 # written that has a word of a topic which the calculator needs, whatever the clause was
 # combined from.
 
-_TOPICS: Final[Mapping[str, Sequence[str]]] = {
-    topic: words.split() for topic, words in read_json("topics.json").items()
-}
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W_]+)*")
+
+
+def _form(entry: str) -> str:
+    """The pattern of an entry: `arter*` stands for all words that begin so, `*ectomy` for all that end so."""
+    if entry.endswith("*"):
+        return f"{re.escape(entry[:-1])}.*"
+    if entry.startswith("*"):
+        return f".*{re.escape(entry[1:])}s?"
+    return re.escape(entry)
+
+
+_TOPICS: Final[Mapping[str, re.Pattern[str]]] = {
+    topic: re.compile("|".join(map(_form, words.split())))
+    for topic, words in read_json("topics.json").items()
+}
 
 
 @cache
 def _topics_of_word(word: str) -> frozenset[str]:
-    """The topics that a word is of.
-
-    `arter*` stands for all words that begin so, `*ectomy` for all that end so.
-    """
-    return frozenset(
-        topic
-        for topic, words in _TOPICS.items()
-        if any(_matches(word, entry) for entry in words)
-    )
-
-
-def _matches(word: str, entry: str) -> bool:
-    if entry.endswith("*"):
-        return word.startswith(entry[:-1])
-    if entry.startswith("*"):
-        return word.endswith((entry[1:], f"{entry[1:]}s"))
-    return word == entry
+    """The topics that a word is of."""
+    return frozenset(topic for topic, form in _TOPICS.items() if form.fullmatch(word))
 
 
 def topics_of(text: str) -> frozenset[str]:

@@ -17,7 +17,6 @@ from functools import lru_cache, partial
 from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
-from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
 from medical_tasks.calculators import (
     CALCULATORS,
     AnyCalculator,
@@ -48,6 +47,7 @@ from medical_tasks.runs.asking import Asked
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
+from medical_tasks.scoring.numbers.quantities import dates, plain
 from medical_tasks.spec import Row
 
 Kind = Literal["numeric", "categorical", "date"]

@@ -16,6 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
 from medical_tasks.spec import Item, Row
+from tests.case_tables import json_of
 from tests.support import SHARED
 
 TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}
@@ -39,13 +40,13 @@ FIXTURE = SHARED / "fixtures" / "archehr"
 
 def checked() -> dict[str, Any]:
     """What the reference makes of its cases."""
-    return dict(json.loads((FIXTURE / "expected.json").read_text(encoding="utf-8")))
+    return dict(json_of(FIXTURE / "expected.json"))
 
 
 def checked_items() -> tuple[list[Item], list[str]]:
     """The cases, and the answers submitted to them."""
     items = [item_of(row) for row in read_case_rows(FIXTURE / "archehr-qa.xml")]
-    submitted = json.loads((FIXTURE / "submission.json").read_text(encoding="utf-8"))
+    submitted = json_of(FIXTURE / "submission.json")
     answers = {record["case_id"]: record["answer"] for record in submitted}
     assert len(items) == len(answers) == 12
     return items, [answers[item.id] for item in items]

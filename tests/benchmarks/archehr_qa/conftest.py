@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.data.fetching import build_dataset
-
 
 @pytest.fixture(scope="package")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    build_dataset("archehr_qa", source=None, config="demo", out=folder / "archehr_qa")
-    return folder
+def home(demos: Path) -> Path:
+    return demos
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from pathlib import Path
@@ -29,10 +28,9 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Row
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__).with_name("cases").joinpath("data.json").read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "data")
 
 NAMES = [column.name for column in COLUMNS]
 SUBTASK = {task.options["form"]: task for task in SUBTASKS}

@@ -96,7 +96,6 @@ def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
 
 
 @given(similarities=st.lists(st.floats(-1, 1), max_size=20))
-@settings(max_examples=50, deadline=None)
 def test_a_ranking_falls_and_keeps_the_order_of_equals(
     similarities: list[float],
 ) -> None:
@@ -107,7 +106,7 @@ def test_a_ranking_falls_and_keeps_the_order_of_equals(
 
 
 @given(count=st.integers(1, 8))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_what_is_chosen_grows_with_the_number(count: int) -> None:
     fewer, more = (
         Chooser(Words(), count).choose(case()),
@@ -248,7 +247,6 @@ def test_answers_of_the_baseline_by_hand() -> None:
 
 
 @given(lengths=st.lists(st.integers(0, 90), max_size=12), data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_an_answer_is_official_and_takes_the_most_similar(
     lengths: list[int], data: st.DataObject
 ) -> None:

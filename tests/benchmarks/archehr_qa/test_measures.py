@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa import scoring
@@ -46,7 +46,6 @@ from tests.support import SHARED, needs_shared
 _SETS = st.frozensets(st.integers(0, 8))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(_SETS, _SETS), min_size=1, max_size=6))
 def test_laws(cases: list[tuple[frozenset[int], frozenset[int]]]) -> None:
     counts = [count(cited, right) for cited, right in cases]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
@@ -26,13 +23,9 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_ids,
 )
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("parsing.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "parsing")
 
 KNOWN = ("1", "2", "3", "4", "5")
 
@@ -95,7 +88,6 @@ _WORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(_WORDS, _IDS), min_size=1, max_size=4))
 def test_the_official_form_is_read_as_officially(
     lines: list[tuple[list[str], list[str]]],
@@ -111,7 +103,6 @@ def test_the_official_form_is_read_as_officially(
     ]
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(
         st.sampled_from(
@@ -187,7 +178,6 @@ def test_evidence_and_alignment() -> None:
     assert read_alignment(record, KNOWN, ("a", "b")).found == (("b", "2"),)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(alphabet='0123456789|[]{}":,;-. \nabSn`é\ud800', max_size=40))
 def test_any_reply_has_a_reading(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
@@ -200,7 +190,6 @@ def test_any_reply_has_a_reading(reply: str) -> None:
     st.lists(st.sampled_from(KNOWN), unique=True),
     st.sampled_from([",", ", ", " ", "\n", "; "]),
 )
-@settings(deadline=None, max_examples=50)
 def test_lists_come_back(ids: list[str], between: str) -> None:
     assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)
     assert read_evidence(f"|{','.join(ids)}|", KNOWN).found == tuple(ids)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa import prompts
@@ -27,13 +25,9 @@ from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import SENTENCES, TASK, case
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("prompts.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "prompts")
 
 ASKED = [
     task
@@ -185,7 +179,6 @@ def test_the_gold_of_each_form() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
 def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(
     data: st.DataObject,
 ) -> None:
@@ -310,6 +303,5 @@ def test_what_stands_below_the_question() -> None:
 
 
 @given(reply=st.text(alphabet=st.sampled_from("ab |1,9[]-.`\n<think>/ "), max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_a_reply_without_faults_is_one_without_problems(reply: str) -> None:
     assert (cited_faults(reply, IDS) == []) == (read_answer(reply, IDS).problems == ())

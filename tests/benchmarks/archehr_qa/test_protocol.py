@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.prompts import (
@@ -107,7 +107,6 @@ def test_answer_first_then_cites() -> None:
         st.sampled_from(("", PLAIN, GOOD, LONG, "[2]")), min_size=6, max_size=6
     ),
 )
-@settings(max_examples=60, deadline=None)
 def test_a_dialogue_ends_and_asks_no_question_twice(
     name: str, replies: list[str]
 ) -> None:

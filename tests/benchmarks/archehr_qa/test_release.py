@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,10 @@ from tests.benchmarks.archehr_qa.release_files import (
     write_cases,
     write_json,
 )
+from tests.case_tables import tables
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("release.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "release")
 
 NAME = "archehr-qa.xml"
 
@@ -210,11 +205,7 @@ def test_offsets_that_are_all_zero_are_none(
     assert len(read.sentences) == 3
 
 
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
 def test_a_damaged_file_is_cases_or_an_error(
     tmp_path: Path, place: float, length: int, put: bytes

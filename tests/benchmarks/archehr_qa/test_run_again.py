@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.cli.entry import main
 from medical_tasks.report import finished
+from tests.case_tables import json_of
 from tests.fault_server import FaultServer
 
 COMMANDS = (
@@ -58,8 +59,7 @@ def test_another_similarity_is_not_taken_for_the_runs(
     for command in commands:
         assert main(command) == 0
     ran, again = (
-        json.loads((Path(name) / "results.json").read_text())["tasks"][task]
-        for name in ("run", "again")
+        json_of(Path(name) / "results.json")["tasks"][task] for name in ("run", "again")
     )
     assert again["metrics"] == ran["metrics"]
     before = Path("submission.json").read_bytes()
@@ -103,9 +103,7 @@ def test_answers_that_end_the_official_script_can_be_submitted(
         "run",
     ]
     assert main(scored) == 0
-    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][
-        task
-    ]["metrics"]
+    metrics = json_of(Path("run/results.json"))["tasks"][task]["metrics"]
     official = [entry for name, entry in metrics.items() if name.endswith("_official")]
     assert {entry["reason"].split(" (")[1] for entry in official} == {
         f"1 of {len(replies)} items)"

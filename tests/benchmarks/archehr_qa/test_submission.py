@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
@@ -28,13 +28,9 @@ from medical_tasks.benchmarks.archehr_qa.submission import (
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
+from tests.case_tables import tables
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("submission.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "submission")
 
 KNOWN = ("1", "2", "3", "4", "5")
 SILENT = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
@@ -157,7 +153,6 @@ def test_each_case_once_and_no_other() -> None:
 PIECES = CASES["pieces"]
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map(" ".join)
 )
@@ -173,7 +168,6 @@ def test_the_official_scorer_reads_what_was_scored_whatever_the_answer(
     )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
 def test_an_answer_without_problems_is_read_alike_by_both(answer: str) -> None:
     if not told(answer):
@@ -229,7 +223,6 @@ REPLY_PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.sampled_from(["evidence", "alignment"]),
     st.lists(st.sampled_from(REPLY_PIECES) | st.text(max_size=4)).map(" ".join),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from medical_tasks.benchmarks.doclens.data import (
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, Row, TaskSpec
+from tests.case_tables import tables
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
@@ -25,9 +25,7 @@ def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
 
     A text among them says of the next row why it is there.
     """
-    held = json.loads(
-        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    held = tables(__file__, name)
     if not test:
         return held
     rows = [tuple(row) for row in held[test] if not isinstance(row, str)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import (
@@ -414,7 +414,6 @@ def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
     assert "SECRET" not in str(caught.value)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.text(alphabet="ab .\n[]", min_size=1).map(
@@ -430,7 +429,6 @@ def test_numbering_and_reading_give_the_sentences_back(sentences: list[str]) -> 
     assert source_sentences(source) == sentences
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="aB. \n()12", max_size=60))
 def test_a_source_without_numbers_loses_no_word(source: str) -> None:
     assert " ".join(source_sentences(source)).split() == source.split()

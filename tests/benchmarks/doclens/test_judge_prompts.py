@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import judge_prompts
@@ -104,7 +104,6 @@ def test_what_was_written_stands_in_the_prompt_as_json_strings_and_nowhere_else(
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(deadline=None, max_examples=60)
 def test_any_text_comes_back_from_its_prompt(text: str, claim: str) -> None:
     prompt = _texts("json_cot", "text", text, claim)["claim"]
     # What a text's claims share comes first.
@@ -242,7 +241,6 @@ def test_replies(group: dict[str, Any]) -> None:
     st.lists(st.integers(0, 9999), min_size=1, max_size=4),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=100)
 def test_a_number_that_was_not_shown_makes_a_reply_unreadable(
     shown: list[int], named: list[int], entailed: bool
 ) -> None:
@@ -288,7 +286,6 @@ JSON_VALUES = st.recursive(
     JSON_VALUES,
     st.text(max_size=30) | st.text(alphabet='[]{}":,01 \nclaimprdto_', max_size=60),
 )
-@settings(deadline=None, max_examples=100)
 def test_readers_never_raise_and_what_they_read_can_be_kept(
     value: Any, rest: str
 ) -> None:

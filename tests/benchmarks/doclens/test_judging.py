@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
@@ -220,7 +220,6 @@ def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None
     entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)),
     k=st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=60)
 def test_citation_precision_asks_no_more_than_its_definition(
     entails: set[frozenset[int]], k: int
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judge_prompts import read_made
@@ -155,7 +155,6 @@ def test_meqsum(
 
 
 @given(st.lists(SECTION_VERDICTS, max_size=4))
-@settings(deadline=None, max_examples=150)
 def test_limits_lie_in_order_between_0_and_1_whatever_the_order(
     sections: list[Section],
 ) -> None:
@@ -183,7 +182,6 @@ def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] |
 
 
 @given(SECTION_VERDICTS)
-@settings(deadline=None, max_examples=150)
 def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) -> None:
     # Every way of filling in gives a value between the limits, and some reach both of
     # them.
@@ -207,7 +205,6 @@ def _filled(claims: tuple[bool | None, ...]) -> list[tuple[bool, ...]]:
 
 
 @given(SECTION_VERDICTS, st.data())
-@settings(deadline=None, max_examples=150)
 def test_a_better_verdict_is_never_a_worse_score(
     section: Section, data: st.DataObject
 ) -> None:
@@ -308,7 +305,6 @@ def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=30))
-@settings(deadline=None, max_examples=50)
 def test_no_claim_is_lost(claims: list[str]) -> None:
     read = _made(json.dumps({"claims": claims}))
     assert read == list(dict.fromkeys(" ".join(claim.split()) for claim in claims))

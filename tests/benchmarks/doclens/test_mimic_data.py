@@ -445,7 +445,6 @@ def drawn(
     return sampler.split()
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=14), st.data())
 def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
     counts = {Kind("CT", str(place)): number for place, number in enumerate(numbers)}
@@ -464,7 +463,7 @@ def by_rank(split: str, reports: list[Candidate]) -> list[Candidate]:
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @example(1, 1)  # a patient with all reports has no train split
 @given(st.integers(0, 1000), st.integers(5, 200))
 def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from measurements.mimic_twin import twin_words
@@ -75,7 +75,6 @@ CASES = st.sampled_from((str.upper, str.lower, str.title, str.capitalize))
 MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     CASES,
     CASES,
@@ -107,7 +106,6 @@ VERSIONS = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(READINGS),
     st.sampled_from(VERSIONS),
@@ -175,7 +173,6 @@ def test_left_out(text: str, reason: str) -> None:
 PIECES = cases("mimic_report")["PIECES"]
 
 
-@settings(deadline=None, max_examples=120)
 @example(["FINAL REPORT", "IMPRESSION:", "FINAL REPORT", "FINDINGS:", SEEN], "\n")
 @given(
     st.lists(st.sampled_from((*PIECES, SEEN, MEANS)), max_size=25),
@@ -222,7 +219,6 @@ def test_kinds() -> None:
     )
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.permutations(["CT", "HEAD", "W/O", "CONTRAST", "PORT"]),
     st.sampled_from([" ", "/", ", ", " - "]),
@@ -231,7 +227,6 @@ def test_the_order_of_words_does_not_count(words: list[str], between: str) -> No
     assert kind_of(between.join(words)) == Kind("CT", "head")
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(max_size=60))
 def test_any_text(description: str) -> None:
     found = kind_of(description)
@@ -252,7 +247,6 @@ def test_sentences(findings: str, sentences: list[str]) -> None:
     assert report_sentences(findings) == sentences
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(st.sampled_from(list("ab1. \n-:A)")), max_size=60))
 def test_laws(text: str) -> None:
     joined = joined_lines(text)

@@ -25,6 +25,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
 )
 from medical_tasks.judges.base import Unreadable
 from tests.benchmarks.doclens.their_scores import official_scores, official_sources
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 pytestmark = [pytest.mark.upstream, needs_shared]
@@ -44,15 +45,13 @@ TRIES = 15
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(
-        (FOLDER / "expected.json").read_text(encoding="utf-8")
-    )
+    content: dict[str, Any] = json_of(FOLDER / "expected.json")
     return content
 
 
 @pytest.fixture(scope="module")
 def generation() -> dict[str, Any]:
-    rows = json.loads((FOLDER / "generation.json").read_text(encoding="utf-8"))
+    rows = json_of(FOLDER / "generation.json")
     assert len(rows) == 10
     return {row["example_id"]: row for row in rows}
 

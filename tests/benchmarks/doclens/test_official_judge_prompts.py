@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
@@ -56,6 +56,7 @@ from tests.benchmarks.doclens.doclens_judges import (
 )
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
 from tests.benchmarks.doclens.their_scores import official_sources
+from tests.case_tables import json_of
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -242,7 +243,6 @@ def test_notes_are_divided_by_their_tables(
         )
     )
 )
-@settings(deadline=None)
 def test_no_part_of_a_note_is_lost_or_doubled(lines: list[str]) -> None:
     divide = official_division({"data_processing/sectiontagger.py": TAGGER})
     assert divide is not None
@@ -343,10 +343,8 @@ def test_the_authors_files_are_read(tmp_path: Path) -> None:
     )
     for section in SECTIONS:
         made = maker.make("q", text="NOTE", form="note", section=section)
-        raw = json.loads(
-            (
-                PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json"
-            ).read_text("utf-8")
+        raw = json_of(
+            PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json"
         )
         assert [content for _, content in _said(made)[1:]] == [
             *(one["content"] for one in raw[1:-1]),
@@ -369,7 +367,7 @@ def test_their_worked_replies_are_readable() -> None:
     read: list[Any] = []
     value: Any
     for path in sorted((PROMPTS / "claims").glob("*_claim_entail*.json")):
-        messages = json.loads(path.read_text("utf-8"))
+        messages = json_of(path)
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             text = json.dumps(reply["content"])
             if "claims" in asked["content"]:
@@ -383,7 +381,7 @@ def test_their_worked_replies_are_readable() -> None:
             read.append(value)
     assert len(read) >= 5
     for path in sorted((PROMPTS / "citations").glob("*_citation_entail.json")):
-        messages = json.loads(path.read_text("utf-8"))
+        messages = json_of(path)
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             numbers = [
                 int(one["idx"])
@@ -404,9 +402,9 @@ def test_their_worked_replies_are_readable() -> None:
 @needs_shared
 def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     """From the outputs of `generation.json` to the calls that their scripts made of them, word for word."""
-    cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
+    cases = json_of(FIXTURES / "expected.json")["end_to_end"]
     calls = {case["name"]: case["calls"] for case in cases}
-    rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
+    rows = json_of(FIXTURES / "generation.json")
     units = [
         unit(
             row["example_id"],
@@ -654,9 +652,7 @@ def test_the_released_prompts(tmp_path: Path) -> None:
         SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
     )
     visits = list(read_aci_rows("doclens", "test1", {"test1": path}))
-    released = json.loads(
-        (UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8")
-    )
+    released = json_of(UPSTREAM / "ACI-Bench-TestSet-1_clean.json")
     inputs = {row["example_id"]: row["input"] for row in released}
     upstream = checkout(tmp_path)
     items = load_items(BY_NAME["aci_bench"], visits)

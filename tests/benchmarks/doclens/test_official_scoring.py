@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
@@ -48,6 +48,7 @@ from tests.benchmarks.doclens.doclens_judges import (
 )
 from tests.benchmarks.doclens.task_items import BY_NAME, cases
 from tests.benchmarks.doclens.their_scores import official_scores
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 TASK = next(task for task in TASKS if task.name == "mimic_rrs")
@@ -122,7 +123,6 @@ EXAMPLES = st.dictionaries(
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two"]), EXAMPLES, min_size=1))
-@settings(deadline=None, max_examples=50)
 def test_items_pooled_are_their_totals(
     files: dict[str, dict[str, tuple[Any, Any, Any]]],
 ) -> None:
@@ -181,9 +181,7 @@ def test_the_checked_aggregations() -> None:
 
 
 def _expected() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(
-        (FOLDER / "expected.json").read_text(encoding="utf-8")
-    )
+    content: dict[str, Any] = json_of(FOLDER / "expected.json")
     return content
 
 
@@ -353,14 +351,12 @@ def test_a_number_too_large_is_no_error() -> None:
 
 
 @given(TEXTS)
-@settings(deadline=None, max_examples=300)
 def test_removal_is_their_two_steps(text: str) -> None:
     without = re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", text))
     assert remove_citations_official(text) == without.replace(" |", "").replace("]", "")
 
 
 @given(TEXTS)
-@settings(deadline=None, max_examples=300)
 def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
     segments = official_segments(text, method="citation")
     joined = "".join(segments)
@@ -369,7 +365,6 @@ def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(deadline=None, max_examples=200)
 def test_no_output_is_an_error(text: str) -> None:
     for method in ("sent", "citation", "meqsum"):
         for one in official_sentences(text, method=method, sources=20):

@@ -5,14 +5,13 @@ Citation markers and cited sentences.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import read_meqsum_rows, read_sources
@@ -33,6 +32,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_turns,
 )
 from tests.benchmarks.doclens.task_items import cases, official_notes
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 
@@ -89,7 +89,6 @@ LINES = st.lists(
 
 
 @given(LINES)
-@settings(deadline=None, max_examples=100)
 def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     dialogue = "\n".join(lines)
     turns = split_turns(dialogue)
@@ -129,7 +128,6 @@ NOTE_LINES = st.lists(
 
 
 @given(NOTE_LINES)
-@settings(deadline=None, max_examples=200)
 def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(
     lines: list[str],
 ) -> None:
@@ -173,9 +171,7 @@ def test_the_official_division_of_the_validation_notes() -> None:
             / "challenge_data_json"
             / f"valid_{section}.json"
         )
-        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))[
-            "data"
-        ]
+        records: list[dict[str, Any]] = json_of(path)["data"]
         assert [record["file"].split("-")[0] for record in records] == list(notes)
         for record in records:
             found[
@@ -201,7 +197,6 @@ PIECES = st.lists(
 
 
 @given(PIECES.map("".join))
-@settings(deadline=None, max_examples=200)
 def test_no_text_is_lost_but_white_space(question: str) -> None:
     sentences = split_question(question)
     assert "".join("".join(sentences).split()) == "".join(question.split())
@@ -225,9 +220,7 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
     """
     files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
     rows = list(read_meqsum_rows("full", "test", files))
-    released: list[dict[str, Any]] = json.loads(
-        (FOLDER / "doclens_meqsum-test_clean.json").read_text(encoding="utf-8")
-    )
+    released: list[dict[str, Any]] = json_of(FOLDER / "doclens_meqsum-test_clean.json")
     assert len(rows) == 100
     assert [(row["id"], row["summary"]) for row in rows] == [
         (entry["example_id"], entry["reference"]) for entry in released
@@ -274,7 +267,6 @@ def test_removal(text: str, left: str) -> None:
 
 
 @given(MARKED)
-@settings(deadline=None, max_examples=300)
 def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(
     text: str,
 ) -> None:
@@ -309,7 +301,6 @@ def test_cited_sentences(text: str, sentences: Read) -> None:
 
 
 @given(OUTPUTS)
-@settings(deadline=None, max_examples=300)
 def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> None:
     sentences = read_sentences(text)
     assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
@@ -324,7 +315,6 @@ def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> Non
 
 
 @given(OUTPUTS, st.integers(0, 9))
-@settings(deadline=None, max_examples=100)
 def test_a_number_more_leaves_the_words(text: str, number: int) -> None:
     # The same text, cited or not, says the same.
     cited = read_sentences(f"{text.rstrip()} [{number}]") if text.strip() else ()
@@ -355,7 +345,7 @@ def test_the_authors_worked_examples_are_read_whole() -> None:
     outputs = [
         message["content"]
         for path in paths
-        for message in json.loads(path.read_text(encoding="utf-8"))
+        for message in json_of(path)
         if message.get("name") == "example_assistant"
     ]
     assert len(outputs) == 10

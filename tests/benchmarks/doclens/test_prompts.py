@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import example as hypothesis_example
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import prompts as texts
@@ -53,6 +52,7 @@ from tests.benchmarks.doclens.task_items import (
     reports,
 )
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
+from tests.case_tables import json_of
 from tests.support import SHARED, asked, needs_shared, word_runs
 
 
@@ -327,9 +327,7 @@ def test_our_texts_are_not_the_authors() -> None:
     )
     for file in files:
         theirs |= {
-            run
-            for message in json.loads(file.read_text(encoding="utf-8"))
-            for run in word_runs(message["content"])
+            run for message in json_of(file) for run in word_runs(message["content"])
         }
     assert len(theirs) > 15_000
     said = [
@@ -519,7 +517,6 @@ TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(
 
 @given(text=TEXTS)
 @hypothesis_example(text="Plan:\n. ")
-@settings(deadline=None, max_examples=200)
 def test_markers_change_nothing_but_themselves(text: str) -> None:
     cited = cite(text, Source(VISIT))
     assert remove_citations(cited) == remove_citations(text)
@@ -537,7 +534,6 @@ def test_markers_change_nothing_but_themselves(text: str) -> None:
         max_size=12,
     )
 )
-@settings(deadline=None, max_examples=100)
 def test_laws_of_the_rule(words: list[str]) -> None:
     source = Source(VISIT)
     cited = source.cited_by(" ".join(words))

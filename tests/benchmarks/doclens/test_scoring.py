@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.declarations import demo_entries
@@ -550,7 +550,6 @@ def _agree(entry: Mapping[str, object], limits: Limits) -> None:
 
 
 @given(NOTES)
-@settings(deadline=None, max_examples=60)
 def test_notes(notes: list[dict[str, Section]]) -> None:
     scores = _scores(notes)
     metrics = tuple(

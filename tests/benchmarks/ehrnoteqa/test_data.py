@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.data import (
@@ -374,7 +374,6 @@ def test_reduced_space(text: str, reduced: str) -> None:
     assert reduced_space(text) == reduced
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(st.sampled_from(list("ab \n\t\r\xa0\x1f")), max_size=40))
 def test_laws_of_reduced_space(text: str) -> None:
     reduced = reduced_space(text)

@@ -233,7 +233,7 @@ def stream_refusal(folder: Path, text: str) -> str:
     return str(caught.value)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(entries=ENTRIES, indent=st.sampled_from([None, 1]), plain=st.booleans())
 def test_it_reads_what_json_reads(
     tmp_path_factory: pytest.TempPathFactory,

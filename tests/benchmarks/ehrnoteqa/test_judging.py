@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import judging
@@ -417,7 +417,6 @@ def test_a_score_that_is_none_is_never_read(form: str, score: str, rest: str) ->
 
 
 @given(st.lists(st.sampled_from(cases(__file__, "pieces")), max_size=14).map("".join))
-@settings(deadline=None, max_examples=300)
 def test_readers_never_raise_and_say_a_bool_or_why_not(text: str) -> None:
     for read in READERS:
         value: Any = read(text)
@@ -517,7 +516,6 @@ def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=30))
-@settings(deadline=None, max_examples=100)
 def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
     question = open_question(
         OWN, "q", notes=NOTES, question="Q?", right=right, output=output

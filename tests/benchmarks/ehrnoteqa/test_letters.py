@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import string
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
-from tests.case_tables import cases, tabled
+from medical_tasks.scoring.letters import read_letter
+from tests.case_tables import cases, json_of, tabled
 from tests.support import ROOT
 
-GOLDEN = json.loads(
-    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(
-        encoding="utf-8"
-    )
-)
+GOLDEN = json_of(ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json")
 CASES: list[dict[str, Any]] = GOLDEN["cases"]
 SETS: dict[str, list[str]] = GOLDEN["choices"]
 ALLERGY = SETS["allergy"]
@@ -134,7 +129,6 @@ def test_answers_of_many_forms_are_read_where_they_take_a_choice() -> None:
 
 
 @given(st.lists(st.sampled_from(cases(__file__, "pieces")), max_size=14).map("".join))
-@settings(deadline=None, max_examples=300)
 def test_any_text_has_a_letter_or_none(text: str) -> None:
     found = read_letter(text, ALLERGY)
     assert found is None or (found.letter in "ABCDE" and found.why)
@@ -147,11 +141,7 @@ def test_long_hostile_texts_end(piece: str) -> None:
     read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)
 
 
-_FAMILIES = json.loads(
-    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(
-        encoding="utf-8"
-    )
-)
+_FAMILIES = json_of(ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json")
 CHOICES: list[list[str]] = _FAMILIES["choices"]
 RIGHT: list[str] = _FAMILIES["right"]
 WRONG: list[str] = _FAMILIES["wrong"]

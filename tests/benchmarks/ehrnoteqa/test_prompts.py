@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import medical_tasks.benchmarks.ehrnoteqa.prompts as module
@@ -308,7 +308,6 @@ def parts(shown: Item, whole: Item) -> list[tuple[str, int, str]]:
     return found
 
 
-@settings(deadline=None, max_examples=150)
 @given(made, st.integers(0, 40))
 def test_laws(whole: Item, words: int) -> None:
     total = words_of(whole)

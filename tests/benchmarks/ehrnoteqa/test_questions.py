@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import prompts
@@ -103,7 +103,6 @@ def test_categories(question: str, expected: list[str]) -> None:
     assert list(question_categories(question)) == expected
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.one_of(
         st.text(),

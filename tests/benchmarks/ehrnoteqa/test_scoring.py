@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import scoring
@@ -38,7 +38,7 @@ from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import golds, judge, perfect
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.judges.scripted import TableJudge
 from tests.models.test_embedder import expected
 from tests.models.tiny_embedder import TEXTS, make_bert
@@ -474,7 +474,6 @@ LOGPROBS = st.sampled_from((-0.25, -1.0, -2.0, -3.5, -6.0))
     st.lists(st.integers(1, 4), min_size=5, max_size=5),
     st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=150)
 def test_shares_add_up_and_one_choice_at_most_leads(
     logprobs: list[float], tokens: list[int], gold: int
 ) -> None:
@@ -497,7 +496,6 @@ def test_shares_add_up_and_one_choice_at_most_leads(
     st.sets(st.integers(0, 4), min_size=1),
     st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=50)
 def test_limits_hold_whatever_the_untold_ones_are(
     logprobs: list[float], tokens: list[int], untold: set[int], gold: int
 ) -> None:
@@ -550,9 +548,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
 
 
 def unscored(folder: str) -> dict[str, int]:
-    (entry,) = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))[
-        "tasks"
-    ].values()
+    (entry,) = json_of(Path(folder) / "results.json")["tasks"].values()
     found: dict[str, int] = entry["coverage"]["unscored"]
     return found
 

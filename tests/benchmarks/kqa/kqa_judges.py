@@ -16,6 +16,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore
+from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
 
@@ -24,9 +25,7 @@ PROMPTS = SHARED / "data" / "kqa" / "prompts"
 
 def cases(name: str) -> dict[str, Any]:
     """The tables of a file of `cases`."""
-    found: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    found: dict[str, Any] = tables(__file__, name)
     return found
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.abstention import ANSWER_WORDS, LONGEST, abstention
 from tests.benchmarks.kqa.abstention_families import abstaining, answering
 from tests.benchmarks.kqa.kqa_judges import cases
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 CASES = cases("abstention")
@@ -53,13 +54,11 @@ def test_how_long_an_abstention_may_be() -> None:
     st.sampled_from([text for text, _ in TEXTS]),
     st.sampled_from(["**{}**", "\n\n{}\n", "“{}”", "« {} »", "- {}", "> {}"]),
 )
-@settings(deadline=None, max_examples=150)
 def test_dress_makes_no_difference(text: str, dress: str) -> None:
     assert abstention(dress.format(text)) == abstention(text)
 
 
 @given(st.text(max_size=300))
-@settings(deadline=None, max_examples=200)
 def test_any_text_is_read(text: str) -> None:
     verdict = abstention(text)
     assert verdict in ("sure", "unsure", "none")
@@ -97,9 +96,7 @@ def test_texts_of_the_release() -> None:
     assert len(answers) == 201
     assert [answer for answer in answers if abstention(answer) != "none"] == []
     # The authors' example file: 48 answers of GPT-3.5, none of which abstains.
-    results = json.loads(
-        (SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8")
-    )
+    results = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
     assert len(results) == 48
     assert [
         one["result"] for one in results if abstention(one["result"]) == "sure"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import (
@@ -290,7 +290,6 @@ def test_question_forms(question: str, form: str) -> None:
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=100)
 def test_every_text_has_a_form_and_an_id(text: str) -> None:
     assert question_form(text) in FORMS
     if "\ud800" <= max(text, default="") <= "\udfff":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.documents import Document, html_text, read_documents
@@ -54,7 +54,6 @@ def test_html(page: str, title: str, text: str) -> None:
 
 
 @given(st.text(alphabet="<>/!-=\"'&[] abpscrite\n", max_size=60))
-@settings(deadline=None, max_examples=200)
 def test_no_page_breaks_the_reader(page: str) -> None:
     title, text = html_text(page)
     assert "\n\n\n" not in text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.judge_prompts import (
@@ -28,6 +28,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts, Question, Unreadable
 from tests.benchmarks.kqa.kqa_judges import PROMPTS, cases, verdicts
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 OWN = load_judge_prompts(KQA)
@@ -102,7 +103,6 @@ def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(deadline=None, max_examples=100)
 def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> None:
     prompt = _text(
         single_question(OWN, "q", question="Q?", answer=answer, statement=statement)
@@ -189,7 +189,6 @@ def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(
 
 
 @given(JSON_VALUES)
-@settings(deadline=None, max_examples=150)
 def test_readers_never_raise(value: Any) -> None:
     text = json.dumps(value)
     for read in (read_single, read_answered, partial(read_batched, ids=["s1"])):
@@ -269,9 +268,7 @@ def test_the_authors_files_and_labels() -> None:
         assert filled.endswith(
             "QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS")
         )
-    units = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["kqa"]["label_units"]
+    units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
         text = unit["judge_text"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from hashlib import sha256
@@ -26,6 +25,7 @@ from tests.benchmarks.kqa.kqa_judges import (
     verdict,
     verdicts,
 )
+from tests.case_tables import json_of
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -485,9 +485,7 @@ class TestOfficial:
     def test_cases_run_through_the_authors_script(
         self, tmp_path: Path, name: str
     ) -> None:
-        fixture = json.loads(
-            (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-        )["kqa"]
+        fixture = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]
         case = next(one for one in fixture["cases"] if one["name"] == name)
         gold = {
             row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])

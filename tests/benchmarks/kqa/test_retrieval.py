@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import medical_tasks.benchmarks.kqa.prompts as module
@@ -235,7 +235,6 @@ def test_ids_and_text_without_spaces() -> None:
     st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200),
     st.integers(min_value=20, max_value=30),
 )
-@settings(deadline=None, max_examples=150)
 def test_laws_of_passages(pieces: list[str], size: int) -> None:
     numbered = [
         f"{piece}{place}" if piece in "ab" else piece

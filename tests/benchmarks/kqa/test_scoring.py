@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows
@@ -167,7 +167,6 @@ def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
     st.text("enc?", max_size=2),
     st.sampled_from(["A.", "I don't know.", ""]),
 )
-@settings(deadline=None, max_examples=60)
 def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) -> None:
     score = _score(must, nice, answer, official=True)
     n_open = (must + nice).count("?")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, statement_verdict
@@ -75,7 +75,6 @@ def test_by_hand() -> None:
 
 
 @given(labels_of, labels_of, st.booleans())
-@settings(deadline=None, max_examples=200)
 def test_both_metrics_are_cases_of_it(
     must: Sequence[Label], nice: Sequence[Label], answered: bool
 ) -> None:
@@ -111,7 +110,6 @@ def test_both_metrics_are_cases_of_it(
     st.lists(st.tuples(st.sampled_from([*LABELS, None]), weights_of), max_size=4),
     st.sampled_from(sorted(RELATIONS)),
 )
-@settings(deadline=None, max_examples=150)
 def test_limits_are_those_of_all_completions(
     rows: list[tuple[Label | None, float]], relation: str
 ) -> None:
@@ -132,7 +130,6 @@ def test_limits_are_those_of_all_completions(
     st.lists(st.tuples(st.sampled_from(THREE_WAY), weights_of), max_size=8),
     st.sampled_from(["entail", "contradict"]),
 )
-@settings(deadline=None, max_examples=100)
 def test_a_relation_and_its_negation_make_the_sum(
     rows: list[tuple[Label, float]], verb: str
 ) -> None:

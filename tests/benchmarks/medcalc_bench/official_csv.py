@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS
+from tests.case_tables import json_of
 from tests.support import SHARED
 
 V1 = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-ROWS = json.loads(
-    Path(__file__).with_name("official_rows.json").read_text(encoding="utf-8")
-)
+ROWS = json_of(Path(__file__).with_name("official_rows.json"))
 
 
 def v1_cells() -> list[dict[str, str]]:

@@ -8,23 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.quantities import (
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.scoring.normal_form import MAX_REPLY
+from medical_tasks.scoring.numbers.quantities import (
     ages,
     dates,
     measurements,
     plain,
 )
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.scoring.numbers.reading import read_answer
+from medical_tasks.scoring.numbers.subject import Subject
+from tests.case_tables import json_of, tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ROWS: dict[str, dict[str, object]] = TABLES["rows"]
 CLEARANCE = ROWS["CLEARANCE"]
@@ -34,9 +33,7 @@ def _right(reply: str, row: dict[str, object]) -> bool:
     return decide(reply, **row).correct  # type: ignore[arg-type]
 
 
-REPLIES: dict[str, Any] = json.loads(
-    Path(__file__).with_name("answers.json").read_text(encoding="utf-8")
-)
+REPLIES: dict[str, Any] = json_of(Path(__file__).with_name("answers.json"))
 
 
 def answers(side: str) -> list[tuple[str, str]]:
@@ -109,7 +106,6 @@ def test_long_replies_and_long_fields() -> None:
         lambda value: round(value, 3)
     )
 )
-@settings(deadline=None, max_examples=200)
 def test_a_number_is_read_as_it_was_written(value: float) -> None:
     for written in (
         f"{value}",
@@ -125,7 +121,6 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
 
 
 @given(st.dates(min_value=date(1970, 1, 1), max_value=date(2069, 12, 31)))
-@settings(deadline=None, max_examples=100)
 def test_a_date_is_read_as_it_was_written(day: date) -> None:
     for form in (
         "%m/%d/%Y",
@@ -139,7 +134,6 @@ def test_a_date_is_read_as_it_was_written(day: date) -> None:
 
 
 @given(st.integers(0, 45), st.integers(0, 6))
-@settings(deadline=None, max_examples=100)
 def test_an_age_is_read_as_it_was_written(weeks: int, days: int) -> None:
     for form in TABLES["an_age_is_read_as_it_was_written"]:
         assert [age.value for age in ages(form.format(weeks, days))] == [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import (
@@ -42,11 +42,10 @@ from tests.benchmarks.medcalc_bench.official_csv import (
     v12_rows,
     write_csv,
 )
+from tests.case_tables import tables
 from tests.support import needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def read(path: Path, config: str = "v1.0") -> list[Row]:
@@ -389,7 +388,6 @@ entities = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(value=entities)
 def test_both_notations_mean_the_same(value: dict[str, Any]) -> None:
     canonical = canonical_entities(repr(value))

@@ -5,26 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, known_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import known_kind
 from medical_tasks.benchmarks.medcalc_bench.official import (
     official_answer,
     official_check,
     official_code_decision,
     official_decision,
 )
+from medical_tasks.scoring.normal_form import MAX_REPLY
 from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 MEDCALC = SHARED / "data" / "medcalc"
 AGE = "('4 weeks', '3 days')"
@@ -54,11 +53,7 @@ def test_decisions_of_the_reference() -> None:
         decision = official_check(row["LLM Answer"], **golds[row["Row Number"]])
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
         results.append((row["Category"], decision.correct))
-    published = json.loads(
-        (MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(
-            encoding="utf-8"
-        )
-    )
+    published = json_of(MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json")
     groups = {
         category: [right for each, right in results if each == category]
         for category, _ in results
@@ -75,9 +70,7 @@ def test_decisions_of_the_reference() -> None:
     assert found == published
     # Decisions and read answers that the authors' script gave on invented replies
     # (fixtures/README.md).
-    fixture = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["medcalc"]
+    fixture = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]
     cases = fixture["raw_outputs"]
     assert len(cases) >= 142
     for case in cases:
@@ -119,7 +112,6 @@ def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
         max_size=5,
     )
 )
-@settings(deadline=None, max_examples=60)
 def test_white_space_is_single_spaces_before_anything_is_read(gaps: list[str]) -> None:
     """Their client hands every reply on so (llm_inference.py): JSON over several lines is read."""
     parts = ["{", '"answer":', '"25.238', "mg", '"', "}"]
@@ -235,7 +227,6 @@ def test_a_long_reply_is_read_from_its_last_answer() -> None:
     ),
     st.sampled_from(["decimal", "integer", "date", "gestational_age"]),
 )
-@settings(deadline=None, max_examples=300)
 def test_reading_raises_nothing_else(pieces: list[str], kind: Any) -> None:
     try:
         answer = official_answer('{"answer": ' + "".join(pieces) + "}", kind)
@@ -246,7 +237,6 @@ def test_reading_raises_nothing_else(pieces: list[str], kind: Any) -> None:
 
 
 @given(st.floats(min_value=-1e9, max_value=1e9).map(lambda value: round(value, 4)))
-@settings(deadline=None, max_examples=100)
 def test_a_plain_number_comes_back(value: float) -> None:
     assert official_answer(f'{{"answer": "{value:.4f}"}}', "decimal") == str(
         float(f"{value:.4f}")

@@ -36,12 +36,11 @@ from medical_tasks.runs.results import read_items
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
+from tests.case_tables import json_of, tables
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ITEMS = load_items(MEDCALC, demo_rows())
 ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)
@@ -79,11 +78,7 @@ def test_the_messages_of_each_style(tree: Path) -> None:
     question=st.text(max_size=30),
     calculator=st.integers(1, 69),
 )
-@settings(
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_functions_of_the_file_would_make(
     tree: Path, note: str, question: str, calculator: int
 ) -> None:
@@ -362,9 +357,7 @@ def test_a_run_sends_them_and_its_recipe_says_so(
     assert sorted(sent) == sorted(expected)
     recipes = {
         name: entry["recipe"]
-        for name, entry in json.loads((tmp_path / "out" / "results.json").read_text())[
-            "tasks"
-        ].items()
+        for name, entry in json_of(tmp_path / "out" / "results.json")["tasks"].items()
     }
     assert recipes["medcalc_one_shot"]["leaking_examples"] == [item.id]
     assert "leaking_examples" not in recipes["medcalc"]
@@ -393,9 +386,7 @@ def test_copying_the_example_is_a_baseline(built: Path, tmp_path: Path) -> None:
         assert (
             main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
         )
-        recipe = json.loads((out / "results.json").read_text())["tasks"][
-            "medcalc_one_shot"
-        ]["recipe"]
+        recipe = json_of(out / "results.json")["tasks"]["medcalc_one_shot"]["recipe"]
         prompts = load_prompts(MEDCALC_ONE_SHOT, name, tree)
         assert recipe["baseline"] == {"prompts": name, "sha256": prompts.sha256}
         if name == "official":

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from measurements import medcalc_passages
 from measurements.medcalc_passages import (
-    MirrorError,
     Reading,
     agrees,
-    compared,
     passage,
     readings,
     reply,
-    report,
 )
 
 REASONING = (
@@ -35,17 +30,6 @@ def _row(explanation: str, answer: str = "100", **cells: object) -> dict[str, ob
         "Ground Truth Answer": "100",
         **cells,
     }
-
-
-def _blob(folder: Path, rows: list[dict[str, object]]) -> str:
-    """Puts a file of replies into a repository and returns its blob."""
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    text = "\n".join(json.dumps(row) for row in rows)
-    command = ["git", "-C", str(folder), "hash-object", "-w", "--stdin"]
-    done = subprocess.run(
-        command, input=text, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def _reading(blob: str, text: str, value: str | None) -> Reading:
@@ -86,37 +70,6 @@ def test_agreement_with_a_reading_by_hand(
     value: str | None, text: str, same: bool
 ) -> None:
     assert agrees(_reading("", text, value), text)[0] is same
-
-
-def test_the_report_counts_and_prints_differences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blob = _blob(tmp_path, [_row(REASONING)])
-    made = [_reading(blob, REASONING, "100"), _reading(blob, REASONING, "80")]
-    monkeypatch.setattr(medcalc_passages, "readings", lambda: made)
-    monkeypatch.setattr(medcalc_passages, "ANSWERS", (blob,))
-    lines = report(tmp_path).splitlines()
-    assert lines[0].startswith(f"{blob[:8]}, line 1, calculator 5: noted 80")
-    assert lines[-2:] == [
-        "1 of 2 passages are read as noted",
-        "0 of 1 replies are unclear (0.0%)",
-    ]
-
-
-def test_a_changed_passage_and_a_missing_blob_are_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blob = _blob(tmp_path, [_row(REASONING + " And more.")])
-    monkeypatch.setattr(
-        medcalc_passages, "readings", lambda: [_reading(blob, REASONING, "100")]
-    )
-    with pytest.raises(MirrorError, match="line 1: the passage's SHA-256 is"):
-        list(compared(tmp_path))
-    monkeypatch.setattr(
-        medcalc_passages, "readings", lambda: [_reading("0" * 40, REASONING, "100")]
-    )
-    with pytest.raises(MirrorError, match="no git repository that holds blob 0000"):
-        list(compared(tmp_path))
 
 
 def test_the_committed_readings_are_values_of_their_calculators_form() -> None:

@@ -35,24 +35,20 @@ from medical_tasks.calculators import CALCULATORS
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.construct.fresh import fresh_rows
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, asked, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 PAGES = specifications()
 
 
 @pytest.fixture(scope="module")
-def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
-    home = tmp_path_factory.mktemp("home")
-    build_dataset(DATASET.name, source=None, config="demo", out=home / DATASET.name)
-    return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo").items
+def items(demos: Path) -> list[Item]:
+    return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=demos, config="demo").items
 
 
 def test_every_calculator_has_a_page_that_names_every_input() -> None:
@@ -196,9 +192,7 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_shared
 def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
     path = SHARED / "data" / "medcalc" / "one_shot_finalized_explanation.json"
-    examples: Mapping[str, Mapping[str, object]] = json.loads(
-        path.read_text(encoding="utf-8")
-    )
+    examples: Mapping[str, Mapping[str, object]] = json_of(path)
     assert len(examples) == 55
     book = "\n".join(PAGES.values())
     shared = set()
@@ -213,7 +207,6 @@ def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
 
 
 ITEMS = load_items(MEDCALC, demo_rows())
-FRESH = load_items(MEDCALC, list(fresh_rows(5, 55)))
 
 
 def test_zero_shot_styles_ask_for_their_form() -> None:
@@ -247,8 +240,10 @@ def test_the_hash_covers_our_worked_examples(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
-    assert len(FRESH) == 55
-    for item in FRESH:
+    fresh = load_items(MEDCALC, list(fresh_rows(5, 55)))
+    notes = {item.fields["patient_note"] for item in fresh}
+    assert len(notes) == 55
+    for item in fresh:
         example = own_exemplars()[str(item.fields["calculator_id"])]
         head, tail = asked(load_prompts(MEDCALC_ONE_SHOT), item).split(
             "Now the patient in question."
@@ -262,7 +257,6 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         assert item.fields["patient_note"] not in head
     exemplars = own_exemplars()
     assert set(exemplars) == {str(entry.id) for entry in CALCULATORS}
-    fresh = {row["patient_note"] for seed in (0, 1, 7) for row in fresh_rows(seed, 110)}
     for entry in CALCULATORS:
         example = exemplars[str(entry.id)]
         reply = json.loads(example.reply)
@@ -278,7 +272,7 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         elif entry.output != "date":
             assert float(numbers[0]) == pytest.approx(float(gold), rel=1e-5)
         assert decide(example.reply, calculator_id=entry.id, gold=gold).correct
-        assert example.note not in fresh
+        assert example.note not in notes
 
 
 @pytest.mark.parametrize("task", [MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT])

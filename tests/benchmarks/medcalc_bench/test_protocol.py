@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench import protocol as module
@@ -28,10 +27,9 @@ from medical_tasks.sandbox import Limits, Outcome
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, Turn
 from tests.benchmarks.medcalc_bench.official_tree import write_tree
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")
 OPENING: tuple[Message, ...] = ({"role": "user", "content": "question"},)
@@ -103,7 +101,6 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(written())
-@settings(deadline=None, max_examples=150)
 def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
     case: tuple[str, str],
 ) -> None:
@@ -119,7 +116,6 @@ def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
         max_size=12,
     )
 )
-@settings(deadline=None, max_examples=150)
 def test_prose_is_no_program(words: list[str]) -> None:
     assert program_of("I am sorry: " + " ".join(words)) == ""
 

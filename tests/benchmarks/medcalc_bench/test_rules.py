@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.rules import RULES, THIS, Rule, reason_of
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.scoring.numbers.rules import RULES, THIS, Rule, reason_of
 
 HOLDS = [(rule, sentence) for rule in RULES for sentence in rule.holds]
 FAILS = [(rule, sentence) for rule in RULES for sentence in rule.fails]

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,11 +25,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
+from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 def _item(
@@ -88,9 +86,7 @@ def test_v1() -> None:
             for row in v1_cells()
         )
         assert [pair for pair in decided if not pair[1].correct] == [], form
-    cases = json.loads(
-        (SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8")
-    )["medcalc"]
+    cases = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]
     assert len(cases["raw_outputs"]) >= 142
     assert len(cases["direct_checks"]) >= 27
     for case in cases["raw_outputs"] + cases["direct_checks"]:

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from datetime import date
 from decimal import Decimal
+from itertools import islice
 
 import pytest
 
@@ -40,8 +41,8 @@ from measurements.medcalc_words import (
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import CALCULATORS
 
-SAMPLE = 4000
 MELD_ID = 23
+FEW = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +50,23 @@ def drawn() -> list[Case]:
     return list(cases())
 
 
+@pytest.mark.slow
 def test_replies_are_read_as_a_person_reads_them(drawn: list[Case]) -> None:
-    """Limits of the misread shares, on a sample that holds every kind and calculator."""
-    sample = drawn[:: len(drawn) // SAMPLE]
-    assert {case.calculator_id for case in sample} == {
-        entry.id for entry in CALCULATORS
+    """Limits of the misread shares, and the document shows how often that is today."""
+    halves = {
+        half: counted(case for case in drawn if case.half == half) for half in HALVES
     }
-    counts = counted(sample)
-
-    right = summed(counts, "right", "plain")
-    plain = summed(counts, "wrong", "plain")
-    contrived = summed(counts, "wrong", "contrived")
-    assert right.right >= 0.99 * right.replies, _shown(right)
-    assert plain.right <= 0.01 * plain.replies, _shown(plain)
-    assert contrived.right <= 0.04 * contrived.replies, _shown(contrived)
+    for counts in halves.values():
+        right = summed(counts, "right", "plain")
+        plain = summed(counts, "wrong", "plain")
+        contrived = summed(counts, "wrong", "contrived")
+        assert right.right >= 0.99 * right.replies, _shown(right)
+        assert plain.right <= 0.01 * plain.replies, _shown(plain)
+        assert contrived.right <= 0.04 * contrived.replies, _shown(contrived)
+    document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
+    assert medcalc_statements.document_with(table(halves), document) == document, (
+        "run python -m measurements.medcalc_statements --write"
+    )
 
 
 def _shown(count: Count) -> str:
@@ -70,23 +74,6 @@ def _shown(count: Count) -> str:
         f"{case.calculator_id} {case.kind}, gold {case.gold}: {case.reply!r} -> {decision.why}"
         for case, decision in count.misread[:20]
     )
-
-
-@pytest.mark.slow
-def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
-    halves = {
-        half: counted(case for case in drawn if case.half == half) for half in HALVES
-    }
-    document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
-    assert medcalc_statements.document_with(table(halves), document) == document, (
-        "run python -m measurements.medcalc_statements --write"
-    )
-
-
-@pytest.fixture(scope="module", params=AUTHORS)
-def author(request: pytest.FixtureRequest) -> Author:
-    chosen: Author = request.param
-    return chosen
 
 
 def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
@@ -103,19 +90,23 @@ def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
 def test_the_same_seed_draws_the_same_replies_and_another_seed_others(
     drawn: list[Case],
 ) -> None:
-    again = list(cases())
-    others = {case.reply for case in cases(seed=1)}
-    assert again == drawn
-    assert len(others & {case.reply for case in drawn}) < len(others) / 2
+    again, others = (list(islice(made, FEW)) for made in (cases(), cases(seed=1)))
+    assert again == drawn[:FEW]
+    known = {case.reply for case in again}
+    assert len(known & {case.reply for case in others}) < FEW / 2
 
 
-def test_no_slot_is_left_and_every_form_but_a_rare_one_is_used(author: Author) -> None:
-    replies = list(cases(author=author))
-    assert not [
-        case.reply for case in replies if "«" in case.reply or "»" in case.reply
-    ]
-    unused = {form.text for form in forms(author)} - {case.form for case in replies}
-    assert len(unused) < len(forms(author)) / 50, unused
+@pytest.mark.parametrize("author", AUTHORS)
+def test_no_slot_is_left(author: Author) -> None:
+    replies = [case.reply for case in islice(cases(author=author), FEW)]
+    assert len(replies) == FEW
+    assert not [reply for reply in replies if "«" in reply or "»" in reply]
+
+
+def test_every_form_but_a_rare_one_is_used(drawn: list[Case]) -> None:
+    assert not [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
+    unused = {form.text for form in forms("first")} - {case.form for case in drawn}
+    assert len(unused) < len(forms("first")) / 50, unused
 
 
 def test_no_listed_form_has_two_authors() -> None:
@@ -150,7 +141,7 @@ def test_the_gold_in_a_field_is_right_and_the_other_answer_is_wrong() -> None:
                 assert decision.correct is right, (calculator_id, gold, value)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_another_answer_lies_outside_the_limits_also_when_rounded(seed: int) -> None:
     """A MELD of 35 has limits of 5 %, so that 36 would be right too."""
     for questions in golds(seed).values():

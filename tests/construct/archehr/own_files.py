@@ -15,13 +15,9 @@ from typing import Any
 
 from medical_tasks.cli.entry import main
 from medical_tasks.io.cells import plain
+from tests.case_tables import tables
 
-OWN = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("own_files.json")
-    .read_text(encoding="utf-8")
-)
+OWN = tables(__file__, "own_files")
 SECRET: str = OWN["secret"]
 POSTS, NOTES, CODES, TITLES = (
     [tuple(row) for row in OWN[name]] for name in ("posts", "notes", "codes", "titles")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.construct.archehr.align import (
@@ -284,7 +284,6 @@ def test_by_hand_and_nothing_to_find() -> None:
     st.lists(WORDS.filter(bool), min_size=1, max_size=4),
     st.lists(WORDS.filter(bool), min_size=1, max_size=14),
 )
-@settings(deadline=None, max_examples=60)
 def test_scores_are_those_of_bm25s(
     queries: list[list[str]], notes: list[list[str]]
 ) -> None:
@@ -317,7 +316,6 @@ def test_scores_are_those_of_bm25s(
     st.integers(1, 3),
     st.randoms(),
 )
-@settings(deadline=None, max_examples=60)
 def test_the_order_of_notes_plays_no_part(
     queries: list[list[str]], notes: list[list[str]], top: int, random: object
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.cli.entry import main
@@ -25,6 +25,7 @@ from medical_tasks.construct.archehr.posts import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
+from tests.case_tables import json_of, tables
 from tests.construct.archehr.own_files import (
     POSTS,
     SECRET,
@@ -35,12 +36,7 @@ from tests.construct.archehr.own_files import (
 )
 from tests.fault_server import FaultServer
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("expand.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "expand")
 
 GOOD = json.dumps(
     {"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]}
@@ -119,7 +115,7 @@ def test_by_a_model(
         "m2": ["Acute kidney failure"],
         "m4": [],
     }
-    made = json.loads((folder / "expand.json").read_text())
+    made = json_of(folder / "expand.json")
     assert made["posts"]["failed"] == {"no JSON": 1}
     assert SECRET not in (folder / "expand.json").read_text()
     # Again: nobody is asked; another model is refused.
@@ -200,7 +196,6 @@ def test_whole_words_of_any_case() -> None:
 @given(
     st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12)
 )
-@settings(deadline=None, max_examples=60)
 def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
     text = " ".join(words)
     expected = [

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.release import (
@@ -38,6 +37,7 @@ from medical_tasks.construct.archehr.rounds import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.scoring.estimates import Figure
+from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     NOTES,
     construct,
@@ -46,12 +46,7 @@ from tests.construct.archehr.own_files import (
     write_sources,
 )
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("review.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "review")
 
 E, S, N = LABELS
 
@@ -119,7 +114,6 @@ def test_by_hand() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(deadline=None, max_examples=100)
 def test_laws_of_what_was_kept(before: str, after: str) -> None:
     kept, words = retained_words(before, after)
     assert 0 <= kept <= words == len(list(content_words(before)))
@@ -281,7 +275,6 @@ NOTE = st.text(
 
 
 @given(NOTE)
-@settings(deadline=None, max_examples=150)
 def test_no_word_is_lost_and_the_builder_agrees(text: str) -> None:
     sentences = split_note(text)
     # Signs that XML has no place for are blanks.

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 import stat
 from collections import Counter
@@ -28,6 +27,7 @@ from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.spec import Row
+from tests.case_tables import json_of, tables
 from tests.construct.archehr.own_files import (
     FOCUS,
     SECRET,
@@ -41,12 +41,7 @@ from tests.construct.archehr.own_files import (
     write_sources,
 )
 
-CASES = json.loads(
-    Path(__file__)
-    .with_name("cases")
-    .joinpath("rounds.json")
-    .read_text(encoding="utf-8")
-)
+CASES = tables(__file__, "rounds")
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +266,7 @@ def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(
 
 
 def test_a_sheet_that_is_missing(folder: Path) -> None:
-    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    shares = json_of(folder / "round_1" / "shares.json")
     with pytest.raises(
         MedicalTasksError, match="no sheet of ben is among the files; .* --partial"
     ):
@@ -283,7 +278,7 @@ def test_a_sheet_that_is_missing(folder: Path) -> None:
 
 
 def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
-    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    shares = json_of(folder / "round_1" / "shares.json")
     both = next(
         name
         for name in shares["first"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from medical_tasks.construct.ehrnoteqa.answers import COLUMNS, write_scores
 from medical_tasks.io.cells import plain
 from medical_tasks.io.tables import write_sheet
 from medical_tasks.lab.score_table import read_scores
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.construct.ehrnoteqa.construction_files import (
     edit_sheet,
     read_lines,
@@ -110,7 +109,7 @@ def as_it_is(row: dict[str, str]) -> str:
 def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
     assert answer_sheet(runs, "--overlap", "2") == 0
     marks = Path("marks")
-    key = json.loads((marks / "key.json").read_text())
+    key = json_of(marks / "key.json")
     assert key["models"] == MODELS
     sheets = {
         name: read_rows(marks / "sheets" / f"{name}.csv") for name in ("ann", "ben")
@@ -288,7 +287,7 @@ def test_runs_that_do_not_go_together(
     assert answer_sheet(runs, "--max-samples", "0") == 2
     assert "--max-samples must be 1 or more" in capsys.readouterr().err
     assert answer_sheet(runs, "--max-samples", "3") == 0
-    assert len(json.loads(Path("marks/key.json").read_text())["first"]) == 3
+    assert len(json_of(Path("marks/key.json"))["first"]) == 3
     assert answer_sheet(runs, "--max-samples", "4") == 2
     assert (
         "holds sheets of other answers or with other settings"

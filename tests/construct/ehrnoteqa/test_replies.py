@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
@@ -73,7 +73,6 @@ def test_what_is_asked() -> None:
 
 
 @given(st.permutations("ABCDE"), st.sampled_from("ABCDE"), st.text(max_size=10))
-@settings(deadline=None, max_examples=100)
 def test_shuffling_keeps_the_right_choice(
     choices: list[str], answer: str, key: str
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
@@ -307,7 +307,6 @@ def test_each_kind_of_revision() -> None:
 
 
 @given(st.permutations("vwxyz"), st.sampled_from("ABCDE"), st.permutations("vwxyz"))
-@settings(deadline=None, max_examples=60)
 def test_moving_choices_with_their_letter_revises_nothing(
     old: list[str], answer: str, new: list[str]
 ) -> None:

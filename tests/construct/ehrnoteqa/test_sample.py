@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -32,7 +32,7 @@ from medical_tasks.construct.ehrnoteqa.sample import (
 )
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note
-from tests.case_tables import tabled
+from tests.case_tables import json_of, tabled
 from tests.construct.ehrnoteqa.construction_files import twin_notes
 
 
@@ -94,7 +94,6 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
 def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
     ids = data.draw(
         st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True)
@@ -251,7 +250,7 @@ def test_stopped_between_files_it_goes_on_and_changed_files_are_told(
     ):
         load_patients(folder)
     # Lengths are taken as they were measured: a planted one is seen.
-    kept = json.loads((folder / "lengths.json").read_text())
+    kept = json_of(folder / "lengths.json")
     kept["patients"]["77"] = [1, 10**6]
     (folder / "lengths.json").write_text(json.dumps(kept))
     again = make_sample(source, folder, counter, wanted)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from measurements.fresh import LINK, other_readings, recomputed
@@ -24,19 +24,16 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.construct.fresh.rows import draw_item
+from tests.case_tables import json_of, tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 # A second reader of the notes: patterns apart from the generator's own wordings. For
 # each entity they know by which words a note speaks of it (`flags`, and `absences` of
 # entities that are the absence of what a note speaks of), what it says where a denial
 # does not decide (`verdicts`), what it says for each class, what a quantity is called,
 # and how its unit is written.
-LEXICON: dict[str, dict[str, Any]] = json.loads(
-    Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
-)
+LEXICON: dict[str, dict[str, Any]] = json_of(Path(__file__).with_name("lexicon.json"))
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
@@ -371,7 +368,6 @@ def test_weekdays_belong_to_their_dates() -> None:
         assert f"{day:%A}" == f"{match['weekday']}day"
 
 
-@settings(max_examples=60, deadline=None)
 @given(key=st.text(max_size=8), calculator=st.sampled_from(CALCULATORS))
 def test_long_notes_have_one_reading_and_their_facts_give_the_gold(
     key: str, calculator: AnyCalculator

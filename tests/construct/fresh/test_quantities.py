@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import find, units
@@ -84,7 +84,6 @@ def test_every_form_is_read_back_by_the_calculators(name: str) -> None:
             assert form.grid(form.base(grid)) == grid
 
 
-@settings(max_examples=200, deadline=None)
 @given(key=st.integers())
 def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
     # 2.0 mg/dL of creatinine is 177 µmol/L in tables and 176.8 by arithmetic.
@@ -96,7 +95,6 @@ def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
     assert abs(exact - 2.0) > 2.0 * MARGIN * 0.99
 
 
-@settings(max_examples=50, deadline=None)
 @given(key=st.text(), low=st.integers(-50, 50), span=st.integers(0, 40))
 def test_draws_keep_their_bounds_and_their_key(key: str, low: int, span: int) -> None:
     draw, again = Draw(key), Draw(key)

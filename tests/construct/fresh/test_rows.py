@@ -9,10 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -34,11 +31,9 @@ from medical_tasks.construct.fresh import draw_item, fresh_row, fresh_rows
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
-from tests.support import ROOT
+from tests.case_tables import tables
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 Row = dict[str, Any]
 
@@ -55,33 +50,20 @@ def digest(rows: list[Row], *columns: str) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
-def test_what_a_seed_gives_is_pinned_and_the_same_in_another_process() -> None:
+def test_what_a_seed_gives_is_pinned() -> None:
     # When this fails, the same seed gives other questions than before: raise the
     # version of the dataset's spec, say so in CHANGELOG.md, and only then record the
-    # new value. Golds are left out: their last digit is the C library's.
+    # new value. Golds are left out: their last digit is the C library's. Each run of the
+    # suite hashes strings by another seed, so that this shows no draw depends on it.
     rows = list(fresh_rows(1, 110, 1))
     assert rows[:60] == list(fresh_rows(1, 60, 1))
     assert (
         digest(rows, "note_id", "patient_note", "question", "relevant_entities")
         == PINNED
     )
-    code = (
-        "import json, sys; from medical_tasks.construct.fresh import fresh_rows; "
-        "sys.stdout.write(json.dumps(list(fresh_rows(4711, 110, 1))))"
-    )
-    for hash_seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert json.loads(done.stdout) == made_rows()[:110]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 10**6))
 def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
     row = fresh_row(seed, n)

@@ -28,11 +28,10 @@ from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
+from tests.case_tables import json_of, tables
 from tests.construct.fresh import test_notes
 
-TABLES: dict[str, Any] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+TABLES: dict[str, Any] = tables(__file__)
 
 
 @functools.cache
@@ -145,7 +144,7 @@ def test_a_second_reader_finds_the_entities_alone(
     test_notes.test_pressures_ages_drinks_doses_and_sex()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 30))
 def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     rows = list(twin_rows(seed, 30))
@@ -291,9 +290,7 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     ]
     # more than one block of the scoring
     assert main([*run, str(tmp_path / "run")]) == 0
-    entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"][
-        "medcalc_twins"
-    ]
+    entry = json_of(tmp_path / "run" / "results.json")["tasks"]["medcalc_twins"]
     assert "notes" not in entry
     assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [
         1,
@@ -304,15 +301,13 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     capsys.readouterr()
     # no family without its base
     assert main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
-    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"][
-        "medcalc_twins"
-    ]
+    entry = json_of(tmp_path / "some" / "results.json")["tasks"]["medcalc_twins"]
     assert 294 <= entry["n_items"] <= 300
     taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
     assert taken in " ".join(capsys.readouterr().out.split())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(n=st.integers(7, 1700), more=st.integers(0, 100))
 def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
     items = load_items(MEDCALC_TWINS, made_rows())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.lab.v1_labels import entities
@@ -44,7 +44,6 @@ def test_a_loss_by_rounding_is_told() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.floats(min_value=20, max_value=999))
 def test_creatinine_comes_in_steps_of_a_tenth(micromoles: float) -> None:
     value, _ = convert(micromoles, "µmol/L", entities.CREATININE, "mg/dL")

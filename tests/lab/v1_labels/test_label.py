@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError
@@ -91,7 +91,6 @@ def test_an_overflow_is_an_input_error() -> None:
         label(46, entities)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.sampled_from(EYE), st.sampled_from(VERBAL), st.sampled_from(MOTOR))
 def test_a_coma_label_is_the_verbal_score_too_high(
     eye: str, verbal: str, motor: str
@@ -121,7 +120,6 @@ JUNK = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=250)
 @given(st.sampled_from(TABLES["cases"]), st.data())
 def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
     case: dict[str, Any], data: st.DataObject

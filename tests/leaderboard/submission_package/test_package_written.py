@@ -25,6 +25,7 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import read_items
+from tests.case_tables import json_of
 from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import (
     CREDENTIALED,
@@ -178,7 +179,7 @@ def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
     counts: dict[str, int],
     step: str,
 ) -> None:
-    results = json.loads((runs.folder(*MEDCALC) / "results.json").read_text())
+    results = json_of(runs.folder(*MEDCALC) / "results.json")
     results["tasks"] = {
         name: results["tasks"]["medcalc"] | {"n_items": count}
         for name, count in counts.items()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
@@ -17,11 +15,10 @@ from medical_tasks.report.published.figures import (
     published_results,
     read_figures,
 )
+from tests.case_tables import json_of, tables
 from tests.support import ROOT
 
-CASES: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = tables(__file__, "figures")
 ROWS: dict[str, int] = CASES["rows"]  # of each table
 FILE: dict[str, Any] = CASES["file"]  # a small file of figures
 TEAMS = {source for source in ROWS if source.endswith(", teams")}
@@ -166,11 +163,7 @@ def test_a_row_is_read_with_what_its_table_says() -> None:
 
 
 def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
-    content = json.loads(
-        (ROOT / "medical_tasks" / "report" / "published" / "figures.json").read_text(
-            encoding="utf-8"
-        )
-    )
+    content = json_of(ROOT / "medical_tasks" / "report" / "published" / "figures.json")
     rows = [(table, row) for table in content["tables"] for row in table["rows"]]
     keys = [
         (table["source"], row["task"], row["model"], row.get("setting", ""))

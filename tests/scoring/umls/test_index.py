@@ -96,11 +96,7 @@ def test_what_an_index_holds(tmp_path: Path) -> None:
     ]
 
 
-@settings(
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     strings=st.lists(
         st.tuples(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from medical_tasks.scoring.umls.matcher import (
     phrases,
     tokenizer,
 )
+from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 FIXTURE = SHARED / "fixtures" / "umls"
@@ -57,9 +57,7 @@ class TestWithSpacy:
     @pytest.mark.upstream
     @needs_shared
     def test_every_result_and_pair_score_of_the_fixture(self, tmp_path: Path) -> None:
-        told = json.loads(
-            (FIXTURE / "medcon_expected.json").read_text(encoding="utf-8")
-        )
+        told = json_of(FIXTURE / "medcon_expected.json")
         assert set(told["semantic_types"]) == MEDCON_TYPES
         pairs = 0
         for config in told["configs"]:

@@ -1,7 +1,8 @@
-"""What the judged benchmarks share: prompts with their slots filled, and verdicts counted.
+"""What judged benchmarks share: prompts with their slots filled, and verdicts counted.
 
-Each has its own `judge_prompts.py` (what a judge is asked), `judging.py` (from answers
-to questions, and from replies to verdicts) and `scoring.py` (from verdicts to metrics).
+The project's each have a `judge_prompts.py` (what a judge is asked), `judging.py` (from
+answers to questions, and from replies to verdicts) and `scoring.py` (from verdicts to
+metrics). What benchmarks with a rubric share beside is in `rubrics`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from typing import Final
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message, Verdicts
 
-_SLOT: Final = re.compile(r"\{(\w+)\}")
+_SLOT: Final = re.compile(r"\{(\w[\w ]*)\}")
 
 
 def user_message(text: str, values: Mapping[str, str]) -> tuple[Message, ...]:
-    """Fills the slots of a prompt, as the one message of a chat.
+    """The filled prompt as the one message of a chat."""
+    return ({"role": "user", "content": filled(text, values)},)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Fills the slots of a prompt.
 
     All slots are filled at once, so that what stands in a note or an answer is never a
     slot, and braces that hold no name of a value, as in an example of JSON, stay what
@@ -27,8 +33,7 @@ def user_message(text: str, values: Mapping[str, str]) -> tuple[Message, ...]:
     Example: `'Reply {"x": 1}: {answer}'` with `{"answer": "{note}"}` says `Reply {"x":
     1}: {note}`.
     """
-    content = _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)
-    return ({"role": "user", "content": content},)
+    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)
 
 
 def check_different(ids: Iterable[str], what: str) -> None:

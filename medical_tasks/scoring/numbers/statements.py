@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench import rules
-from medical_tasks.benchmarks.medcalc_bench.expression import formula_value, inside_str
-from medical_tasks.benchmarks.medcalc_bench.quantities import (
+from medical_tasks.io.patterns import Pattern
+from medical_tasks.scoring.numbers import rules
+from medical_tasks.scoring.numbers.expression import formula_value, inside_str
+from medical_tasks.scoring.numbers.quantities import (
     NO_UNIT,
     Quantity,
     in_digits,
     plain,
     unit_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.rules import NAME, THIS, VALUE
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
-from medical_tasks.io.patterns import Pattern
+from medical_tasks.scoring.numbers.rules import NAME, THIS, VALUE
+from medical_tasks.scoring.numbers.subject import Subject
 
 __all__ = ["Statement", "read_statement"]
 

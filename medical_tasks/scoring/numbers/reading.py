@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.quantities import plain
-from medical_tasks.benchmarks.medcalc_bench.rules import (
+from medical_tasks.io.patterns import Pattern
+from medical_tasks.scoring.normal_form import MAX_REPLY
+from medical_tasks.scoring.numbers.quantities import plain
+from medical_tasks.scoring.numbers.rules import (
     MAY_REFUSE,
     NAME,
     OTHER_COLUMN,
@@ -22,13 +23,12 @@ from medical_tasks.benchmarks.medcalc_bench.rules import (
     RETRACTION,
     patterns_for,
 )
-from medical_tasks.benchmarks.medcalc_bench.statements import (
+from medical_tasks.scoring.numbers.statements import (
     BY_NAME,
     Statement,
     read_statement,
 )
-from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
-from medical_tasks.io.patterns import Pattern
+from medical_tasks.scoring.numbers.subject import Subject
 from medical_tasks.scoring.reasoning import spoken
 
 __all__ = ["final_words", "read_answer"]

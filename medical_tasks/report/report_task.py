@@ -1,0 +1,69 @@
+"""A task of a run as a report shows it; its items are in `page_data`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from medical_tasks.report.entries import Entry
+from medical_tasks.spec import MetricSpec, Plot, Table, View
+
+if TYPE_CHECKING:
+    from medical_tasks.report.page_data import ReportItem
+    from medical_tasks.report.published.figures import PublishedResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportTask:
+    """One task of one run.
+
+    Attributes:
+        run: the run's name for readers, unique in the report.
+        folder: of the run, as the user gave it.
+        name: the task's.
+        title: the task's, for headings.
+        benchmark: the title of its benchmark.
+        access: `open` or `credentialed`.
+        entry: the task's entry of `results.json`.
+        metrics: the metrics that `entry` reports, the headline first.
+        items: in the dataset's order.
+        texts: why items have no texts, for the reader; "" when they have.
+        published: what papers report on the task.
+        plots: drawn from the run's items, or about its judge.
+        tables: the benchmark's own.
+        views: how the benchmark wants its results drawn.
+    """
+
+    run: str
+    folder: str
+    name: str
+    title: str
+    benchmark: str
+    access: str
+    entry: Entry
+    metrics: Sequence[MetricSpec]
+    items: Sequence[ReportItem]
+    texts: str = ""
+    published: Sequence[PublishedResult] = ()
+    plots: Sequence[Plot] = ()
+    tables: Sequence[Table] = ()
+    views: Sequence[View] = ()
+
+    @property
+    def headline(self) -> str | None:
+        """The name of the headline metric, of those reported; None where none is."""
+        reported = self.entry["metrics"]
+        return next(
+            (spec.name for spec in self.metrics if spec.name in reported),
+            next(iter(reported), None),
+        )
+
+    @property
+    def model(self) -> str:
+        """The name of the model as its recipe has it."""
+        return str(self.entry["recipe"].get("model", {}).get("name", ""))
+
+    def spec(self, name: str) -> MetricSpec | None:
+        """The declaration of a metric."""
+        return next((spec for spec in self.metrics if spec.name == name), None)
