@@ -28,6 +28,7 @@ from medical_tasks.report.tables import (
     metrics_table,
     overview_table,
     own_table,
+    pairs_table,
     points_table,
     published_table,
 )
@@ -92,6 +93,8 @@ def _sections(task: ReportTask) -> list[str]:
     ]
     if told := evaluations([task]):
         parts += ["### Evaluations by the judge", cell(told[0]), told[1]]
+    if shown := pairs(task.entry):
+        parts += ["### Pairs", shown]
     for by, caption, table in breakdowns([task]):
         parts += [f"### By {cell(by)}", cell(caption), table]
     return [*parts, "### Recipe", recipe(task.entry)]
@@ -179,6 +182,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         notes,
         breakdowns,
         evaluations,
+        pairs,
         published,
         recipe,
     )
@@ -240,6 +244,14 @@ def evaluations(tasks: Sequence[ReportTask]) -> tuple[str, Markup] | None:
     """How far several evaluations by a task's judge agree: what the table shows, and the table."""
     table = evaluations_table([(task.run, task.entry) for task in tasks], id="")
     return None if table is None else (table.caption, markdown_table(table))
+
+
+def pairs(entry: Json) -> Markup:
+    """The differences within pairs of items, with what they are; empty without pairs."""
+    table = pairs_table(entry, id="")
+    if table is None:
+        return Markup("")
+    return Markup(f"{cell(table.caption)}\n\n{markdown_table(table)}")
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:

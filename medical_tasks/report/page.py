@@ -40,6 +40,7 @@ from medical_tasks.report.tables import (
     metrics_table,
     overview_table,
     own_table,
+    pairs_table,
     published_label,
     published_table,
 )
@@ -574,8 +575,11 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
 def _own_tables(
     tasks: Sequence[ReportTask], *, base: str
 ) -> Iterable[tuple[str, Markup, str]]:
-    """The benchmark's own tables, each of one run: title, table and note."""
+    """Pairs of items and the benchmark's own tables, each of one run: title, table and note."""
     for n, task in enumerate(tasks):
+        if (pairs := pairs_table(task.entry, id=f"{base}-pairs{n}")) is not None:
+            title = " · ".join(["Pairs", *([task.run] if len(tasks) > 1 else [])])
+            yield title, html_table(pairs), ""
         for index, shown in enumerate(task.tables):
             title = " · ".join([shown.title, *([task.run] if len(tasks) > 1 else [])])
             table = own_table(shown, id=f"{base}-own{n}-{index}", caption=title)

@@ -484,6 +484,80 @@ def plain_table(
     )
 
 
+_SMALL: Final = 0.0005
+"""A p value below this is written as less than a thousandth."""
+_PAIRS_HEADER: Final = (
+    "by",
+    "group",
+    "beside",
+    "pairs",
+    "value",
+    "beside it",
+    "difference",
+    "95 % interval",
+    "p (Holm)",
+    "flagged",
+)
+
+
+def pairs_table(entry: Entry, *, id: str) -> Table | None:  # noqa: A002 - an element's
+    """The differences of groups within pairs of items; None for a task without pairs.
+
+    An entry may be a stranger's, so that what is no figure is left out.
+    """
+    figures = entry.get("pairs")
+    rows = [
+        _pair_cells(figure, entry)
+        for figure in (figures if isinstance(figures, list) else ())
+        if isinstance(figure, Mapping)
+    ]
+    if not rows:
+        return None
+    caption = (
+        "Differences within pairs of items that are alike but for the group. Flagged: a p value "
+        "below 0.05, adjusted by Holm over all groups."
+    )
+    return plain_table(id, _PAIRS_HEADER, rows, caption=caption)
+
+
+def _pair_cells(figure: Mapping[str, object], entry: Entry) -> tuple[str, ...]:
+    """A group's row: names, both values, and the difference with its interval and test."""
+    names = [
+        one_line(str(figure.get(name, ""))) for name in ("by", "group", "reference")
+    ]
+    metric = entry["metrics"].get(str(figure.get("metric")), {})
+    unit = str(metric.get("unit", ""))
+    shown = {
+        name: finite(figure.get(name))
+        for name in (
+            "n",
+            "value",
+            "reference_value",
+            "difference",
+            "ci_low",
+            "ci_high",
+            "p_holm",
+        )
+    }
+    ends = interval({**shown, "unit": unit})
+    p_holm = shown["p_holm"]
+    return (
+        *names,
+        f"{int(shown['n'] or 0):,}",
+        *(
+            number(shown[name], unit)
+            for name in ("value", "reference_value", "difference")
+        ),
+        "too few to tell" if figure.get("too_few") else ends,
+        NOT_STATED
+        if p_holm is None
+        else f"{p_holm:.3f}"
+        if p_holm >= _SMALL
+        else "< 0.001",
+        "yes" if figure.get("flagged") is True else "no",
+    )
+
+
 def own_table(shown: OwnTable, *, id: str, caption: str) -> Table:  # noqa: A002 - an element's
     """A benchmark's own table."""
     return plain_table(id, shown.header, shown.rows, caption=caption)

@@ -11,6 +11,7 @@ from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import (
     evaluations_table,
+    pairs_table,
     reported_said,
     results_table,
 )
@@ -38,6 +39,8 @@ def render_table(*runs: Json) -> str:
     lines = text_table(results_table(entries))
     for name, entry in entries:
         about = f"{entry['recipe']['model']['name']}, {name}"
+        if (pairs := pairs_table(entry, id="")) is not None:
+            lines += ["", f"{about}: {pairs.caption}", *text_table(pairs), ""]
         lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
         lines += [f"{about}: {note}" for note in entry_notes(entry)]
         if (agreement := evaluations_table([("", entry)], id="")) is not None:

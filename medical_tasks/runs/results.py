@@ -143,6 +143,46 @@ Breakdown: TypeAlias = dict[str, dict[str, Figures]]
 """Breakdown to group to figures."""
 
 
+class PairedFigure(TypedDict, total=False):
+    """A group's difference to its reference within pairs of items (`Benchmark.pairs`).
+
+    Attributes:
+        by: what the groups are of.
+        group: the group.
+        reference: the group that it is compared with.
+        metric: which is compared, the task's headline.
+        pairs: how many pairs were asked.
+        n: how many have two values.
+        value: of the group's items in them.
+        reference_value: of their partners.
+        difference: of the two.
+        ci_low: the lower end of its 95 % interval.
+        ci_high: the upper end.
+        test: whose p value `p` is.
+        p: of a difference of zero; None for too few pairs.
+        p_holm: adjusted over all groups of the task.
+        flagged: whether that is below 0.05.
+        too_few: whether the pairs are too few for an interval and a test.
+    """
+
+    by: Required[str]
+    group: Required[str]
+    reference: Required[str]
+    metric: Required[str]
+    pairs: Required[int]
+    n: Required[int]
+    value: Required[Number]
+    reference_value: Required[Number]
+    difference: Required[Number]
+    ci_low: Required[Number]
+    ci_high: Required[Number]
+    test: Required[str]
+    p: Required[Number]
+    p_holm: Required[Number]
+    flagged: Required[bool]
+    too_few: bool
+
+
 class Coverage(TypedDict):
     """How many items were asked, answered and scored on all metrics, and why others were not."""
 
@@ -168,6 +208,7 @@ class TaskEntry(TypedDict, total=False):
         metrics: the figures of all items, the headline first.
         coverage: how far scoring got.
         breakdown: the figures of groups of items, or of parts of each item.
+        pairs: of a task whose items come in pairs, each group's difference.
         recipe: everything that decides the numbers.
         notes: what a reader should know of answers, and of how many.
         cut_at_length: how many answers were cut at the length limit.
@@ -189,6 +230,7 @@ class TaskEntry(TypedDict, total=False):
     coverage: Required[Coverage]
     breakdown: Required[Breakdown]
     recipe: Required[JsonDict]
+    pairs: list[PairedFigure]
     notes: dict[str, int]
     cut_at_length: int
     thought_only: int
