@@ -363,6 +363,9 @@ class Item:
     Attributes:
         groups: breakdown name to this item's group, or groups, for each of
             `TaskSpec.groups`.
+        asking: which time its question is asked, where another item asks the very same
+            one. Items of one question share an answer, but an item of 2 is asked anew:
+            so a task learns whether a model says the same twice.
     """
 
     id: str  # stable id from upstream, never a row position of ours
@@ -370,6 +373,32 @@ class Item:
     groups: Mapping[str, str | tuple[str, ...]]
     # id of the note, patient or answer it shares with others; else its own id
     cluster: str
+    asking: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """Items of a group, each beside the item of a reference group it is compared with.
+
+    A benchmark whose items come in pairs, alike but for one thing, names them
+    (`Benchmark.pairs`); the difference of each group's headline metric, its interval and
+    its test are then part of the results.
+
+    Attributes:
+        by: what the groups are of, such as `language`.
+        group: the group that is tested.
+        reference: the group that it is compared with.
+        items: ids of an item of the group and of its partner in the reference.
+
+    Example: two patients' notes, each also with another first language:
+
+        Pairs(by="language", group="Spanish", reference="English", items=(("1s", "1"), ("2s", "2")))
+    """
+
+    by: str
+    group: str
+    reference: str
+    items: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1005,6 +1034,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             item may not count at all.
         asked_otherwise: configurations whose questions are worded otherwise than the
             rest; only for these are prompts loaded with `Asking.config`.
+        check_set: the set of labelled pairs on which judges of all its tasks are
+            checked; by default each dataset has its own.
     """
 
     name: ClassVar[str]  # what everything calls it; that of its first dataset
@@ -1017,6 +1048,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     mixed_rows: ClassVar[bool] = False
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
+    check_set: ClassVar[str] = ""
     # what `--prompts` takes
     prompt_sets: ClassVar[tuple[str, ...]] = "own", "official"
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
@@ -1124,6 +1156,14 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     def shared_task(self) -> SharedTask | None:
         """The module that knows the form of submissions to its shared task; None without one."""
         return None
+
+    def pairs(self, task: TaskSpec, items: Sequence[Item]) -> Sequence[Pairs]:
+        """Pairs of items whose scores are compared, by group; Holm's correction is over all groups.
+
+        Only for items that were asked; a pair without two scores is left out of the
+        figures and counted.
+        """
+        return ()
 
     def plots(
         self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]

@@ -376,6 +376,10 @@ def _words(point: AttributePoint) -> str:
     return f"{100 * point.accuracy:.1f}% ({ends}), n = {point.n}"
 
 
+_FAMILIES: Final = ("twins", "fair")
+"""Styles of tasks whose replies are compared within families."""
+
+
 def run(arguments: Errors) -> int:
     """Sorts the errors; exit code 5 when the judge left some without a verdict."""
     folder: Path = arguments.run
@@ -384,11 +388,11 @@ def run(arguments: Errors) -> int:
     specs = [
         spec
         for spec in known
-        if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"
+        if spec.benchmark == BENCHMARK and spec.options["style"] not in _FAMILIES
     ]
     if not specs:
         raise UsageError(
-            f"{folder}: no task of MedCalc-Bench (but twins) in it "
+            f"{folder}: no task of MedCalc-Bench (but twins and fair families) in it "
             f"({', '.join(results['tasks'])}); only its errors have types."
         )
     if arguments.responses is not None and len(specs) > 1:

@@ -48,7 +48,7 @@ LEAST_IMPORTED: Final = 100
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated
 # ones.
-_NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
+_NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "fair", "table"})
 BASELINE: Final = "baseline/"
 """What the name of a model begins with that is a baseline of the suite."""
 _GOLD: Final = f"{BASELINE}reference"

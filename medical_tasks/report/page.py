@@ -36,9 +36,11 @@ from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,
     clean,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
+    pairs_table,
     published_label,
     published_table,
 )
@@ -252,6 +254,7 @@ def task_section(
             )
             if by not in apart
         ],
+        evaluations=_evaluations(tasks, f"{base}-evaluations"),
         own_tables=list(_own_tables(tasks, base=base)),
         plots=list(_plots(tasks, base=base)),
         published=_published(tasks, f"{base}-published"),
@@ -416,6 +419,11 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
     return Markup("") if table is None else html_table(table)
 
 
+def _evaluations(tasks: Sequence[ReportTask], base: str) -> Markup:
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id=base)
+    return Markup("") if table is None else html_table(table)
+
+
 def _published(
     tasks: Sequence[ReportTask], base: str
 ) -> tuple[Markup, list[tuple[str, ...]]]:
@@ -567,8 +575,11 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
 def _own_tables(
     tasks: Sequence[ReportTask], *, base: str
 ) -> Iterable[tuple[str, Markup, str]]:
-    """The benchmark's own tables, each of one run: title, table and note."""
+    """Pairs of items and the benchmark's own tables, each of one run: title, table and note."""
     for n, task in enumerate(tasks):
+        if (pairs := pairs_table(task.entry, id=f"{base}-pairs{n}")) is not None:
+            title = " · ".join(["Pairs", *([task.run] if len(tasks) > 1 else [])])
+            yield title, html_table(pairs), ""
         for index, shown in enumerate(task.tables):
             title = " · ".join([shown.title, *([task.run] if len(tasks) > 1 else [])])
             table = own_table(shown, id=f"{base}-own{n}-{index}", caption=title)

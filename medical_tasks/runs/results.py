@@ -110,6 +110,7 @@ class Figure(TypedDict, total=False):
         sample: of a random sample, its own numbers; the others are of the set it was
             drawn from.
         repeats: what several answers to each item say of each other.
+        evaluations: the same of several evaluations of each answer by the judge.
         calibration: of a corrected metric, what corrected it.
     """
 
@@ -132,6 +133,7 @@ class Figure(TypedDict, total=False):
     too_few: bool
     sample: Mapping[EndName, float | None]
     repeats: Json
+    evaluations: Json
     calibration: Json
 
 
@@ -139,6 +141,46 @@ Figures: TypeAlias = dict[str, Figure]
 """Figures by the names of their metrics."""
 Breakdown: TypeAlias = dict[str, dict[str, Figures]]
 """Breakdown to group to figures."""
+
+
+class PairedFigure(TypedDict, total=False):
+    """A group's difference to its reference within pairs of items (`Benchmark.pairs`).
+
+    Attributes:
+        by: what the groups are of.
+        group: the group.
+        reference: the group that it is compared with.
+        metric: which is compared, the task's headline.
+        pairs: how many pairs were asked.
+        n: how many have two values.
+        value: of the group's items in them.
+        reference_value: of their partners.
+        difference: of the two.
+        ci_low: the lower end of its 95 % interval.
+        ci_high: the upper end.
+        test: whose p value `p` is.
+        p: of a difference of zero; None for too few pairs.
+        p_holm: adjusted over all groups of the task.
+        flagged: whether that is below 0.05.
+        too_few: whether the pairs are too few for an interval and a test.
+    """
+
+    by: Required[str]
+    group: Required[str]
+    reference: Required[str]
+    metric: Required[str]
+    pairs: Required[int]
+    n: Required[int]
+    value: Required[Number]
+    reference_value: Required[Number]
+    difference: Required[Number]
+    ci_low: Required[Number]
+    ci_high: Required[Number]
+    test: Required[str]
+    p: Required[Number]
+    p_holm: Required[Number]
+    flagged: Required[bool]
+    too_few: bool
 
 
 class Coverage(TypedDict):
@@ -166,6 +208,7 @@ class TaskEntry(TypedDict, total=False):
         metrics: the figures of all items, the headline first.
         coverage: how far scoring got.
         breakdown: the figures of groups of items, or of parts of each item.
+        pairs: of a task whose items come in pairs, each group's difference.
         recipe: everything that decides the numbers.
         notes: what a reader should know of answers, and of how many.
         cut_at_length: how many answers were cut at the length limit.
@@ -175,6 +218,8 @@ class TaskEntry(TypedDict, total=False):
         usage: what the answers took of the model.
         roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
+        evaluations: of answers that were judged several times, how far the evaluations
+            agree.
         paper: whether the figures are comparable with the paper's, and why.
         reported: of imported answers, the figures of the harness that collected them.
         confidence: how sure the model said it was, and whether it should be.
@@ -185,6 +230,7 @@ class TaskEntry(TypedDict, total=False):
     coverage: Required[Coverage]
     breakdown: Required[Breakdown]
     recipe: Required[JsonDict]
+    pairs: list[PairedFigure]
     notes: dict[str, int]
     cut_at_length: int
     thought_only: int
@@ -192,6 +238,7 @@ class TaskEntry(TypedDict, total=False):
     usage: Json
     roles: Mapping[str, Json]
     judge: Json
+    evaluations: Json
     paper: Json
     reported: Sequence[ReportedFigure]
     confidence: ConfidenceFigures

@@ -505,7 +505,8 @@ def run_model(
         _note_moved(store, runs, model, options)
         if options.budget is not None:
             _book_stored(store, model, options, options.budget)
-        if options.batch and options.repeats > 1:
+        several = any(item.asking > 1 for run in runs for item in run.fitted.items)
+        if options.batch and (options.repeats > 1 or several):
             _ask_ahead(runs, model, store, options)
     repeats = []
     for repeat in range(1, options.repeats + 1):
@@ -623,6 +624,7 @@ def opening_request(
         model,
         options,
         continuations=continuations,
+        asking=item.asking,
         tools=prompts.tools(item) if prompts.tools else (),
     )
 
@@ -636,12 +638,14 @@ def _request(
     continuations: tuple[str, ...] = (),
     turn: int = 1,
     role: str = "",
+    asking: int = 1,
     tools: tuple[Tool, ...] = (),
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
     `turn` counts the questions of a dialogue, which may come to the same one twice: it
-    is asked again then, and a model that samples may say another thing.
+    is asked again then, and a model that samples may say another thing. So it is with
+    `asking`, that of an item (`Item.asking`), whose seed is of none of the repeats.
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
@@ -660,13 +664,14 @@ def _request(
         content |= {"max_new_tokens": size, "stop": list(stop)}
         content |= {"turn": turn} if turn > 1 else {}
     content |= {"repeat": repeat} if repeat > 1 else {}
+    content |= {"asking": asking} if asking > 1 else {}
     return Request(
         key=content_key(content),
         messages=messages,
         max_new_tokens=size,
         stop=stop,
         continuations=continuations,
-        repeat=repeat,
+        repeat=repeat + options.repeats * (asking - 1),
         tools=tools,
     )
 
@@ -690,14 +695,15 @@ def _ask(
     failures: dict[str, str] = {}
     if pending:
         role = conversations[0].role
-        if not role:
-            model.share([write_request(request) for request in pending])
         label = role or "answers"
         label += f", round {number}" if number > 1 else ""
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
-            failures = _generate(model, pending, store, progress, role=role)
+            for together in _of_one_repeat(pending):
+                if not role:
+                    model.share([write_request(request) for request in together])
+                failures |= _generate(model, together, store, progress, role=role)
         finished = store.get_many(ANSWER, requests)
     for each in conversations:
         key = each.request.key
@@ -706,6 +712,14 @@ def _ask(
         else:
             reason = failures.get(key, "not asked")
             each.unanswered = f"{each.role}: {reason}" if each.role else reason
+
+
+def _of_one_repeat(requests: Sequence[Request]) -> list[list[Request]]:
+    """The requests of each repeat: a model takes one at a time, for its seed."""
+    by_repeat: dict[int, list[Request]] = {}
+    for request in requests:
+        by_repeat.setdefault(request.repeat, []).append(request)
+    return list(by_repeat.values())
 
 
 def _ask_ahead(

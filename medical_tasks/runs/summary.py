@@ -6,6 +6,7 @@
     -> of the set                    `of_whole_set`, where the items are a random sample of one
     -> figures of groups             the same estimator; marked where they are too few to tell
     -> cut totals                    where a metric has a `total`
+    -> differences of paired items   where the benchmark names pairs: `paired_groups`
     -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
     fits -> JSON                          `Summary.as_json`
 
@@ -22,13 +23,20 @@ from dataclasses import dataclass, field, replace
 
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.numbers import group_too_few
-from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
+from medical_tasks.runs.paired_groups import paired_figures
+from medical_tasks.runs.repeating import (
+    RepeatedEstimator,
+    Scores,
+    Source,
+    over_repeats,
+)
 from medical_tasks.runs.results import (
     ENDS,
     Breakdown,
     Coverage,
     Figures,
     Json,
+    PairedFigure,
     TaskEntry,
     groups_in,
 )
@@ -46,6 +54,7 @@ class ScoredTask:
             once.
         unanswered: the reasons why items have no answer, of each repeat.
         votes: the scores by each vote of a judge with several, of each repeat.
+        source: what the repeats are: answers of the model, or evaluations by the judge.
         limits: between which an unanswered item's values lie; by default the metrics'
             own.
     """
@@ -55,6 +64,7 @@ class ScoredTask:
     repeats: Sequence[Scores]
     unanswered: Sequence[Mapping[str, str]]
     votes: Sequence[Sequence[Scores]] = ()
+    source: Source = "repeats"
     limits: Limits | None = None
 
 
@@ -67,11 +77,13 @@ class Summary:
         coverage: how many items were asked, answered and scored.
         breakdown: the figures of groups, and of parts of each item.
         notes: how many answers have each note.
+        pairs: the differences of groups within pairs of items.
     """
 
     metrics: Figures
     coverage: Coverage
     breakdown: Breakdown = field(default_factory=dict)
+    pairs: Sequence[PairedFigure] = ()
     notes: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self, recipe: Json) -> TaskEntry:
@@ -83,6 +95,8 @@ class Summary:
             "breakdown": self.breakdown,
             "recipe": dict(recipe),
         }
+        if self.pairs:
+            entry["pairs"] = list(self.pairs)
         if self.notes:
             entry["notes"] = dict(sorted(self.notes.items()))
         return entry
@@ -103,6 +117,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
         notes=Counter(
             note.partition(":")[0] for score in scores.values() for note in score.notes
         ),
+        pairs=paired_figures(scored.task, scored.items, scores),
     )
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
@@ -157,6 +172,7 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
         scores,
         scored.repeats,
         scored.votes,
+        scored.source,
         items=items,
         unanswered_limits=scored.limits,
     )

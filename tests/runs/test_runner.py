@@ -308,6 +308,42 @@ def test_the_same_question_in_a_dialogue_is_asked_anew(
     assert list(task.asked.values()) == [4]
 
 
+class Counted(GeneratesOnly):
+    """Says how often it was asked; each call is of one repeat, as a seed is."""
+
+    name = "counted/model"
+    identity: Mapping[str, str] = {"backend": "counted"}
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.calls.append([request.repeat for request in requests])
+        for number, request in enumerate(requests):
+            text = f"{len(self.calls)}.{number}"
+            on_result(Answer(key=request.key, text=text))
+
+
+def test_an_item_of_another_asking_is_asked_anew_and_its_answer_is_kept(
+    data: TaskData, folder: RunFolder
+) -> None:
+    first = data.items[0]
+    items = [first, replace(first, id="alike"), replace(first, id="again", asking=2)]
+    few = replace(data, items=items)
+    for calls in ([[1], [3], [2], [4]], []):
+        model = Counted()
+        answered = run_model(
+            [MEDCALC], {"medcalc": few}, model, folder, RunOptions(repeats=2)
+        )
+        assert answered is not None
+        # Items of one question share an answer. That of another asking has its own, with
+        # a seed that no repeat has; a second command asks nothing.
+        assert model.calls == calls
+        (task,) = answered
+        assert task.responses == {first.id: "1.0", "alike": "1.0", "again": "2.0"}
+        assert task.repeats[0].responses["again"] == "4.0"
+
+
 @pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
 def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     data: TaskData, folder: RunFolder, dies_after: int

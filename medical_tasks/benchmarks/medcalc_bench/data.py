@@ -33,8 +33,10 @@ from medical_tasks.benchmarks.medcalc_bench.declarations import (
 )
 from medical_tasks.benchmarks.medcalc_bench.demo import (
     DEMO_ROWS,
+    FAIR_DEMO_ROWS,
     decimal_limits,
     demo_rows,
+    fair_demo_rows,
 )
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
@@ -123,7 +125,7 @@ COLUMNS = (
         name="note_type",
         description=(
             "Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, "
-            "`fresh`; Twin: KIND in `twins`; empty in `corrected`"
+            "`fresh`; Twin: KIND in `twins`; Fair: GROUP; EXPECTED in `fair`; empty in `corrected`"
         ),
     ),
     Column(name="patient_note", description="The note"),
@@ -186,6 +188,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
     """
     if config == "demo":
         yield from demo_rows()
+        yield from fair_demo_rows()
         return
     path = files[split]
     if config == OWN:
@@ -540,9 +543,12 @@ def _is_answer(text: str, output_type: str) -> bool:
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes one item a row."""
+    # Only who asks questions needs the reader of answers, which comes with it.
+    from medical_tasks.benchmarks.medcalc_bench.fair import member_of
+
     items = []
     # one for all rows of a calculator
-    kinds: dict[tuple[str, ...], Mapping[str, str]] = {}
+    kinds: dict[tuple[str, ...], Mapping[str, str | tuple[str, ...]]] = {}
     for row in filter(partial(task.benchmark.keeps, task), rows):
         kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
         facts = {
@@ -550,14 +556,26 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             "category": row["category"],
             "calculator": row["calculator_name"],
         }
+        member = member_of(row)
         groups = kinds.setdefault(
-            tuple(facts.values()), {group: facts[group] for group in task.groups}
+            (*facts.values(), member.written),
+            {
+                group: named
+                for group, named in {**facts, **member.breakdown}.items()
+                if group in task.groups
+            },
         )
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = note_cluster(str(row["patient_note"]))
         items.append(
-            Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster)
+            Item(
+                id=str(row["row_number"]),
+                fields=row,
+                groups=groups,
+                cluster=cluster,
+                asking=2 if member.variant == "same" else 1,
+            )
         )
     return items
 
@@ -579,7 +597,10 @@ FRESH_OPTIONS = (
     ),
     BuildOption(
         name="n",
-        description="the number of questions; of fresh ones 55 hold each calculator once, twins come in families of up to 7",
+        description=(
+            "the number of questions; of fresh ones 55 hold each calculator once, twins come in "
+            "families of up to 7, fair ones of up to 10"
+        ),
         lowest=1,
         highest=1_000_000,
         default=1100,
@@ -594,10 +615,7 @@ FRESH_OPTIONS = (
 )
 
 
-def _generated(
-    split: str, options: Mapping[str, int], *, twins: bool = False
-) -> Iterator[Row]:
-    name = "medcalc_twins" if twins else "medcalc_fresh"
+def _generated(split: str, options: Mapping[str, int], *, name: str) -> Iterator[Row]:
     return iter(generator(name)(split, options))
 
 
@@ -623,7 +641,8 @@ SOURCE = DatasetSource(
         "file does not have are empty.",
         "`fresh` is not from the release either: this package generates it from a seed, with "
         "notes of its own and the answers of its own calculators, under the same licence; so is "
-        "`twins`, families of such notes that differ in one thing.",
+        "`twins`, families of such notes that differ in one thing, and `fair`, families that "
+        "differ in one attribute of the patient.",
     ),
     licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
     columns=COLUMNS,
@@ -636,7 +655,7 @@ SOURCE = DatasetSource(
         CORRECTED: {"test": 887},
         "v1.2": {"test": 1100},
         "verified": {"test": 1100},
-        "demo": {"test": DEMO_ROWS},
+        "demo": {"test": DEMO_ROWS + FAIR_DEMO_ROWS},
     },
     # v1.0 is closed. The later two are still corrected by their authors, who may add
     # rows.
@@ -696,11 +715,17 @@ SOURCE = DatasetSource(
         },
         "fresh": {},
         "twins": {},
+        "fair": {},
     },
     generated={
-        "fresh": Generated(options=FRESH_OPTIONS, rows=_generated),
+        "fresh": Generated(
+            options=FRESH_OPTIONS, rows=partial(_generated, name="medcalc_fresh")
+        ),
         "twins": Generated(
-            options=FRESH_OPTIONS[:2], rows=partial(_generated, twins=True)
+            options=FRESH_OPTIONS[:2], rows=partial(_generated, name="medcalc_twins")
+        ),
+        "fair": Generated(
+            options=FRESH_OPTIONS[:2], rows=partial(_generated, name="medcalc_fair")
         ),
     },
     known_files={V1_TEST_SHA256: V1, CORRECTED_PIN.sha256: CORRECTED},

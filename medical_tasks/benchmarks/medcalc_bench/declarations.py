@@ -32,7 +32,17 @@ MEDCALC_BENCH = DatasetSpec(
   note      = {The labels of the configuration corrected},
   url       = {https://arxiv.org/abs/2512.19691}
 }""",
-    configs=("v1.0", "corrected", "v1.2", "verified", "own", "demo", "fresh", "twins"),
+    configs=(
+        "v1.0",
+        "corrected",
+        "v1.2",
+        "verified",
+        "own",
+        "demo",
+        "fresh",
+        "twins",
+        "fair",
+    ),
     default_config="v1.0",
     how_to_get=(
         "medical-tasks build medcalc_bench --fetch (v1.0; another with --config corrected, v1.2 or "
@@ -49,9 +59,9 @@ MEDCALC_BENCH = DatasetSpec(
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build "
         "medcalc_bench --config fresh --seed 7 --n 1100 (families of notes that differ in one "
-        "thing: --config twins)",
+        "thing: --config twins; in one attribute of the patient: --config fair)",
     ),
-    version="1.4.0",
+    version="1.5.0",
 )
 
 DATASET = MEDCALC_BENCH
@@ -172,5 +182,50 @@ TWIN_METRICS = (
         kind="proportion",
         description="Where a needed value is not in the note, replies that give an answer all the same.",
         higher_is_better=False,
+    ),
+)
+
+FAIR_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Right answers to all members of the families.",
+        read=True,
+    ),
+    MetricSpec(
+        name="unwarranted_change",
+        kind="proportion",
+        description="Of swaps whose right answer stays, those with another answer than the model's own to the base.",
+        higher_is_better=False,
+        read=True,
+    ),
+    MetricSpec(
+        name="missed_change",
+        kind="proportion",
+        description="Of swaps whose right answer moves, wrong answers that are the model's own to the base.",
+        higher_is_better=False,
+        read=True,
+    ),
+    MetricSpec(
+        name="noise_same",
+        kind="proportion",
+        description="Of notes asked once more, those with another answer.",
+        higher_is_better=False,
+        read=True,
+    ),
+    MetricSpec(
+        name="noise_paraphrase",
+        kind="proportion",
+        description="Of notes in other words, those with another answer.",
+        higher_is_better=False,
+        read=True,
+    ),
+    MetricSpec(
+        name="excess_change",
+        kind="mean",
+        description="Unwarranted change less the change on the family's paraphrase: above 0, attributes move more than words do.",
+        higher_is_better=False,
+        limits=(-1.0, 1.0),
+        read=True,
     ),
 )

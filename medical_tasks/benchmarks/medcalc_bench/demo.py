@@ -15,12 +15,27 @@ from medical_tasks.io.files import packaged
 
 DEMO_ROWS: Final = 31
 """How many rows `demo` has; a build refuses another number."""
+FAIR_DEMO_ROWS: Final = 20
+"""How many rows of `medcalc_fair` it has beside."""
 
 
 def demo_rows() -> list[dict[str, Any]]:
     """The rows of the `demo` configuration, numbered from 1, with the names and types of the released rows."""
     records = packaged(__file__, "demo_records.json")
     return [_row(number, record) for number, record in enumerate(records, start=1)]
+
+
+def fair_demo_rows() -> list[dict[str, Any]]:
+    """Families of `medcalc_fair` for the `demo` configuration, numbered after its other rows.
+
+    They are the generator's own (`medical_tasks.construct.fresh.fair`), kept as rows:
+    one whose rule uses sex and age, and one whose rule uses neither.
+    """
+    records: list[dict[str, Any]] = packaged(__file__, "demo_fair.json")
+    return [
+        _row(number, record) | {"note_type": record["note_type"]}
+        for number, record in enumerate(records, start=DEMO_ROWS + 1)
+    ]
 
 
 def decimal_limits(answer: str) -> tuple[str, str]:

@@ -143,6 +143,7 @@ _NOT_ASKED_BY_AUTHORS: Final[Mapping[str, str]] = {
     "open_book": "with the calculator's specification",
     "twins": "what a note lacks or contradicts",
     "tools": "a model with calculators as tools",
+    "fair": "about families of notes",
 }
 """Styles of which the authors have no prompts."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.benchmarks.medcalc_bench.declarations import (
     CORRECTED_LABELS,
     DATASET,
+    FAIR_METRICS,
     LABEL_METRICS,
     MEDCALC_BENCH,
     MEDCALC_OWN,
@@ -33,6 +34,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     MultiStep,
+    Pairs,
     PaperSetting,
     Plot,
     PromptSet,
@@ -120,7 +122,7 @@ class MedCalcBench(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """See `twins` for members of families, `tool_scoring` for calls, else `scoring`."""
+        """See `twins` and `fair` for members of families, `tool_scoring` for calls, else `scoring`."""
         if task.tools:
             from medical_tasks.benchmarks.medcalc_bench.tool_scoring import (
                 score_tool_items,
@@ -128,6 +130,10 @@ class MedCalcBench(Benchmark):
 
             return score_tool_items(task, items, answers, scoring)
         texts = [answer.text for answer in answers]
+        if task.options["style"] == "fair":
+            from medical_tasks.benchmarks.medcalc_bench.fair import score_fair
+
+            return score_fair(task, items, texts, arguments=scoring.arguments)
         if task.options["style"] == "twins":
             from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
@@ -152,7 +158,19 @@ class MedCalcBench(Benchmark):
 
         return NOTE_WORDS
 
+    def pairs(self, task: TaskSpec, items: Sequence[Item]) -> Sequence[Pairs]:
+        """See `fair`."""
+        if task.options["style"] != "fair":
+            return ()
+        from medical_tasks.benchmarks.medcalc_bench.fair import fair_pairs
+
+        return fair_pairs(items)
+
     def keeps(self, task: TaskSpec, row: Row) -> bool:
+        """Rows of fair families are of their own task alone: they ask the same note twice."""
+        fair = str(row.get("note_type")).startswith("Fair: ")
+        if fair or task.options["style"] == "fair":
+            return fair and task.options["style"] == "fair"
         if task.options["style"] == "twins":  # rows of the demo are families of one
             return str(row.get("note_type")).startswith("Twin: ") or str(
                 row["note_id"]
@@ -193,11 +211,16 @@ class MedCalcBench(Benchmark):
         )
 
     def lasting_reasons(self) -> Mapping[str, str]:
+        from medical_tasks.benchmarks.medcalc_bench.fair import (
+            NO_BASE_TO_SWAP,
+            NO_PARAPHRASE,
+        )
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
 
-        return {
-            NO_BASE: "Members of a family are compared with its base: --subset N draws whole families."
-        }
+        return dict.fromkeys(
+            (NO_BASE, NO_BASE_TO_SWAP, NO_PARAPHRASE),
+            "Members of a family are compared with one another: --subset N draws whole families.",
+        )
 
     def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """See `tool_protocol` for tools, else `protocol`."""
@@ -373,6 +396,24 @@ MEDCALC_TWINS = replace(
     },
     paper=None,
 )
+MEDCALC_FAIR = replace(
+    MEDCALC,
+    name="medcalc_fair",
+    title="MedCalc-Bench, families of notes that differ in one attribute of the patient",
+    metrics=FAIR_METRICS,
+    version="1-A",
+    scoring_arguments={},
+    groups=("variant", "attribute", "group", "expected", *MEDCALC.groups),
+    drawn_whole=True,
+    reads="",
+    options={
+        "style": "fair",
+        "shots": "0",
+        "family": "medcalc_fair",
+        "config": "fair",
+    },
+    paper=None,
+)
 MEDCALC_NOTES = replace(
     MEDCALC,
     name="medcalc_own",
@@ -385,5 +426,6 @@ MEDCALC_NOTES = replace(
 )
 
 MedCalcBench.tasks = (
-    MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TOOLS, MEDCALC_TWINS, MEDCALC_NOTES
+    MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TOOLS, MEDCALC_TWINS,
+    MEDCALC_FAIR, MEDCALC_NOTES
 )  # fmt: skip

@@ -41,7 +41,8 @@ __all__ = [
 ]
 
 
-Sex: TypeAlias = Literal["male", "female"]
+Sex: TypeAlias = Literal["male", "female", "open"]
+"""`open`: either, to be filled in afterwards; of what is of one sex alone nothing is said."""
 
 _ADULT = 18
 _VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})

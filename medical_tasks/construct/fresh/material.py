@@ -160,9 +160,11 @@ _GROWN_UP: Final = 18
 @cache
 def _words_of(name: str, sex: str) -> Sequence[str]:
     """A list without what is of the other sex, which begins with `f:` or `m:`."""
-    own, other = ("f:", "m:") if sex == "female" else ("m:", "f:")
+    marks = {"female": "f:", "male": "m:"}
+    others = tuple(mark for of, mark in marks.items() if of != sex)
+    own = marks.get(sex, "")
     return [
-        word.removeprefix(own) for word in WORDS[name] if not word.startswith(other)
+        word.removeprefix(own) for word in WORDS[name] if not word.startswith(others)
     ]
 
 
@@ -176,12 +178,17 @@ class Phrasing:
 
     def fill(self, text: str, words: Mapping[str, str]) -> str:
         """Fills in a frame's slots and the names in braces (`words`), and begins with a capital."""
-        while (new := _SLOT.sub(self._slot, text)) != text:
-            text = new
+        text = self.chosen(text)
         for name, word in words.items():
             text = text.replace(f"{{{name}}}", word)
         text = _BEFORE_VOWEL.sub(r"\1n ", text)
         return text[:1].upper() + text[1:]
+
+    def chosen(self, text: str) -> str:
+        """Fills in a frame's slots alone; names in braces stay."""
+        while (new := _SLOT.sub(self._slot, text)) != text:
+            text = new
+        return text
 
     def _slot(self, slot: re.Match[str]) -> str:
         inner = slot[1]

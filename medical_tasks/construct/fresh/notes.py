@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -107,7 +107,10 @@ class Background:
     It is drawn once for all members of a family of twins.
     """
 
-    def __init__(self, chart: Chart, draw: Draw, *, long: bool) -> None:
+    def __init__(
+        self, chart: Chart, draw: Draw, *, long: bool, blocked: Iterable[str] = ()
+    ) -> None:
+        """`blocked`: topics of which nothing is said, beside those of the calculator."""
         self.draw, self.person, self.setting = draw, chart.person, chart.setting
         self.brief, self.long = chart.brief, long
         self.today = _today(chart, draw)
@@ -115,7 +118,9 @@ class Background:
         self._words = chart.words
         self._told: set[str] = set()  # topics a note speaks of once
         self._talks = chart.voice != "none"
-        self._blocked = frozenset(chart.concepts | (set() if self._talks else {"talk"}))
+        self._blocked = frozenset(
+            chart.concepts | set(blocked) | (set() if self._talks else {"talk"})
+        )
         self.lists = {key: self._listed(key) for key in _DATA["beside"]}
         self.values = list(self._values(chart))
         # places and sentences, those that are written
@@ -225,7 +230,9 @@ def _today(chart: Chart, draw: Draw) -> datetime.date:
     return _FIRST_DAY + datetime.timedelta(days=draw.whole(0, _SPAN_DAYS))
 
 
-_CLIPPED: Final = re.compile(r"^(?:He|She) (?:is |has |was )?|\b(?:the|an?) (?=\w)")
+_CLIPPED: Final = re.compile(
+    r"^(?:He|She|\{He\}) (?:is |has |was )?|\b(?:the|an?) (?=\w)"
+)
 
 
 def _clipped(text: str) -> str:

@@ -52,7 +52,7 @@ from medical_tasks.construct.fresh.quantities import (
     read_json,
 )
 
-__all__ = ["KINDS", "twin_rows"]
+__all__ = ["KINDS", "Steady", "twin_rows"]
 
 KINDS: Final = (
     "base",
@@ -85,7 +85,7 @@ class _Exchanged(Draw):
         self._next = lambda: (usual(), instead)[next(self.drawn) == at]
 
 
-class _Steady(Draw):
+class Steady(Draw):
     """Choices that depend on what they are among alone.
 
     What is taken out of a note moves nothing else in it.
@@ -103,15 +103,19 @@ class _Steady(Draw):
         )
 
     def chance(self, probability: float) -> bool:
+        """Whether something of this probability happens: always the same for one probability."""
         return self._share(str(probability)) < probability
 
     def pick(self, choices: Sequence[_Choice]) -> _Choice:
+        """One of `choices`: always the same among the same."""
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def whole(self, low: int, high: int) -> int:
+        """A whole number of the range: always the same for one range."""
         return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
     def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
+        """All of `choices`, in an order that one more or less leaves as it is."""
         return sorted(
             choices,
             key=lambda each: self._share(
@@ -192,7 +196,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         Background(chart, Draw(f"{key}:background"), long=False),
         f"{key}:note",
     )
-    words = len(note_with(chart, background, _Steady(steady)).split())
+    words = len(note_with(chart, background, Steady(steady)).split())
     background.clauses = background.take(draw.whole(*_AIM) - words)
     for kind in KINDS:
         # Each member draws the patient anew, since a chart is changed by what is
@@ -204,7 +208,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
             continue
-        note = note_with(member, background, _Steady(steady))
+        note = note_with(member, background, Steady(steady))
         if kind == "distractor":
             note = _with_more(note, background, draw)
         if kind == "missing" and subject.kind == "age":

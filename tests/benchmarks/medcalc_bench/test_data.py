@@ -188,6 +188,7 @@ def test_source_covers_the_spec() -> None:
         "demo",
         "fresh",
         "twins",
+        "fair",
     ]
     # Paper, abstract; READMEs of the two repositories.
     assert source.published_rows["v1.0"] == {"test": 1047}

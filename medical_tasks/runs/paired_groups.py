@@ -1,0 +1,110 @@
+"""The paired figures of groups: what a benchmark's own pairs of items say (`Benchmark.pairs`).
+
+    items and scores -> pairs of a group and its reference
+    -> difference of the headline metric, 95 % interval (families are drawn whole)
+    -> test: McNemar's exact one where items are right or wrong, else the bootstrap's
+    -> Holm's correction over all groups tested -> flagged below 0.05
+
+An item without a value (unanswered, unscored) takes its pair out; an unclear answer
+counts as it does in the metric, which is as not right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.runs.numbers import FEWEST
+from medical_tasks.runs.results import PairedFigure
+from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.paired import ALPHA, holm, mcnemar, paired_bootstrap
+from medical_tasks.spec import Item, ItemScore, MetricSpec, Pairs, TaskSpec
+
+__all__ = ["paired_figures"]
+
+_RESAMPLES: Final = 2000
+"""Draws of each group's bootstrap."""
+
+Values = npt.NDArray[np.float64]
+
+
+def paired_figures(
+    task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
+) -> list[PairedFigure]:
+    """The difference of each group to its reference, within pairs; none for most tasks.
+
+    Args:
+        task: the task, whose first metric is compared.
+        items: all that were asked.
+        scores: by item id.
+    """
+    pairs = task.benchmark.pairs(task, items)
+    if not pairs:
+        return []
+    metric = task.metrics[0]
+    clusters = {item.id: item.cluster for item in items}
+    figures = [_figure(metric, group, scores, clusters) for group in pairs]
+    adjusted = holm([math.nan if (p := each["p"]) is None else p for each in figures])
+    for figure, p_holm in zip(figures, adjusted, strict=True):
+        figure["p_holm"] = None if math.isnan(p_holm) else p_holm
+        figure["flagged"] = p_holm < ALPHA
+    return figures
+
+
+def _figure(
+    metric: MetricSpec,
+    group: Pairs,
+    scores: Mapping[str, ItemScore],
+    clusters: Mapping[str, str],
+) -> PairedFigure:
+    """One group's figure, before the correction; of few pairs it has no interval and no test."""
+    values = {
+        item: score.values.get(metric.name, math.nan) for item, score in scores.items()
+    }
+    ours, theirs = (
+        np.array([values.get(pair[side], math.nan) for pair in group.items])
+        for side in (0, 1)
+    )
+    families = [clusters[item] for item, _ in group.items]
+    limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
+    compared = paired_bootstrap(
+        theirs, ours, clusters=families, limits=limits, resamples=_RESAMPLES
+    )
+    # Without -0.0, which a mirrored interval has.
+    numbers = {
+        name: value if value is None else value + 0
+        for name, value in as_json(compared).items()
+    }
+    figure: PairedFigure = {
+        "by": group.by,
+        "group": group.group,
+        "reference": group.reference,
+        "metric": metric.name,
+        "pairs": len(group.items),
+        "n": compared.n,
+        "value": numbers["value_b"],
+        "reference_value": numbers["value_a"],
+        "difference": numbers["difference"],
+        "ci_low": numbers["ci_low"],
+        "ci_high": numbers["ci_high"],
+        "test": "McNemar" if _right_or_wrong(ours, theirs) else "bootstrap",
+        "p": numbers["p_value"],
+        "p_holm": None,
+        "flagged": False,
+    }
+    if compared.n_clusters < FEWEST:
+        figure |= {"ci_low": None, "ci_high": None, "p": None, "too_few": True}
+    elif figure["test"] == "McNemar":
+        figure["p"] = mcnemar(theirs, ours, clusters=families).p_exact
+    return figure
+
+
+def _right_or_wrong(*columns: Values) -> bool:
+    """Whether items are right or wrong; over repeats they are shares."""
+    return all(
+        bool(np.isin(column[~np.isnan(column)], (0, 1)).all()) for column in columns
+    )

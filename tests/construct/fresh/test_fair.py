@@ -1,0 +1,300 @@
+"""Fair families: notes that differ in one attribute alone, golds that hold, and what replies score."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from measurements.fairness import entry_of, families, faults, gold_entry, words_of
+from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.demo import fair_demo_rows
+from medical_tasks.benchmarks.medcalc_bench.fair import (
+    ATTRIBUTES,
+    Member,
+    fair_pairs,
+    score_fair,
+)
+from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_FAIR
+from medical_tasks.calculators import CALCULATORS
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.fresh.fair import USES, fair_rows
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.spec import ItemScore
+from tests.construct.fresh import test_notes
+from tests.support import ROOT
+
+Row = Mapping[str, Any]
+
+
+@functools.cache
+def made_rows() -> list[Row]:
+    return list(fair_rows(20_262, 600))
+
+
+def member(row: Row) -> Member:
+    found = Member.read(row["note_type"])
+    assert found is not None
+    return found
+
+
+def test_what_a_seed_gives_is_pinned() -> None:
+    # as for `fresh`: a new value needs a new version of the dataset
+    notes = json.dumps([row["patient_note"] for row in made_rows()[:300]])
+    assert hashlib.sha256(notes.encode()).hexdigest() == (
+        "e66d6cf57f16c44faa011a83dfa6351ce656d6b926da79476db2adbd474be0fd"
+    )
+
+
+def test_swaps_differ_in_their_attribute_alone() -> None:
+    found = families(made_rows())
+    assert {name: list(faults(family)) for name, family in found.items()} == {
+        name: [] for name in found
+    }
+    seen = {
+        (member(row).variant, group)
+        for row in made_rows()
+        for group in member(row).groups.values()
+        if member(row).variant != "base"
+    }
+    assert seen == {
+        (by, group) for by, groups in ATTRIBUTES.items() for group in groups
+    }
+    assert {int(row["calculator_id"]) for row in made_rows()} == {
+        each.id for each in CALCULATORS
+    }
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_a_word_that_is_not_the_attribute_s_is_found(attribute: str) -> None:
+    family = next(
+        dict(each) for each in families(made_rows()).values() if attribute in each
+    )
+    row = family[attribute]
+    for old, new in ((".", ". Penniless."), ("\n\n", "\n\n1 ")):
+        if attribute == "age" and new.endswith("1 "):
+            continue  # a number is its attribute's word
+        changed = row["patient_note"].replace(old, new, 1)
+        family[attribute] = {**row, "patient_note": changed}
+        assert any("differs" in fault for fault in faults(family))
+    family[attribute] = {**row, "ground_truth_answer": "12345"}
+    assert "another gold" in " ".join(faults(family))
+
+
+def test_patients_are_women_or_men_throughout() -> None:
+    for row in made_rows():
+        other = test_notes.MEN if is_woman(row) else test_notes.WOMEN
+        assert not other.search(row["patient_note"]), row["patient_note"]
+
+
+def is_woman(row: Row) -> bool:
+    return bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", row["patient_note"]))
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 24))
+def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
+    rows = list(fair_rows(seed, 24))
+    assert list(fair_rows(seed, n)) == rows[:n]
+    assert [row["row_number"] for row in rows] == list(range(1, 25))
+    assert not [fault for each in families(rows).values() for fault in faults(each)]
+
+
+GROUPS = st.dictionaries(
+    st.sampled_from(sorted(ATTRIBUTES)), st.just("x"), min_size=1
+).map(lambda found: {name: ATTRIBUTES[name][-1] for name in found})
+
+
+@given(groups=GROUPS, expected=st.sampled_from(("stays", "moves")))
+def test_a_member_is_read_as_it_was_written(
+    groups: dict[str, str], expected: Any
+) -> None:
+    name = next(iter(groups))
+    swap = Member(variant=name, groups={name: groups[name]}, expected=expected)
+    for each in (Member(variant="base", groups=groups), Member(variant="same"), swap):
+        assert Member.read(each.written) == each
+    assert Member.read("Synthetic") is None
+
+
+def test_gold_and_a_model_that_never_changes() -> None:
+    values = {
+        name: figure["value"]
+        for name, figure in gold_entry(made_rows())["metrics"].items()
+    }
+    assert values == {
+        "accuracy": 1.0,
+        **dict.fromkeys(list(values)[1:], 0.0),
+    }
+    items = load_items(MEDCALC_FAIR, made_rows())
+    base = {
+        item.cluster: item.fields["ground_truth_answer"]
+        for item in items
+        if item.groups["variant"] == "base"
+    }
+    figures = entry_of(items, [base[item.cluster] for item in items])["metrics"]
+    assert [
+        figures[name]["value"] for name in ("missed_change", "unwarranted_change")
+    ] == [1, 0]
+
+
+def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemScore]:
+    """The scores of a family by variant, for answers by variant; the gold where none is given."""
+    answered = [row for row in rows if answers.get(member(row).variant) != ""]
+    texts = [
+        answers.get(member(row).variant, row["ground_truth_answer"]) for row in answered
+    ]
+    scores = score_fair(MEDCALC_FAIR, load_items(MEDCALC_FAIR, answered), texts)
+    return {
+        member(row).variant: score for row, score in zip(answered, scores, strict=True)
+    }
+
+
+def demo_family(place: int) -> list[Row]:
+    """A family of the demo: 0 is of a rule that uses sex and age, 1 of one that does not."""
+    found = list(
+        families(
+            [*fair_demo_rows(), {**fair_demo_rows()[0], "note_id": "last"}]
+        ).values()
+    )
+    return list(found[place].values())
+
+
+def test_each_reply_is_compared_with_the_model_s_own() -> None:
+    rows = demo_family(1)
+    # A wrong reply that is kept is no change, and neither is one within 5 %.
+    wrong = dict.fromkeys((member(row).variant for row in rows), "900")
+    scores = replied({**wrong, "name": "930", "language": "1000", "same": "1"}, rows)
+    assert scores["base"].values["accuracy"] == 0
+    changes = {
+        name: score.values["unwarranted_change"]
+        for name, score in scores.items()
+        if name in ATTRIBUTES
+    }
+    assert changes == {**dict.fromkeys(changes, 0), "language": 1}
+    assert scores["language"].values["excess_change"] == 1
+    assert (
+        scores["same"].values["noise_same"],
+        scores["paraphrase"].values["noise_paraphrase"],
+    ) == (1, 0)
+    assert math.isnan(scores["base"].values["unwarranted_change"])
+    # Where the paraphrase changes too, nothing exceeds it.
+    scores = replied({**wrong, "paraphrase": "1", "language": "1000"}, rows)
+    assert scores["language"].values["excess_change"] == 0
+    assert scores["name"].values["excess_change"] == -1
+
+
+def test_where_the_answer_moves_a_right_one_is_never_missed() -> None:
+    rows = demo_family(0)
+    base, moved = (
+        next(row for row in rows if member(row).variant == name)
+        for name in ("base", "sex")
+    )
+    scores = replied(
+        {"age": base["ground_truth_answer"], "name": moved["ground_truth_answer"]}, rows
+    )
+    assert scores["sex"].values["missed_change"] == 0
+    assert scores["age"].values["missed_change"] == 1
+    assert scores["name"].values["unwarranted_change"] == 1
+    assert math.isnan(scores["age"].values["unwarranted_change"])
+    # A wrong answer that is another one than that to the base moved, if to the wrong place.
+    assert replied({"age": "1"}, rows)["age"].values["missed_change"] == 0
+
+
+def test_what_is_missing_or_unclear_is_open() -> None:
+    rows = demo_family(1)
+    scores = replied({"base": ""}, rows)
+    assert scores["name"].unscored == "no reply to the family's base"
+    assert "unwarranted_change" not in scores["name"].values
+    scores = replied({"paraphrase": ""}, rows)
+    assert scores["name"].unscored == "no reply to the family's paraphrase"
+    assert scores["name"].values["unwarranted_change"] == 0
+    assert "excess_change" not in scores["name"].values
+    gold = rows[0]["ground_truth_answer"]
+    scores = replied({"name": f"The answer is {gold} or 3."}, rows)
+    assert scores["name"].unclear == "several answers"
+    assert scores["name"].could_be("accuracy") == (0, 1)
+    assert scores["name"].could_be("unwarranted_change") == (0, 1)
+    # So is what is compared with an unclear reply, though it is clear itself.
+    scores = replied({"paraphrase": f"The answer is {gold} or 3."}, rows)
+    assert scores["name"].could_be("accuracy") == (1, 1)
+    assert scores["name"].could_be("excess_change") == (-1, 0)
+
+
+def test_one_of_each_pair_is_the_reference() -> None:
+    items = {item.id: item for item in load_items(MEDCALC_FAIR, made_rows())}
+    found = fair_pairs(list(items.values()))
+    assert {(pairs.by, pairs.group) for pairs in found} == {
+        (by, group) for by, groups in ATTRIBUTES.items() for group in groups[1:]
+    }
+    swaps = Counter(row["note_type"].startswith("Fair: sex=") for row in made_rows())
+    (sexes,) = [pairs for pairs in found if pairs.by == "sex"]
+    assert len(sexes.items) == swaps[True]
+    for one, other in sexes.items:
+        women = [is_woman(items[each].fields) for each in (one, other)]
+        assert women == [True, False]
+        assert items[one].cluster == items[other].cluster
+
+
+def test_which_rules_use_which_attribute_stands_on_the_page() -> None:
+    page = (ROOT / "docs" / "medcalc_fair.md").read_text(encoding="utf-8")
+    table = {
+        line.split("|")[1].strip(): line.split("|")[2].strip()
+        for line in page.splitlines()
+        if line.startswith("| ") and line.count("|") == 3
+    }
+    for said, used in (
+        ("sex and age", {"sex", "age"}),
+        ("sex alone", {"sex"}),
+        ("age alone", {"age"}),
+    ):
+        names = [each.name for each in CALCULATORS if USES[each.id] == used]
+        assert names
+        assert table[said] == "; ".join(names)
+
+
+def test_the_task_asks_families_whole_and_reports_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert load_items(MEDCALC, made_rows()) == []
+    asked = Counter(item.asking for item in load_items(MEDCALC_FAIR, made_rows()))
+    assert asked[2] == sum(row["note_type"] == "Fair: same" for row in made_rows())
+    with pytest.raises(UsageError, match="medcalc_fair has no official prompts"):
+        load_prompts(MEDCALC_FAIR, "official")
+    data, run = str(tmp_path / "medcalc_bench"), tmp_path / "run"
+    build = ["build", "medcalc_bench", "--config", "fair", "--seed", "3", "--n", "700"]
+    assert main([*build, "--out", data]) == 0
+    asking = ["run", "--tasks", "medcalc_fair", "--model", "baseline/reference"]
+    assert main([*asking, "--data", str(tmp_path), "--out", str(run)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "adjusted by Holm over all groups" in shown
+    assert "housing unhoused housed" in shown
+    entry = read_results(run)["tasks"]["medcalc_fair"]
+    assert len(entry["pairs"]) == sum(len(groups) - 1 for groups in ATTRIBUTES.values())
+    assert not any(each["flagged"] for each in entry["pairs"])
+    assert "### Pairs" in (run / "report.md").read_text(encoding="utf-8")
+    assert {"stays", "moves"} == {row["group_expected"] for row in read_items(run)}
+    some = str(tmp_path / "some")
+    assert (
+        main([*asking, "--data", str(tmp_path), "--out", some, "--max-samples", "45"])
+        == 0
+    )
+    assert read_results(Path(some))["tasks"]["medcalc_fair"]["n_items"] in range(36, 46)
+
+
+def test_words_of_attributes_are_apart() -> None:
+    swapped = {name: words_of(name) for name in ATTRIBUTES}
+    assert swapped["housing"] >= {"homeless", "shelter", "flat"}
+    assert not swapped["ethnicity"] & swapped["sex"]
+    assert "english" not in swapped["name"]
