@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decided
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
+from medical_tasks.scoring.numbers.reading import read_answer
+from medical_tasks.scoring.numbers.statements import Statement
 from medical_tasks.spec import Item, ItemScore, Pairs, Row, TaskSpec
 
 __all__ = [
