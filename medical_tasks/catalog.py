@@ -97,7 +97,11 @@ def _fault(benchmark: Benchmark, task: TaskSpec) -> str:
         return f"its task {task.name} is about {task.dataset}, which is none of its datasets"
     if not task.metrics:
         return f"its task {task.name} has no metrics"
-    needs = {"open_protocol": bool(task.protocol), "load_judge_prompts": task.judge}
+    needs = {
+        "open_protocol": bool(task.protocol),
+        "load_judge_prompts": task.judge,
+        "asked_with": bool(task.item_arguments),
+    }
     for method, needed in needs.items():
         if needed and getattr(type(benchmark), method) is getattr(Benchmark, method):
             return f"its task {task.name} needs the method {method}, which it lacks"

@@ -1034,6 +1034,8 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
             item may not count at all.
         asked_otherwise: configurations whose questions are worded otherwise than the
             rest; only for these are prompts loaded with `Asking.config`.
+        check_set: the set of labelled pairs on which judges of all its tasks are
+            checked; by default each dataset has its own.
     """
 
     name: ClassVar[str]  # what everything calls it; that of its first dataset
@@ -1046,6 +1048,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     mixed_rows: ClassVar[bool] = False
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
+    check_set: ClassVar[str] = ""
     # what `--prompts` takes
     prompt_sets: ClassVar[tuple[str, ...]] = "own", "official"
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first

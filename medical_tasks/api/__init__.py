@@ -141,6 +141,7 @@ def run(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -196,6 +197,9 @@ def run(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -268,6 +272,7 @@ def forecast(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -322,6 +327,9 @@ def forecast(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -381,6 +389,7 @@ def score(
     seed: int | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -421,6 +430,9 @@ def score(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -654,6 +666,7 @@ def merge(
     task_args: Mapping[str, object] | None = None,
     calibration: StrPath | None = None,
     calibration_from: Literal["other", "run"] = "other",
+    evaluations: int = 1,
     judge: str | None = None,
     judge_args: Mapping[str, object] | None = None,
     votes: int | None = None,
@@ -679,6 +692,9 @@ def merge(
             corrected for the judge's errors.
         calibration_from: its labels are of other answers (default), or a random sample
             of this run's own.
+        evaluations: judge the same answers N times by a judge that samples: means over
+            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
+            say the same.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
             inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
             compares words, not comparable).
@@ -795,6 +811,7 @@ def judge_check(
     out: StrPath | None = None,
     again: bool = False,
     sensitivity: bool = False,
+    orders: int | None = None,
     compare: StrPath | Iterable[StrPath] = (),
     prompts: str = "own",
     upstream: StrPath | None = None,
@@ -825,19 +842,23 @@ def judge_check(
     """Checks judges against labels of people.
 
     Args:
-        set: kqa, ehrnoteqa, anli, mednli or nli: whose labels.
-        source: the official file or the folder that holds it; ehrnoteqa: the scores.
+        set: kqa, ehrnoteqa, doclens, anli, mednli or nli: whose labels.
+        source: the official file or the folder that holds it; ehrnoteqa: the scores;
+            doclens: VeriFact-BHC or FactEHR.
         max_pairs: at most N pairs, chosen by their ids.
         out: folder of the check (default: runs/check-SET-JUDGE-HASH).
         again: ask everything a second time: how many labels stay the same.
         sensitivity: ask everything with verdicts and statements in reverse order too.
+        orders: judge so many times, as given and with the statements of a batch, or the
+            answers' sentences, in shuffled orders.
         compare: earlier checks (folder or check.json) for the table of judges.
         prompts: kqa, ehrnoteqa: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         format: ehrnoteqa: how the models were asked (default open).
         raters: ehrnoteqa: the raters' columns (default: all that begin with rater_).
         data: ehrnoteqa: folder of the built dataset (default: the user's data home).
-        config: ehrnoteqa: the dataset's configuration, e.g. demo.
+        config: ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo,
+            invented claims.
         ways: anli, mednli, nli: entailed or not, or three classes (default 3).
         round: anli: one round (default: all three).
         split: anli, mednli, nli: which part (default test).

@@ -321,11 +321,13 @@ class _Both:
             for metric in self.task.metrics
             if metric.needs not in self.recipe.left_out and all(self.reports(metric))
         }
-        if any("repeats" in mapping(entry.get("recipe")) for entry in self.entries):
+        recipes = [mapping(entry.get("recipe")) for entry in self.entries]
+        if any("repeats" in recipe for recipe in recipes):
             self.warnings.append(
                 "what varies from run to run of one model (--repeats) is in no interval or p value "
                 "below"
             )
+        if any({"repeats", "evaluations"} & recipe.keys() for recipe in recipes):
             for name, metric in reported.items():
                 if (
                     metric.kind == "proportion"

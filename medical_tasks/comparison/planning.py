@@ -220,10 +220,11 @@ def runs_columns(
         entry = mapping(run.results["tasks"].get(task.name))
         figure = mapping(mapping(entry.get("metrics")).get(metric.name))
         recipe = mapping(entry.get("recipe"))
+        several = bool({"repeats", "evaluations"} & recipe.keys())
         lacking = figure.get("ci_low") is None or figure.get("ci_high") is None
-        if lacking or any(asked_part(recipe).values()) or "repeats" in recipe:
+        if lacking or any(asked_part(recipe).values()) or several:
             raise UsageError(
-                f"{run.label}: is no run of all items of {task.name}, each asked once, with an "
+                f"{run.label}: is no run of all items of {task.name}, each asked and judged once, with an "
                 f"interval of {metric.name}. Give one, or assume something instead of --run."
             )
     first, second = shared_rows(*(rows_by_task(run)[task.name] for run in runs))

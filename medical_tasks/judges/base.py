@@ -302,6 +302,8 @@ class JudgeOptions:
     """How a judge is asked, whatever its kind."""
 
     votes: int = 1
+    # how often every question is decided anew, each time with votes of its own
+    evaluations: int = 1
     # how often an unreadable reply is asked for again, in the same conversation
     reasks: int = 2
     max_calls: int | None = None  # most requests sent in this run, None for no limit

@@ -128,6 +128,10 @@ def check_figures(
     figures["people"] = (
         {view.key: _people(pairs, view) for view in views} if _rated(pairs) else None
     )
+    if known and pairs and pairs[0].groups:
+        figures["within"] = {
+            by: _within(pairs, given, known[0], by) for by in pairs[0].groups
+        }
     if names:
         figures["raters"] = _raters(pairs, given, views[-1], names)
     groups = sorted({pair.group for pair in pairs})
@@ -354,6 +358,31 @@ def _with_people(
     }
 
 
+def _within(
+    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, by: str
+) -> dict[str, object]:
+    """The accuracy within each group of questions or labels.
+
+    Example: of claims that are not entailed some are denied and some are not mentioned;
+    within either, accuracy is how often the judge says so.
+    """
+    decided = [
+        (pair, label)
+        for pair, label in zip(pairs, given, strict=True)
+        if pair.gold is not None
+    ]
+    found: dict[str, object] = {}
+    for group in sorted({pair.groups[by] for pair, _ in decided}):
+        inside = [each for each in decided if each[0].groups[by] == group]
+        gold = [view.of(str(pair.gold)) for pair, _ in inside]
+        labels = _merged([label for _, label in inside], view)
+        clusters = [pair.cluster for pair, _ in inside]
+        found[group] = as_json(
+            agreement.accuracy_interval(gold, labels, clusters=clusters)
+        )
+    return found
+
+
 def _average(
     pairs: Sequence[CheckPair],
     given: Sequence[str | None],
@@ -500,7 +529,10 @@ def _json(value: float) -> float | None:
 
 def render_check(check: Mapping[str, Any]) -> str:
     """Formats the content of `check.json` as text."""
-    figures = {**dict.fromkeys(("groups", "averages", "raters")), **check["figures"]}
+    figures = {
+        **dict.fromkeys(("groups", "averages", "raters", "within")),
+        **check["figures"],
+    }
     known = {
         view.key: view.title for view in VIEWS if figures.get(view.key) is not None
     }

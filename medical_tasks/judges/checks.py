@@ -40,8 +40,11 @@ GENERAL = ("anli", "mednli", "nli")
 def check_set_of(task: TaskSpec) -> str:
     """Names the set of labelled pairs that is a task's own.
 
-    Its dataset, and its format where it has one.
+    One for all tasks of its benchmark, else its dataset, and its format where it has
+    one.
     """
+    if task.benchmark.check_set:
+        return task.benchmark.check_set
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
 
 
@@ -245,18 +248,20 @@ def check_command(
 
     On general ones where a benchmark has none of its own.
     """
-    called, further, usual_votes = (
+    called, further, usual_votes, usual_mode = (
         name if name in GENERAL else "nli",
         " --source ANLI",
         1,
+        "single",
     )
     own = _own_set(name)
     if own is not None:
         called, source = own
         further, usual_votes = source.commands[name], source.votes
+        usual_mode = "single" if source.task is None else source.task(None).judging
     asked = {
         "--votes": (votes, usual_votes),
-        "--judging": (mode if own else "single", "single"),
+        "--judging": (mode if own else "single", usual_mode),
         "--prompts": (prompts if own else "own", "own"),
     }
     options = "".join(

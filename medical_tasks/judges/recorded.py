@@ -91,6 +91,8 @@ class RecordedJudge:
                 f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason "
                 "as a text. Give one of them."
             )
+        if row.get("evaluation", 1) != 1:
+            return  # of several evaluations (`--evaluations`) the first counts
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
             raise UsageError(

@@ -189,6 +189,19 @@ class SessionStats:
     reasked: int = 0
 
 
+def require_evaluations(name: str, evaluations: int, *, samples: bool) -> None:
+    """Refuses several evaluations by a judge that gives the same reply each time.
+
+    They could not differ, so that their agreement would be perfect and say nothing.
+    """
+    if evaluations > 1 and not samples:
+        raise UsageError(
+            f"--evaluations {evaluations}: the judge {name} gives the same reply each time, so that "
+            "its evaluations cannot differ. Leave it out, or choose a judge that samples (a chat "
+            "judge with a temperature above 0, or varies=true)."
+        )
+
+
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
     """Refuses several votes of a judge that gives the same reply each time."""
     if votes > 1 and not samples:
@@ -217,8 +230,10 @@ class JudgeSession:
         prices: Prices | None = None,
     ) -> None:
         check_least({"votes of a judge": options.votes})
+        check_least({"evaluations by a judge": options.evaluations})
         check_least({"reasks of a judge": options.reasks}, 0)
         require_votes(backend.name, options.votes, samples=backend.samples)
+        require_evaluations(backend.name, options.evaluations, samples=backend.samples)
         self.name = backend.name
         self.comparable = backend.comparable
         self.reads = backend.reads
@@ -236,6 +251,10 @@ class JudgeSession:
         self._store = store
         self._label = label
         self._quiet = quiet
+        # Keys of replies that were asked for, or found in the store: several
+        # evaluations may take one.
+        self._known: set[str] = set()
+        self._begun = False
         self._rules = Rules(
             identity=self.identity,
             reads=backend.reads,
@@ -253,15 +272,20 @@ class JudgeSession:
         """Settings that the judge's server refused, and what was sent instead."""
         return self._meter.adapted
 
-    def again(self) -> JudgeSession:
+    def again(self, times: int = 1) -> JudgeSession:
         """The same judge with its next votes, which answer the same questions anew.
 
         What they take is counted here too.
+
+        Args:
+            times: how many sets of votes further on.
+
+        Example:
+            With three votes, `again(2)` decides by the votes 6, 7 and 8.
         """
         other = copy.copy(self)
-        other._rules = replace(
-            self._rules, first=self._rules.first + self._options.votes
-        )
+        first = self._rules.first + times * self._options.votes
+        other._rules = replace(self._rules, first=first)
         return other
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
@@ -284,14 +308,32 @@ class JudgeSession:
             before = self.foreseen.get(name, (0, 0))
             self.foreseen[name] = [before[0] + least, before[1] + most]
         foreseen = False
-        while waiting := self._read_store(cases):
+        asked = [*cases, *self._ahead(questions)]
+        while waiting := self._read_store(asked):
             if not foreseen:
-                self._foresee(cases)
+                self._foresee(asked)
                 foreseen = True
             if self._options.forecast:
                 break
             self._send(waiting)
         return [self._finish(case) for case in cases]
+
+    def _ahead(self, questions: Sequence[Question]) -> list[Case]:
+        """The same questions in the evaluations to come, whose replies wait in the store.
+
+        Asked together with the first evaluation they share its forecast and its batch.
+        Only the first questions are the same in each: what is asked next may depend on
+        what was said.
+        """
+        if self._begun or not questions or self._rules.first:
+            return []
+        self._begun = True
+        votes = self._options.votes
+        rules = [
+            replace(self._rules, first=number * votes)
+            for number in range(1, self._options.evaluations)
+        ]
+        return [Case(question, each) for each in rules for question in questions]
 
     def _read_store(self, cases: Sequence[Case]) -> _Waiting:
         """Advances the cases by stored replies; returns the requests that are not stored."""
@@ -303,12 +345,12 @@ class JudgeSession:
             found = self._store.get_many(VERDICT, waiting) if waiting else {}
             if not found:
                 return waiting
+            new = found.keys() - self._known
+            self._known.update(new)
             if self._options.replayed:  # they are this run's, made in its parts
-                self.stats.calls += sum(
-                    record.get("requests", 1) for record in found.values()
-                )
+                self.stats.calls += sum(found[key].get("requests", 1) for key in new)
             else:
-                self.stats.from_store += len(found)
+                self.stats.from_store += len(new)
             self._meter.add(found)
             for key, record in found.items():
                 for case, thread in waiting[key]:
@@ -333,6 +375,7 @@ class JudgeSession:
             )
             for key, ((case, thread), *_) in waiting.items()
         }
+        self._known.update(calls)
         outcomes: dict[str, Reply | NoReply] = {}
         label = f"judging {self._label}" if self._label else "judging"
         with Progress(label, len(calls), quiet=self._quiet) as progress:

@@ -318,7 +318,7 @@ def _strings(values: Json) -> dict[str, str]:
     }
 
 
-_PART: Final = ("max_samples", "subset", "shard", "repeats")
+_PART: Final = ("max_samples", "subset", "shard", "repeats", "evaluations")
 _SETTINGS: Final = (
     "task_version",
     "prompts",

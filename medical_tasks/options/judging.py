@@ -66,6 +66,7 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
             --source scores.csv --raters ann,ben,cy
         medical-tasks judge-check kqa --judge openai-api/my-host/a \
             --judge openai-api/my-host/b --source K-QA --again --sensitivity
+        medical-tasks judge-check doclens --judge vllm-server/my-model --source verifact-bhc
         medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 \
             --round R1 --ways 2
         medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 \
@@ -78,20 +79,21 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     says how often both agree. ehrnoteqa asks what scoring EHRNoteQA asks, about models'
     answers that people scored as correct or not: --source is a CSV file with the
     columns id (the question's in the built dataset), response, perhaps model, and one a
-    rater. anli and mednli ask the plain question of entailment, in the --style given;
-    nli is both together, with the means of the parts. EHRNoteQA and MedNLI are
-    credentialed, their text stays on this machine. Prints the figures and writes
-    check.json; `run` and `score` show the last check of the judge they use. Of several
-    judges, and of earlier checks (--compare), it prints one table and says which to
-    take and why (choosing.json, judges.html). The same command goes on where it
-    stopped; exit code 5 when a judge could not be checked, or pairs are without a
-    verdict.
+    rater. doclens asks what scoring DocLens asks, about claims that clinicians
+    labelled: --source is the folder of VeriFact-BHC or FactEHR's file. anli and mednli
+    ask the plain question of entailment, in the --style given; nli is both together,
+    with the means of the parts. All but K-QA and ANLI are credentialed, their text
+    stays on this machine. Prints the figures and writes check.json; `run` and `score`
+    show the last check of the judge they use. Of several judges, and of earlier checks
+    (--compare), it prints one table and says which to take and why (choosing.json,
+    judges.html). The same command goes on where it stopped; exit code 5 when a judge
+    could not be checked, or pairs are without a verdict.
     """
 
     set: Annotated[
         str,
         Option(
-            "kqa, ehrnoteqa, anli, mednli or nli: whose labels",
+            "kqa, ehrnoteqa, doclens, anli, mednli or nli: whose labels",
             metavar="SET",
             positional=True,
         ),
@@ -99,7 +101,8 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     source: Annotated[
         Path | None,
         Option(
-            "the official file or the folder that holds it; ehrnoteqa: the scores",
+            "the official file or the folder that holds it; ehrnoteqa: the scores; doclens: "
+            "VeriFact-BHC or FactEHR",
             metavar="PATH",
         ),
     ] = None
@@ -158,7 +161,10 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     ] = None
     config: Annotated[
         str | None,
-        Option("ehrnoteqa: the dataset's configuration, e.g. demo", metavar="NAME"),
+        Option(
+            "ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo, invented claims",
+            metavar="NAME",
+        ),
     ] = None
     ways: Annotated[
         Literal[2, 3] | None,

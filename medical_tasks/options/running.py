@@ -14,6 +14,7 @@ from medical_tasks.options.shared import (
     WithAttestation,
     WithCalibration,
     WithCeilings,
+    WithEvaluations,
     WithJudge,
     WithSubset,
 )
@@ -102,6 +103,7 @@ class Run(
     WithCeilings,
     WithDataAndPrompts,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithAttestation,
     usage="medical-tasks run --tasks T --model M [options]",
@@ -158,7 +160,7 @@ class Run(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(WithCalibration, WithJudge, WithAttestation):
+class Merge(WithCalibration, WithEvaluations, WithJudge, WithAttestation):
     """Make one run of the parts that `run --shard` made on several machines; opens no model.
 
         medical-tasks run --tasks medcalc --model hf/path/to/model --shard 1/2 --out parts/1

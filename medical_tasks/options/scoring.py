@@ -15,6 +15,7 @@ from medical_tasks.options.shared import (
     Upstream,
     WithAttestation,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithSubset,
     WithTables,
@@ -30,6 +31,7 @@ _FIRST_OF_SCORE: Final = (
 class Score(
     WithSubset,
     WithCalibration,
+    WithEvaluations,
     WithJudge,
     WithTables,
     WithAttestation,

@@ -205,6 +205,20 @@ class WithCalibration(Options, heading="calibration"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithEvaluations(Options, heading=JUDGE, about=_FOR_JUDGES):
+    """How often the same answers are judged."""
+
+    evaluations: Annotated[
+        int,
+        Option(
+            "judge the same answers N times by a judge that samples: means over the evaluations, "
+            "their spread, ICC, Krippendorff's alpha and how often all say the same",
+            metavar="N",
+        ),
+    ] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class WithSubset(Options):
     """A random sample in place of all items."""
 

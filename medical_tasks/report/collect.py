@@ -288,8 +288,11 @@ def _texts(
     if withheld:
         texts = replace(texts, missing="", remark=_WITHHELD)
     repeats = run.entries[task.name]["recipe"].get("repeats")
-    if repeats:
+    evaluations = run.entries[task.name]["recipe"].get("evaluations")
+    if repeats or evaluations:
         first = f"Answers, readings and verdicts are those of the first of {repeats} repeats"
+        if evaluations:
+            first = f"Readings and verdicts are those of the first of {evaluations} evaluations"
         remark = f"{texts.remark} {first}, values are means over all.".strip()
         texts = replace(texts, remark=remark)
     return texts
@@ -413,7 +416,7 @@ def verdicts_by_item(
     for line in lines:
         item = item_of(line["id"], item_ids)
         if (
-            item is not None and "repeat" not in line
+            item is not None and not {"repeat", "evaluation"} & line.keys()
         ):  # the texts beside them are of the first
             by_item.setdefault(item, []).append(_verdict(line, item, private=private))
     return {item: tuple(verdicts) for item, verdicts in by_item.items()}

@@ -13,11 +13,45 @@ Usage = Annotated[Any, follows(USAGE)]
 Forecast = Annotated[Any, follows(FORECAST)]
 
 
+class AgreementEstimate(OpenForm):
+    """An agreement with its interval; null where nothing varies."""
+
+    n: Count
+    value: Number | None
+    ci_low: Number | None
+    ci_high: Number | None
+
+
 class Repeats(OpenForm):
     """What `--repeats` adds to a metric: its value in each repeat, and figures of their spread."""
 
     __pydantic_extra__: dict[str, Number | None]
     values: list[Number | None]
+
+
+class Agreement(OpenForm):
+    """How far evaluations of one metric, or verdicts, agree."""
+
+    __pydantic_extra__: dict[str, Any]
+    values: list[Number | None] = Field([])
+    mean: Number | None = None
+    sd: Number | None = None
+    min: Number | None = None
+    max: Number | None = None
+    within_item_sd: Number | None = None
+    items: Count = 0
+    questions: Count = 0
+    icc: AgreementEstimate | None = None
+    alpha: AgreementEstimate | None = None
+    exact_agreement: AgreementEstimate | None = None
+
+
+class Evaluations(OpenForm):
+    """What `--evaluations` adds to a task."""
+
+    n: Count
+    metrics: dict[str, Agreement]
+    verdicts: Agreement
 
 
 class Estimate(OpenForm):
@@ -101,6 +135,7 @@ class Entry(OpenForm):
     shortened: Count = 0
     usage: Usage | None = None
     judge: Judge | None = None
+    evaluations: Evaluations | None = None
 
     @model_validator(mode="after")
     def _counts_agree(self) -> Self:

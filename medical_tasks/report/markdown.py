@@ -24,6 +24,7 @@ from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.table import Cell, Table
 from medical_tasks.report.tables import (
     breakdown_table,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
@@ -90,6 +91,8 @@ def _sections(task: ReportTask) -> list[str]:
         paper(task.entry),
         notes(task.entry),
     ]
+    if told := evaluations([task]):
+        parts += ["### Evaluations by the judge", cell(told[0]), told[1]]
     if shown := pairs(task.entry):
         parts += ["### Pairs", shown]
     for by, caption, table in breakdowns([task]):
@@ -178,6 +181,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         paper,
         notes,
         breakdowns,
+        evaluations,
         pairs,
         published,
         recipe,
@@ -234,6 +238,12 @@ def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]
     for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
         if (table := breakdown_table(tasks, by, id="")) is not None:
             yield by, table.caption, markdown_table(table)
+
+
+def evaluations(tasks: Sequence[ReportTask]) -> tuple[str, Markup] | None:
+    """How far several evaluations by a task's judge agree: what the table shows, and the table."""
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id="")
+    return None if table is None else (table.caption, markdown_table(table))
 
 
 def pairs(entry: Json) -> Markup:

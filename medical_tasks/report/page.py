@@ -36,6 +36,7 @@ from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,
     clean,
+    evaluations_table,
     metrics_table,
     overview_table,
     own_table,
@@ -253,6 +254,7 @@ def task_section(
             )
             if by not in apart
         ],
+        evaluations=_evaluations(tasks, f"{base}-evaluations"),
         own_tables=list(_own_tables(tasks, base=base)),
         plots=list(_plots(tasks, base=base)),
         published=_published(tasks, f"{base}-published"),
@@ -414,6 +416,11 @@ def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
 
 def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
     table = breakdown_table(tasks, by, id=base)
+    return Markup("") if table is None else html_table(table)
+
+
+def _evaluations(tasks: Sequence[ReportTask], base: str) -> Markup:
+    table = evaluations_table([(task.run, task.entry) for task in tasks], id=base)
     return Markup("") if table is None else html_table(table)
 
 

@@ -258,6 +258,101 @@ def breakdown_table(
     return table if len(tasks) > 1 else table.without("run")
 
 
+def evaluations_table(
+    entries: Sequence[tuple[str, Entry]],
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+) -> Table | None:
+    """How far the evaluations of a task by its judge agree; None where no run has several.
+
+    Args:
+        entries: the runs' names, and their entries of the task.
+        id: the table's, on a page.
+    """
+    several = [(run, entry) for run, entry in entries if entry.get("evaluations")]
+    if not several:
+        return None
+    rows = []
+    for run, entry in several:
+        told = entry["evaluations"]
+        metrics, verdicts = told["metrics"], told["verdicts"]
+        rows += [
+            _evaluated(name, run, entry["metrics"][name], metrics[name])
+            for name in entry["metrics"]
+            if name in metrics
+        ]
+        agreed = [_estimated(verdicts[name]) for name in ("alpha", "exact_agreement")]
+        questions = Cell(f"{verdicts['questions']:,}", verdicts["questions"])
+        rows.append(Row(["verdicts", run, *[""] * 5, *agreed, questions]))
+    times = dict.fromkeys(str(entry["evaluations"]["n"]) for _, entry in several)
+    table = Table(
+        id=id,
+        columns=[
+            replace(_METRIC, header=True),
+            replace(_RUN, facet=False),
+            *_AGREEMENT,
+        ],
+        rows=rows,
+        caption=f"The same answers judged {' or '.join(times)} times. Sd: of the score "
+        "from evaluation to evaluation. Within: mean sd of an item's values. ICC: ICC(2,1), "
+        "absolute agreement of items' values. Alpha: Krippendorff's, of items' values, and of "
+        "verdicts as classes. Identical: items, or verdicts, alike in all. 95 % intervals.",
+    )
+    return table if len(entries) > 1 else table.without("run")
+
+
+_AGREEMENT: Final = (
+    Column(name="mean", label="Mean", kind="number"),
+    Column(name="sd", label="Sd", kind="number"),
+    Column(name="ends", label="Min to max", kind="range"),
+    Column(name="within", label="Within", kind="number"),
+    Column(name="icc", label="ICC", kind="number"),
+    Column(name="alpha", label="Alpha", kind="number"),
+    Column(name="identical", label="Identical", kind="number"),
+    Column(name="n", label="n", kind="number"),
+)
+"""Columns of the agreement of evaluations."""
+
+
+def _evaluated(name: str, run: str, metric: Metric, told: Metric) -> Row:
+    """A metric's row in the table of evaluations."""
+    unit = str(metric.get("unit", ""))
+    mean, spread, low, high, within = (
+        finite(told.get(key)) for key in ("mean", "sd", "min", "max", "within_item_sd")
+    )
+    ends = f"{number(low, unit)} to {number(high, unit)}"
+    agreed = [_estimated(told.get(key)) for key in ("icc", "alpha", "exact_agreement")]
+    items = told.get("items")
+    return Row(
+        [
+            metric_label(name, metric),
+            run,
+            Cell(number(mean, unit), sort_value(mean, unit)),
+            Cell(number(spread, unit), sort_value(spread, unit)),
+            Cell(ends, sort_value(low, unit)),
+            Cell(number(within, unit), sort_value(within, unit)),
+            *agreed,
+            "" if items is None else Cell(f"{items:,}", items),
+        ]
+    )
+
+
+def _estimated(estimate: Metric | None) -> Cell:
+    """An agreement with its interval, on its own scale from -1 to 1."""
+    if estimate is None:
+        return Cell("")
+    value, low, high = (
+        finite(estimate.get(end)) for end in ("value", "ci_low", "ci_high")
+    )
+    if value is None:
+        return Cell(
+            "n/a",
+            title="nothing varies between items, so that there is nothing to agree on",
+        )
+    ends = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return Cell(f"{value:.2f}{ends}", value)
+
+
 def _numbers(labels: Iterable[str]) -> list[Column]:
     """Columns of further metrics."""
     return [

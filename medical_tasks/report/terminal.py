@@ -9,7 +9,12 @@ from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.confidence import confidence_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
-from medical_tasks.report.tables import pairs_table, reported_said, results_table
+from medical_tasks.report.tables import (
+    evaluations_table,
+    pairs_table,
+    reported_said,
+    results_table,
+)
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.imported import MATCHED_BY
 from medical_tasks.runs.numbers import (
@@ -38,6 +43,9 @@ def render_table(*runs: Json) -> str:
             lines += ["", f"{about}: {pairs.caption}", *text_table(pairs), ""]
         lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
         lines += [f"{about}: {note}" for note in entry_notes(entry)]
+        if (agreement := evaluations_table([("", entry)], id="")) is not None:
+            said = f"{about}: {agreement.caption}"
+            lines += ["", said, *text_table(agreement), ""]
         if unscored := entry["coverage"]["unscored"]:
             reasons = ", ".join(
                 f"{count} x {reason}" for reason, count in unscored.items()

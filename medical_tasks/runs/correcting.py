@@ -276,7 +276,7 @@ def _correct(
         "set": calibration.check["set"],
         "sha256": calibration.sha256,
         "form": form,
-        "said": f"corrected by {note}{_ELSEWHERE * (calibration.check['set'] in GENERAL)}",
+        "said": f"corrected by {note}{_ELSEWHERE * _is_elsewhere(calibration)}",
         "assumes": assumes,
         "adjusted_for": [factor.name for factor in used],
         "widened_by": widened,
@@ -292,6 +292,12 @@ def _correct(
         corrections.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
 
 
+def _is_elsewhere(calibration: Calibration) -> bool:
+    """Whether the labels are of other texts than a task's answers are."""
+    in_general = calibration.check["set"] in GENERAL
+    return in_general or bool(calibration.check.get("elsewhere"))
+
+
 def _factors(
     calibration: Calibration,
     labels: Mapping[str, Sequence[Any]],
@@ -299,7 +305,7 @@ def _factors(
     ids: Sequence[str],
 ) -> list[_Factor]:
     """What the judge's errors may depend on, as far as the labels and the run tell it."""
-    if calibration.form == "prediction" or calibration.check["set"] in GENERAL:
+    if calibration.form == "prediction" or _is_elsewhere(calibration):
         return []
     items = {item.id: item for item in run.items}
     factors = _groups(labels, [items[name] for name in ids])

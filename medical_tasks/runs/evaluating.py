@@ -172,7 +172,10 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     )
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(
-        subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration
+        subset=drawn,
+        repeats=arguments.repeats > 1,
+        evaluations=arguments.evaluations > 1,
+        calibration=arguments.calibration,
     )
     data = {
         task.name: load_task_data(
@@ -783,7 +786,11 @@ def _answered(
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(file, Path) and file.is_dir():
         return _from_run(task, spec, arguments)
-    _check_one(subset=arguments.subset, calibration=arguments.calibration)
+    _check_one(
+        subset=arguments.subset,
+        evaluations=arguments.evaluations > 1,
+        calibration=arguments.calibration,
+    )
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
     if isinstance(file, PublishedSource):
@@ -867,6 +874,7 @@ def _from_run(
     _check_one(
         subset=drawn or "subset" in recipe,
         repeats="repeats" in recipe,
+        evaluations=arguments.evaluations > 1,
         calibration=arguments.calibration,
     )
     ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)

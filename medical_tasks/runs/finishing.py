@@ -25,7 +25,7 @@ from medical_tasks.runs.confidence import (
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import mapping, metric_kinds
-from medical_tasks.runs.repeating import Scores, over_repeats
+from medical_tasks.runs.repeating import Scores, Source, over_repeats
 from medical_tasks.runs.results import (
     ANSWERED_BY_COLUMNS,
     SCHEMA_VERSION,
@@ -77,10 +77,14 @@ def finish(
     request = None if judge is None else judge.request
     official = request is not None and request.official
     calibration = None if request is None else request.calibration
+    evaluations = 1 if request is None else request.options.evaluations
     private = folder.private
+    check_evaluations(answered, evaluations)
     tasks = [_reported(each, official=official, private=private) for each in answered]
     items = ItemsFile(
-        name for task in tasks for name in _columns(task, calibration, private)
+        name
+        for task in tasks
+        for name in _columns(task, calibration, private, evaluations)
     )
     entries: dict[str, TaskEntry] = {}
     verdicts: list[JsonDict] = []
@@ -105,6 +109,14 @@ def finish(
         entry = summary.as_json(recipe)
         _add_confidence(entry, task, scored)
         _add_asking(entry, task)
+        if task_judge is not None and scored.source == "evaluations":
+            from medical_tasks.runs.evaluations import (
+                reliability,
+            )  # for these runs alone
+
+            entry["evaluations"] = reliability(
+                scored, summary.metrics, task_judge.decided
+            )
         if task_judge is not None:
             task_judge.report(cast(JsonDict, entry), private=private)
             verdicts += task_judge.rows(private=private)
@@ -113,6 +125,17 @@ def finish(
     results: Results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)
     return results
+
+
+def check_evaluations(answered: Sequence[AnsweredTask], evaluations: int) -> None:
+    """Refuses several evaluations of several answers: what varies would be two things at once."""
+    repeated = [each.task.name for each in answered if each.repeats]
+    if evaluations > 1 and repeated:
+        raise UsageError(
+            f"--evaluations {evaluations}: {', '.join(repeated)} was asked several times (--repeats), "
+            "and it would not be known whether answers or verdicts differ. Leave it out, or judge a "
+            "run without --repeats; --votes 3 with --repeats says what the judge adds (sd_judge)."
+        )
 
 
 def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> AnsweredTask:
@@ -138,9 +161,12 @@ def _closed(reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _columns(
-    task: AnsweredTask, calibration: Calibration | None, private: bool
+    task: AnsweredTask,
+    calibration: Calibration | None,
+    private: bool,
+    evaluations: int,
 ) -> list[str]:
-    """The columns of a task's rows: those of its first, and those of its corrected values."""
+    """The columns of a task's rows: those of its first, and those of a judge's errors."""
     first = task.items[:1]
     unanswered = replace(task, unanswered={item.id: "" for item in first})
     columns = [
@@ -148,6 +174,10 @@ def _columns(
     ]
     if calibration is not None and task.task.judge:
         columns += calibration.columns(task.task)
+    if evaluations > 1 and task.task.judge:
+        from medical_tasks.runs.evaluations import sd_columns
+
+        columns += sd_columns(task.task)
     return columns
 
 
@@ -155,7 +185,7 @@ def _recipe(
     task: AnsweredTask, declared: TaskSpec, judge: TaskJudge | None, *, official: bool
 ) -> JsonDict:
     """The recipe of the answers, and of this scoring in place of one that a run had before."""
-    before = ("scoring", "adjudication")
+    before = ("scoring", "adjudication", "evaluations")
     recipe = {name: value for name, value in task.recipe.items() if name not in before}
     may_report = {*declared.scoring_arguments, *task.given}
     all_metrics = declared.reporting(may_report, official=official)
@@ -167,6 +197,8 @@ def _recipe(
         recipe |= {"scoring": identity} if identity else {}
     if judge is not None:
         recipe["judge"] = judge.recipe
+        evaluations = len(judge.by_evaluation())
+        recipe |= {"evaluations": evaluations} if evaluations > 1 else {}
     return recipe
 
 
@@ -215,17 +247,22 @@ class _Scoring:
     corrections: Corrections = field(default_factory=Corrections)
 
     def run(self, items: ItemsFile) -> ScoredTask:
-        """Scores all repeats of all items; rows go to `items`."""
+        """Scores all repeats of all items, or all evaluations; rows go to `items`."""
         task = self.task
-        repeats = (task, *task.repeats)
+        judges: list[Judging | None] = [None]
+        if self.judge is not None:
+            judges = list(self.judge.by_evaluation())
+        source: Source = "evaluations" if len(judges) > 1 else "repeats"
+        # One of the two is of length 1 (`check_evaluations`).
+        repeats = (task, *task.repeats) * len(judges)
+        judges *= 1 + len(task.repeats)
         unanswered = [repeat.unanswered for repeat in repeats]
         limits = _unanswered_limits(task.task, task.items)
-        judging = None if self.judge is None else self.judge.judging
         kept: list[dict[str, ItemScore]] = [{} for _ in repeats]
         values: dict[tuple[tuple[str, float], ...], Mapping[str, float]] = {}
         blocks = (
-            _scored_blocks(each, judging, n, self.private, alone=self.alone)
-            for n, each in enumerate(repeats, 1)
+            _scored_blocks(each, judging, (source, n), self.private, alone=self.alone)
+            for n, (each, judging) in enumerate(zip(repeats, judges, strict=True), 1)
         )
         for block, *others in zip(*blocks, strict=True):
             scores = [each.scores for each in (block, *others)]
@@ -246,6 +283,10 @@ class _Scoring:
                     answers,
                 )
                 rows = self.corrections.added_to(rows)
+            if source == "evaluations":
+                from medical_tasks.runs.evaluations import with_sd
+
+                rows = with_sd(task.task, rows, scores)
             items.add(rows)
             self.adjudicated += block.adjudicated
             for own, scored in zip(kept, scores, strict=True):
@@ -255,12 +296,14 @@ class _Scoring:
             items=task.items,
             repeats=kept,
             unanswered=unanswered,
-            votes=self._by_vote(repeats),
+            votes=self._by_vote() if source == "repeats" else [],
+            source=source,
             limits=limits,
         )
 
-    def _by_vote(self, repeats: Sequence[AnsweredTask]) -> list[list[Scores]]:
+    def _by_vote(self) -> list[list[Scores]]:
         """The scores of each repeat by each of the judge's first votes; none without repeats."""
+        repeats = (self.task, *self.task.repeats)
         if self.judge is None or len(repeats) == 1:
             return []
         return [
@@ -281,14 +324,15 @@ class _Block:
 def _scored_blocks(
     answered: AnsweredTask,
     judging: Judging | None,
-    repeat: int = 1,
+    of: tuple[Source, int] = ("repeats", 1),
     private: bool = False,
     *,
     alone: bool = True,
 ) -> Iterator[_Block]:
     """Scores a task's items block by block; a judge is asked about all of them together.
 
-    Where the task is not `alone`, a fault of its package leaves its items unscored.
+    Verdicts of the second repeat or evaluation, and of later ones, are marked with its
+    number. Where the task is not `alone`, a fault of its package leaves its items unscored.
     """
     task, responses = answered.task, answered.responses
     scoring = Scoring(judging=judging, arguments=answered.scoring_args)
@@ -326,8 +370,9 @@ def _scored_blocks(
                 item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
                 for item in answered_items
             }
-        for row in rows[before:] if repeat > 1 else ():
-            row["repeat"] = repeat
+        source, number = of
+        for row in rows[before:] if number > 1 else ():
+            row[source.removesuffix("s")] = number
         read = () if answered.adjudication is None else answered.adjudication.readings
         adjudicated = [
             name for name in decided if name in read and scores[name].unclear

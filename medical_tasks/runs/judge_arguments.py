@@ -11,6 +11,7 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.options import (
     WithCalibration,
     WithCeilings,
+    WithEvaluations,
     WithJudge,
     WithJudges,
     WithJudging,
@@ -76,7 +77,7 @@ def judge_request(
             "or neither."
         )
     if not any(task.judge for task in tasks):
-        of_judge = {*parameters(WithJudge), "calibration"}
+        of_judge = {*parameters(WithJudge), "calibration", "evaluations"}
         # Where a model is asked, a forecast is about its answers too.
         of_judge -= {"forecast"} if isinstance(arguments, WithCeilings) else set()
         unused = [option_name(name) for name in given(arguments) if name in of_judge]
@@ -86,6 +87,7 @@ def judge_request(
                 "Leave it out."
             )
         return None
+    evaluations = arguments.evaluations if isinstance(arguments, WithEvaluations) else 1
     # What judges need is loaded where one is asked.
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import full_name
@@ -93,6 +95,7 @@ def judge_request(
 
     check_least(
         {
+            "--evaluations": evaluations,
             "--votes": arguments.votes,
             "--judge-reply-tokens": arguments.judge_reply_tokens,
         }
@@ -111,6 +114,11 @@ def judge_request(
     )
     mode = arguments.judging or default_mode(tasks)
     calibration = None
+    if check is not None and evaluations > 1:
+        raise UsageError(
+            "--calibration and --evaluations: the interval would carry the error of one of them "
+            "alone. Give one."
+        )
     if check is not None:
         asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
         calibration = read_calibration(check, tasks, sampled=source == "run", **asked)
@@ -119,6 +127,7 @@ def judge_request(
         args=args,
         options=JudgeOptions(
             votes=votes,
+            evaluations=evaluations,
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,

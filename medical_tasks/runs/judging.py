@@ -41,6 +41,7 @@ from medical_tasks.judges.session import (
     JudgeSession,
     open_judge,
     open_session,
+    require_evaluations,
     require_votes,
 )
 from medical_tasks.models.batch_journal import JOURNAL, batches_of, note_left
@@ -49,6 +50,7 @@ from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import check_batch, deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
 from medical_tasks.runs.folder import RunFolder, locked
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Scoring, TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
@@ -196,6 +198,8 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
     if request.options.batch:
         check_batch(request.name, "--judge-batch")
         policy.require_no_batch("--judge-batch")
+    if kind in (*_ONE_REPLY, "recorded"):
+        require_evaluations(request.name, request.options.evaluations, samples=False)
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):
@@ -281,9 +285,12 @@ class RunJudge:
         if request.file is not None:
             self.asked = RecordedJudge(request.file)
             return
-        votes = request.options.votes
-        opened = open_judge(request.name, request.args, votes=votes, log_dir=log_dir)
+        votes, evaluations = request.options.votes, request.options.evaluations
+        opened = open_judge(
+            request.name, request.args, votes=votes * evaluations, log_dir=log_dir
+        )
         require_votes(opened.name, votes, samples=opened.samples)
+        require_evaluations(opened.name, evaluations, samples=opened.samples)
         policy.require_endpoint(opened.endpoint, "judge")
         if request.options.batch and store is not None:
             ask_in_batches(opened, store.with_name(JOURNAL))
@@ -382,6 +389,21 @@ class TaskJudge:
     def recipe(self) -> dict[str, Any]:
         """What of the judge decides the scores."""
         return _recipe(self._opened.request, self._judge, self.judging.prompts)
+
+    def by_evaluation(self) -> list[Judging]:
+        """The judge in each evaluation, with votes of its own; one where it decides once."""
+        if not isinstance(self._judge, JudgeSession):
+            return [self.judging]
+        further = range(1, self._opened.request.options.evaluations)
+        return [
+            self.judging,
+            *(replace(self.judging, judge=self._judge.again(n)) for n in further),
+        ]
+
+    @property
+    def decided(self) -> Sequence[JsonDict]:
+        """Every question so far, with its value; those of later evaluations are marked."""
+        return self._judge.rows
 
     def by_vote(self) -> list[Judging]:
         """The judge as its first two votes on each question have it.

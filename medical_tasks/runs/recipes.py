@@ -226,6 +226,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "repeats differs: {}. An item's value is the mean over its repeats: with fewer a run is "
         "noisier. Run both with the same --repeats."
     ),
+    "evaluations": (
+        "evaluations differs: {}. An item's value is the mean over the judge's evaluations: with "
+        "fewer a run is noisier. Score both with the same --evaluations."
+    ),
     "shard": (
         "shard differs: {}. A part's items are not the others': make one run of the parts "
         "(medical-tasks merge), or compare the same part of both."
@@ -246,8 +250,8 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 }
 """What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
-    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "confidence",
-    "adjudication", "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "evaluations", "shard",
+    "confidence", "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 

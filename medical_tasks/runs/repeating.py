@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
 Scores = Mapping[str, ItemScore]
 """Scores by item id."""
-_ALIKE: Final = 1e-9
+ALIKE: Final = 1e-9
 """Values this near are one outcome."""
+Source = Literal["repeats", "evaluations"]
+"""What made several scores of an item: the model, asked anew, or the judge of one answer."""
 
 
 def over_repeats(
@@ -136,7 +138,7 @@ def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None
 
 
 class RepeatedEstimator(Estimator):
-    """Of a task whose items were answered several times."""
+    """Of a task whose items were answered several times, or whose answers were judged several times."""
 
     def __init__(
         self,
@@ -144,6 +146,7 @@ class RepeatedEstimator(Estimator):
         scores: Scores,
         repeats: Sequence[Scores],
         votes: Sequence[Sequence[Scores]],
+        source: Source = "repeats",
         **settings: Any,
     ) -> None:
         """Prepares the estimates of each repeat, and of all together.
@@ -153,6 +156,8 @@ class RepeatedEstimator(Estimator):
             scores: of all repeats together, by `over_repeats`.
             repeats: those of each.
             votes: those by each vote of a judge with several, of each repeat.
+            source: what the repeats are; a metric that no judge decides is the same in
+                all evaluations, and its figure that of one.
             settings: as `Estimator` takes them.
         """
         # An item that is right in some of the repeats is a mean.
@@ -162,17 +167,19 @@ class RepeatedEstimator(Estimator):
         )
         super().__init__(replace(task, metrics=metrics), scores, **settings)
         self._each = [Estimator(task, repeat, **settings) for repeat in repeats]
-        self._repeats, self._votes = repeats, votes
+        self._repeats, self._votes, self._source = repeats, votes, source
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """Computes a metric's figure: the mean over repeats, the interval of all answers."""
+        if self._source == "evaluations" and not metric.judged:
+            return self._each[0].entry(metric, items)
         figures = [estimator.entry(metric, items) for estimator in self._each]
         values = [figure["value"] for figure in figures]
         valued = [figure for figure in figures if figure["value"] is not None]
         repeats: JsonDict = {"k": len(figures), "values": values}
         if len(valued) < len(figures) and (metric.official or not valued):
             figure = figures[values.index(None)]
-            figure["repeats"] = repeats
+            figure[self._source] = repeats
             return figure
         figure = self._together(metric, items)
         if (
@@ -188,7 +195,7 @@ class RepeatedEstimator(Estimator):
             figure[name] = None if None in bounds else fmean(bounds)
         estimated = max(each.get("estimated", 0) for each in figures)
         _set_counts(figure, decided, len(items), estimated)
-        figure["repeats"] = {**repeats, **self._spread_json(by_votes, stability)}
+        figure[self._source] = {**repeats, **self._spread_json(by_votes, stability)}
         return figure
 
     def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
@@ -277,7 +284,7 @@ class RepeatedEstimator(Estimator):
             else Repeats()
         )
         own = np.where(below, above / np.where(below, below, 1.0), np.inf)
-        alike = np.isclose(own, own[:, :1, :1], rtol=0.0, atol=_ALIKE).all(axis=(1, 2))
+        alike = np.isclose(own, own[:, :1, :1], rtol=0.0, atol=ALIKE).all(axis=(1, 2))
         stability = (
             float(alike.mean())
             if counted.any() and metric.kind != "average"

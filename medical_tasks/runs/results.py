@@ -110,6 +110,7 @@ class Figure(TypedDict, total=False):
         sample: of a random sample, its own numbers; the others are of the set it was
             drawn from.
         repeats: what several answers to each item say of each other.
+        evaluations: the same of several evaluations of each answer by the judge.
         calibration: of a corrected metric, what corrected it.
     """
 
@@ -132,6 +133,7 @@ class Figure(TypedDict, total=False):
     too_few: bool
     sample: Mapping[EndName, float | None]
     repeats: Json
+    evaluations: Json
     calibration: Json
 
 
@@ -216,6 +218,8 @@ class TaskEntry(TypedDict, total=False):
         usage: what the answers took of the model.
         roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
+        evaluations: of answers that were judged several times, how far the evaluations
+            agree.
         paper: whether the figures are comparable with the paper's, and why.
         reported: of imported answers, the figures of the harness that collected them.
         confidence: how sure the model said it was, and whether it should be.
@@ -234,6 +238,7 @@ class TaskEntry(TypedDict, total=False):
     usage: Json
     roles: Mapping[str, Json]
     judge: Json
+    evaluations: Json
     paper: Json
     reported: Sequence[ReportedFigure]
     confidence: ConfidenceFigures

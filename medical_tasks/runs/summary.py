@@ -24,7 +24,12 @@ from dataclasses import dataclass, field, replace
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.numbers import group_too_few
 from medical_tasks.runs.paired_groups import paired_figures
-from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
+from medical_tasks.runs.repeating import (
+    RepeatedEstimator,
+    Scores,
+    Source,
+    over_repeats,
+)
 from medical_tasks.runs.results import (
     ENDS,
     Breakdown,
@@ -49,6 +54,7 @@ class ScoredTask:
             once.
         unanswered: the reasons why items have no answer, of each repeat.
         votes: the scores by each vote of a judge with several, of each repeat.
+        source: what the repeats are: answers of the model, or evaluations by the judge.
         limits: between which an unanswered item's values lie; by default the metrics'
             own.
     """
@@ -58,6 +64,7 @@ class ScoredTask:
     repeats: Sequence[Scores]
     unanswered: Sequence[Mapping[str, str]]
     votes: Sequence[Sequence[Scores]] = ()
+    source: Source = "repeats"
     limits: Limits | None = None
 
 
@@ -165,6 +172,7 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
         scores,
         scored.repeats,
         scored.votes,
+        scored.source,
         items=items,
         unanswered_limits=scored.limits,
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import datetime
 import inspect
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, base, find
-from medical_tasks.calculators.inputs import Flag
-from tests.case_tables import json_of
 
 DATASET_IDS = (
     *(
@@ -82,11 +79,6 @@ def test_all_55_in_the_order_of_their_ids() -> None:
     assert [entry.id for entry in CALCULATORS] == list(DATASET_IDS)
 
 
-def test_slugs_and_names_are_unique() -> None:
-    assert len({entry.slug for entry in CALCULATORS}) == len(CALCULATORS)
-    assert len({entry.name for entry in CALCULATORS}) == len(CALCULATORS)
-
-
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
 def test_found_by_id_slug_name_and_alias(entry: Any) -> None:
     assert find(entry.id) is entry
@@ -123,17 +115,6 @@ def test_functions_are_keyword_only_typed_and_documented(entry: Any) -> None:
         assert {item.parameter for item in entry.inputs} == {
             p.name for p in parameters[:-1]
         } - options
-
-
-def test_the_catalog_describes_these_calculators_and_their_findings() -> None:
-    catalog = json_of(Path(base.__file__).with_name("catalog.json"))
-    assert set(catalog) == {entry.slug for entry in CALCULATORS}
-    for entry in CALCULATORS:
-        flags = {
-            item.parameter: item for item in entry.inputs if isinstance(item, Flag)
-        }
-        for parameter, names in catalog[entry.slug].get("findings", {}).items():
-            assert [flags[parameter].name, *flags[parameter].aliases] == names
 
 
 def test_an_input_that_nothing_reads_is_a_fault_of_the_package() -> None:

@@ -15,6 +15,7 @@ from medical_tasks.models.base import Request, read_request, write_request
 from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.inspect_model import open_inspect
+from medical_tasks.models.local_model import Prompt, read_answer
 from medical_tasks.models.tool_calls import read_calls, written_calls
 from medical_tasks.spec import Message, Tool, ToolCall
 from tests.fault_server import Fault, FaultServer
@@ -229,6 +230,16 @@ def test_calls_written_into_a_text(
     assert [(call["name"], call["arguments"]) for call in found] == calls
     assert len({call["id"] for call in found}) == len(found)
     assert all(("raw" in call) == ("oops" in text) for call in found)
+
+
+def test_a_local_models_calls_are_taken_out_of_its_text() -> None:
+    written = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
+    prompt = Prompt(request=asked(), text="", tokens=(1,), stop=())
+    answer = read_answer(prompt, [5, 6], frozenset({9}), lambda _: written)
+    assert (answer.text, answer.tool_calls[0]["arguments"]) == ("", {"a": 1})
+    plain = replace(prompt, request=ask("k", "1 + 2?"))
+    answer = read_answer(plain, [5, 6], frozenset({9}), lambda _: written)
+    assert (answer.text, answer.tool_calls) == (written, ())
 
 
 @pytest.mark.slow

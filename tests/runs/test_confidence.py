@@ -273,14 +273,11 @@ def test_parts_and_repeats_say_it_as_one_run_does(
     serving: Serving, tmp_path: Path
 ) -> None:
     with serving():
-        for name, more in {
-            "whole": {},
-            "1": {"shard": "1/2"},
-            "2": {"shard": "2/2"},
-        }.items():
+        shards = {"whole": None, "1": "1/2", "2": "2/2"}
+        for name, shard in shards.items():
             mt.run(
                 "medcalc_direct", "openai-api/test-host/m", config="demo", confidence="asked",
-                out=tmp_path / name, **more,
+                out=tmp_path / name, shard=shard,
             )  # fmt: skip
         mt.run(
             "medcalc_direct", "openai-api/test-host/m", config="demo", confidence="asked",

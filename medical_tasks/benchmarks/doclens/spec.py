@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts
+    from medical_tasks.judges.check_sets import CheckSetSource
 
 
 _ARGUMENTS: Final = {
@@ -108,6 +109,7 @@ class DocLens(Benchmark):
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
+    check_set = "doclens"
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
@@ -183,6 +185,12 @@ class DocLens(Benchmark):
         from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 
         return load_judge_prompts(task, name, upstream)
+
+    def check_sets(self) -> Mapping[str, CheckSetSource]:
+        """`doclens`: claims that clinicians labelled, of VeriFact-BHC or FactEHR."""
+        from medical_tasks.benchmarks.doclens.judge_check import check_set
+
+        return {"doclens": check_set(next(task for task in TASKS if task.judge))}
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
         """A text to be summarised, compared with the reference by words."""

@@ -167,6 +167,12 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "answer to each. Give the run's command again without --repeats: it takes the first "
             "answers, and asks nothing."
         )
+    if any("evaluations" in entry["recipe"] for entry in entries.values()):
+        raise UsageError(
+            f"{folder}: had its answers judged several times (--evaluations), and a package has "
+            "one verdict on each question. Give the run's command again without --evaluations: it "
+            "takes the first verdicts of the same judge."
+        )
     if asked := [
         name for name, entry in entries.items() if RECIPE_KEY in entry["recipe"]
     ]:

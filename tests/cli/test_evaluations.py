@@ -1,0 +1,224 @@
+"""The same answers judged several times: what the judge is asked and paid, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+import medical_tasks as mt
+from medical_tasks.cli.entry import main
+from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from tests.fault_server import Call, FaultServer
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+
+N = 5
+FLIPS = 0.2
+STATEMENTS = 80  # of the 13 questions of the demo
+SEED = 100
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1 that a text always gives."""
+    return int(sha256(text.encode()).hexdigest()[:8], 16) / 2**32
+
+
+def says_entailed(prompt: str, seed: int) -> bool:
+    """Whether the judge finds a statement entailed: two in three, and otherwise in some votes."""
+    flipped = share(f"{prompt} {seed}") < FLIPS
+    return (share(prompt) < 2 / 3) != flipped
+
+
+def judge(call: Call) -> str:
+    verdict = "entailed" if says_entailed(call.prompt, call.body["seed"]) else "neither"
+    return json.dumps({"reason": "so", "verdict": verdict})
+
+
+def asked(server: FaultServer) -> Counter[tuple[str, int]]:
+    """How often each question was asked with each seed: each vote has its own."""
+    return Counter((call.prompt, call.body["seed"]) for call in server.calls)
+
+
+SCORE = (
+    "score kqa --config demo --responses given.csv --judge openai-api/test-host/j"
+).split()
+SAMPLING = ["--judge-args", f"temperature=1,seed={SEED}"]
+SEVERAL = [*SCORE, *SAMPLING, "--evaluations", str(N)]
+
+
+def entry(folder: str) -> TaskEntry:
+    return read_results(Path(folder))["tasks"]["kqa"]
+
+
+@pytest.fixture
+def server(demos: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    rows = mt.load("kqa", config="demo", data=demos / "kqa")["test"]
+    with Path("given.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["question", "answer"])
+        table.writerows([row["question"], "It depends on the dose."] for row in rows)
+    with FaultServer(answer=judge) as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        yield opened
+
+
+def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Stopped in the middle, judging goes on where it was.
+    assert main([*SEVERAL, "--max-judge-calls", "170", "--out", "r"]) == 5
+    figure = entry("r")["metrics"]["comprehensiveness"]
+    assert figure["bound_low"] < figure["value"] < figure["bound_high"]
+    assert len(server.calls) == 170
+    capsys.readouterr()
+    assert main([*SEVERAL, "--out", "r"]) == 0
+    assert set(asked(server).values()) == {1}
+    by_seed = Counter(seed for _, seed in asked(server))
+    assert by_seed == dict.fromkeys(range(SEED, SEED + N), STATEMENTS)
+    told = entry("r")["evaluations"]
+    assert entry("r")["recipe"]["evaluations"] == told["n"] == N
+    judge_said = entry("r")["judge"]
+    assert judge_said["from_store"] == 170
+    assert judge_said["calls"] == N * STATEMENTS - 170
+
+    # What the judge said of each statement, in all evaluations.
+    prompts = {prompt for prompt, _ in asked(server)}
+    said = [
+        [says_entailed(prompt, SEED + number) for number in range(N)]
+        for prompt in prompts
+    ]
+    verdicts = told["verdicts"]
+    assert verdicts["questions"] == STATEMENTS
+    alike = fmean(len(set(some)) == 1 for some in said)
+    assert verdicts["exact_agreement"]["value"] == pytest.approx(alike)
+    # Krippendorff's alpha by its definition, pair by pair.
+    apart = fmean(
+        some[i] != some[j]
+        for some in said
+        for i in range(N)
+        for j in range(N)
+        if i != j
+    )
+    every = [each for some in said for each in some]
+    entailed, of = sum(every), len(every)
+    chance = 2 * entailed * (of - entailed) / (of * (of - 1))
+    assert verdicts["alpha"]["value"] == pytest.approx(1 - apart / chance)
+
+    metric = told["metrics"]["comprehensiveness"]
+    figure = entry("r")["metrics"]["comprehensiveness"]
+    assert metric["mean"] == figure["value"] == pytest.approx(fmean(metric["values"]))
+    assert metric["sd"] == pytest.approx(stdev(metric["values"]))
+    rows = read_items(Path("r"))
+    spreads = [row["comprehensiveness_evaluation_sd"] for row in rows]
+    assert metric["within_item_sd"] == pytest.approx(fmean(spreads))
+    assert "| verdicts |" in Path("r/report.md").read_text()
+    assert f"The same answers judged {N} times." in capsys.readouterr().out
+    mt.report("r", out="r.html")
+    assert "Evaluations by the judge" in Path("r.html").read_text()
+
+
+def test_the_first_evaluation_is_that_of_a_single_scoring(server: FaultServer) -> None:
+    """A run that was judged once pays for the others alone, and gives its verdicts again."""
+    assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
+    once = entry("r")["metrics"]["comprehensiveness"]["value"]
+    assert "evaluations" not in entry("r")["recipe"]
+    assert main([*SEVERAL, "--out", "r"]) == 0
+    assert len(server.calls) == N * STATEMENTS
+    values = entry("r")["evaluations"]["metrics"]["comprehensiveness"]["values"]
+    assert values[0] == once
+    # A file of verdicts stands for the first evaluation.
+    recorded = [*SCORE[:-1], "recorded/r/verdicts.jsonl", "--out", "again"]
+    assert main(recorded) == 0
+    assert entry("again")["metrics"]["comprehensiveness"]["value"] == once
+    # Scored once again, nothing of the evaluations stays.
+    assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
+    assert "evaluations" not in entry("r") | entry("r")["recipe"]
+
+
+def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
+    words = [*SCORE, *SAMPLING, "--evaluations", "2", "--votes", "3", "--out", "r"]
+    assert main(words) == 0
+    assert set(asked(server).values()) == {1}
+    for prompt in {prompt for prompt, _ in asked(server)}:
+        seeds = sorted(seed - SEED for other, seed in asked(server) if other == prompt)
+        # Two votes that agree decide, else a third is taken.
+        assert seeds in (
+            [0, 1, 3, 4],
+            [0, 1, 2, 3, 4],
+            [0, 1, 3, 4, 5],
+            [0, 1, 2, 3, 4, 5],
+        )
+    assert entry("r")["judge"]["votes_saved"] == 6 * STATEMENTS - len(server.calls)
+
+
+def test_a_forecast_is_of_all_evaluations(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SEVERAL, "--forecast", "--out", "r"]) == 0
+    assert (
+        f"{N * STATEMENTS} to {3 * N * STATEMENTS:,} calls" in capsys.readouterr().err
+    )
+    assert not server.calls
+
+
+def test_comparisons_take_the_means_of_evaluations(server: FaultServer) -> None:
+    assert main([*SEVERAL, "--out", "a"]) == 0
+    assert main([*SCORE, *SAMPLING, "--out", "b"]) == 0
+    compared = mt.compare("a", "b")["kqa"]
+    assert any("evaluations differs" in text for text in compared["warnings"])
+    value = entry("a")["metrics"]["comprehensiveness"]["value"]
+    difference = compared["metrics"]["comprehensiveness"]
+    assert difference["value_a"] == pytest.approx(value)
+
+
+J = "openai-api/test-host/j"
+REFUSED = [
+    (
+        "--judge lexical --evaluations 3",
+        "lexical gives the same reply each time, so that its",
+    ),
+    ("--judge recorded/v.jsonl --evaluations 3", "its evaluations cannot differ"),
+    (f"--judge {J} --judge-args temperature=0 --evaluations 3", "cannot differ"),
+    (f"--judge {J} --evaluations 0", "--evaluations"),
+    (
+        f"--judge {J} --evaluations 3 --calibration check",
+        "--calibration and --evaluations",
+    ),
+    (f"--judge {J} --evaluations 3 --subset 5", "--subset and --evaluations"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_what_evaluations_cannot_be_is_said_before_anybody_is_asked(
+    words: str,
+    message: str,
+    server: FaultServer,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("v.jsonl").write_text("")
+    assert main([*SCORE[:-2], *words.split(), "--out", "r"]) == 2
+    assert message in capsys.readouterr().err
+    assert not server.calls
+
+
+def test_answers_of_several_repeats_are_judged_once(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = f"run --tasks kqa --config demo --max-samples 2 --model {J}".split()
+    words = ["--judge", J, *SAMPLING, "--repeats", "2"]
+    assert main([*model, *words, "--evaluations", "2", "--out", "r"]) == 2
+    assert "--repeats and --evaluations" in capsys.readouterr().err
+    assert (
+        main([*model, *words, "--model-args", "temperature=1,seed=1", "--out", "r"])
+        == 0
+    )
+    score = ["score", "kqa", "--config", "demo", "--responses", "r", "--judge", J]
+    assert main([*score, "--evaluations", "2", "--out", "s"]) == 2
+    assert "--repeats and --evaluations" in capsys.readouterr().err
