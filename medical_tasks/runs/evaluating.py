@@ -69,7 +69,7 @@ from medical_tasks.runs.imported import (
     keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import (
     GivenAnswers,
     check_recipe,
@@ -765,8 +765,8 @@ def _as_asked(
     if not isinstance(answers, Path) or not answers.is_dir():
         return task.asked_with(given)
     entry = read_results(answers)["tasks"].get(task.name)
-    recipe = {} if entry is None else entry["recipe"]
-    return task.asked_with(recipe.get("task_args", {}))
+    recipe = {} if entry is None else mapping(entry.get("recipe"))
+    return task.asked_with(mapping(recipe.get("task_args")))
 
 
 def _kept(path: Path) -> Path | None:

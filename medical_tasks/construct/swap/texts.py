@@ -353,7 +353,8 @@ def head(attribute: str, value: str, sex: Sex | None) -> str:
     if attribute == "sex":
         return ""
     if attribute == "name":
-        assert sex is not None, "a name has the patient's sex"
+        if sex is None:
+            raise ValueError("a name needs the patient's sex; check_texts tells it")
         return f"Name: {NAMES[value][sex]}."
     return STATEMENTS[attribute][value]
 
