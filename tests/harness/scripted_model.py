@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 from lighteval.models.abstract_model import LightevalModel
 from lighteval.models.model_output import ModelResponse
-
-from tests.case_tables import json_of
 
 
 class _NoCache:
@@ -23,7 +22,9 @@ class ScriptedModel(LightevalModel):  # type: ignore[misc]
     def __init__(self, config: Any) -> None:
         self.config = config
         self._cache = _NoCache()
-        self.answers = json_of(Path(os.environ["SCRIPTED_ANSWERS"]))
+        self.answers = json.loads(
+            Path(os.environ["SCRIPTED_ANSWERS"]).read_text(encoding="utf-8")
+        )
 
     @property
     def tokenizer(self) -> None:

@@ -126,7 +126,7 @@ def test_each_task_has_a_file_that_the_hub_reads(
     )
     assert medcalc.notes == (
         f"accuracy in %, 95 % CI 14.3 to 18.9, n 1047, scored 31/31; medical-tasks 0.1.0, task medcalc {VERSION}; "
-        f"prompts own 0123456789ab; data v1.0 1.4.0, rows {scored['tasks']['medcalc']['recipe']['data']['rows_sha256'][:12]}"
+        f"prompts own 0123456789ab; data v1.0 1.5.0, rows {scored['tasks']['medcalc']['recipe']['data']['rows_sha256'][:12]}"
     )
     assert kqa.notes is not None
     assert interval(scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]) in kqa.notes

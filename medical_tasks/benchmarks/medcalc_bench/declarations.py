@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from medical_tasks.spec import DatasetSpec, MetricSpec, Official
 
+FAIR = "fair"
+"""Configuration of families that differ in one attribute of the patient, and the split that they are in."""
+
 MEDCALC_BENCH = DatasetSpec(
     name="medcalc_bench",
     title="MedCalc-Bench",

@@ -127,7 +127,8 @@ class Member:
 
         A base counts in all of its groups, since it is one side of the pairs of each.
         """
-        named = tuple(f"{name}:{group}" for name, group in self.groups.items())
+        # By name, and not as the row has them: no results file has a run of its words.
+        named = tuple(sorted(f"{name}:{group}" for name, group in self.groups.items()))
         swapped = self.variant in ATTRIBUTES
         return {
             "variant": "swap" if swapped else self.variant,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from medical_tasks.benchmarks.medcalc_bench.declarations import (
     CORRECTED_LABELS,
     DATASET,
+    FAIR,
     FAIR_METRICS,
     LABEL_METRICS,
     MEDCALC_BENCH,
@@ -401,6 +402,7 @@ MEDCALC_FAIR = replace(
     MEDCALC,
     name="medcalc_fair",
     title="MedCalc-Bench, families of notes that differ in one attribute of the patient",
+    split=FAIR,
     metrics=FAIR_METRICS,
     version="1-A",
     scoring_arguments={},
