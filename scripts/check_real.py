@@ -31,7 +31,7 @@ from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.server import ManagedServer, answers_chat, free_port
-from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.replaying import run_responses
 from medical_tasks.spec import Answer
 
 ROOT = Path(__file__).resolve().parents[1]

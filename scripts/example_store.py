@@ -51,8 +51,8 @@ from medical_tasks.leaderboard.submission_package.contents import (
 )
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.options import Score
-from medical_tasks.runs.evaluating import rescore
 from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.rescoring import rescore
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, TaskSpec

@@ -469,7 +469,7 @@ def score(
     Example:
         mt.score("medcalc", {"1": "The answer is 25."}, config="demo")
     """
-    from medical_tasks.runs.evaluating import rescore
+    from medical_tasks.runs.rescoring import rescore
     from medical_tasks.runs.responses import GivenAnswers
 
     held = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medical_tasks.options import Score
 from medical_tasks.report.finished import AGAIN, report_results
-from medical_tasks.runs.evaluating import rescore
+from medical_tasks.runs.rescoring import rescore
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 

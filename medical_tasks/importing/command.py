@@ -19,7 +19,6 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.untrusted import is_number, is_plain, shown
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
-from medical_tasks.runs.evaluating import rescore
 from medical_tasks.runs.imported import (
     MATCHED_BY,
     FoundAnswers,
@@ -27,6 +26,7 @@ from medical_tasks.runs.imported import (
     PublishedSource,
 )
 from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.rescoring import rescore
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import Item, TaskSpec
 

@@ -48,7 +48,7 @@ from medical_tasks.models.opener import full_name
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.numbers import bounds as shown_bounds
 from medical_tasks.runs.numbers import interval, percent
-from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.replaying import run_responses
 from medical_tasks.runs.results import Json, JsonDict, Results, read_items, read_results
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds

@@ -43,7 +43,8 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.options import SubmitSharedTask
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
-from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
+from medical_tasks.runs.replaying import check_recipe, run_responses
+from medical_tasks.runs.responses import SUBMISSION
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import TaskSpec
 

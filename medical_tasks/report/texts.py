@@ -31,7 +31,7 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.confidence import RECIPE_KEY
-from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
+from medical_tasks.runs.replaying import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import UNANSWERED, DatasetSpec, Item, Message, Table, TaskSpec

@@ -29,17 +29,17 @@ from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_
 from medical_tasks.judges.session import JudgeSession, judge_kinds
 from medical_tasks.models.usage import Usage
 from medical_tasks.options import Adjudicate
+from medical_tasks.runs.answered import Adjudication, Reading
 from medical_tasks.runs.folder import existing_run_folder, is_main_process
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
-from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.replaying import run_responses
 from medical_tasks.runs.results import (
     Json,
     JsonDict,
     read_items,
     read_results,
 )
-from medical_tasks.runs.runner import Adjudication, Reading
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec, texts_sha256
 
 Specs = Mapping[str, DatasetSpec]

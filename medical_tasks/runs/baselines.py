@@ -15,9 +15,9 @@ from medical_tasks.models.stand_ins import (
     REFERENCE,
     baseline_responses,
 )
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.results import Json
-from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, Message, TaskSpec
 
 

@@ -7,28 +7,21 @@ specs by task name.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
-from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
     TaskData,
-    asked_part,
-    draw,
     load_task_data,
     read_drawn,
-    with_source,
 )
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
-from medical_tasks.guard.private_store import SETTINGS_FILE
-from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
 from medical_tasks.models.batch_journal import JOURNAL, note_left
@@ -44,48 +37,36 @@ from medical_tasks.models.opener import (
 from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.confidence import (
     ASKED,
     RECIPE_KEY,
     check_askable,
-    check_taken_off,
 )
-from medical_tasks.runs.finishing import finish, score_responses
+from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     RunFolder,
     default_folder,
-    existing_run_folder,
     is_main_process,
     locked,
     open_run_folder,
 )
 from medical_tasks.runs.forecasting import TaskForecast, forecast_said, forecast_task
-from medical_tasks.runs.imported import (
-    IMPORTED,
-    PublishedSource,
-    answered_of,
-    is_imported,
-    keep_answers,
-)
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.recipes import make_recipe, mapping
-from medical_tasks.runs.responses import (
-    GivenAnswers,
-    check_recipe,
-    read_file,
-    read_responses,
-    run_answers,
+from medical_tasks.runs.rescoring import (
+    check_judge,
+    check_one,
+    checked_task_args,
+    forecast_judging,
+    judge_of,
+    kept_store,
 )
 from medical_tasks.runs.results import (
-    Json,
     JsonDict,
-    read_results,
 )
 from medical_tasks.runs.runner import (
     ANSWER,
-    Adjudication,
-    AnsweredTask,
     RoleChoice,
     RoleModel,
     RunOptions,
@@ -96,7 +77,7 @@ from medical_tasks.runs.runner import (
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 if TYPE_CHECKING:
-    from medical_tasks.options import Run, Score
+    from medical_tasks.options import Run
     from medical_tasks.runs.judging import JudgeRequest, RunJudge
 
 Specs = Mapping[str, DatasetSpec]
@@ -171,7 +152,7 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
         arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream
     )
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
-    _check_one(
+    check_one(
         subset=drawn,
         repeats=arguments.repeats > 1,
         evaluations=arguments.evaluations > 1,
@@ -245,14 +226,16 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
 
 def _tell_forecasts(setup: _Setup, path: Path) -> None:
     """Says what answering and judging would take, but for what a run in the folder has."""
-    foreseen = _foreseen(setup, _kept(path))
+    foreseen = _foreseen(setup, kept_store(path))
     said = (
         forecast_said(setup.name, foreseen["tasks"])
         or f"{setup.name} is asked nothing."
     )
     tell(said, foreseen)
     if setup.judge is not None:
-        _forecast(setup.judge, _references(setup.tasks, setup.data, setup.options))
+        forecast_judging(
+            setup.judge, _references(setup.tasks, setup.data, setup.options)
+        )
         once = " for each repeat" if setup.options.repeats > 1 else ""
         tell(f"Judging is{once} with the reference answers in place of the model's.")
     tell("Nobody was asked, nothing is written.")
@@ -336,27 +319,6 @@ def _settings(
     }
 
 
-def checked_task_args(
-    arguments: Mapping[str, str], tasks: Sequence[TaskSpec]
-) -> dict[str, str]:
-    """Checks `--task-args`, of which each must be a setting of one of the tasks."""
-    names = {
-        name for task in tasks for name in (*task.arguments, *task.scoring_arguments)
-    }
-    for name in arguments:
-        if name not in names:
-            hint = (
-                f"They take: {', '.join(sorted(names))}."
-                if names
-                else "They take none."
-            )
-            raise UsageError(
-                f"--task-args: {name!r} is not a setting of "
-                f"{', '.join(task.name for task in tasks)}. {hint}"
-            )
-    return dict(arguments)
-
-
 def read_roles(
     given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
 ) -> dict[str, RoleChoice]:
@@ -413,7 +375,7 @@ def _finished(
     A judge that needs no weights is opened first, so that what it lacks is told at
     once.
     """
-    _check_judge(request, tasks)
+    check_judge(request, tasks)
     for task in tasks:
         if arguments := task.scoring_args(options.task_args):
             # Says what is missing before a model answers.
@@ -434,22 +396,14 @@ def _finished(
             file=sys.stderr,
         )
         forecast = replace(request, options=replace(request.options, forecast=True))
-        _forecast(forecast, _references(tasks, data, options))
+        forecast_judging(forecast, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
-    with early or _judge_of(request, folder) as judge:
+    with early or judge_of(request, folder) as judge:
         finish(answered, folder, judge)
     return folder.path
-
-
-def _check_judge(request: JudgeRequest | None, tasks: Sequence[TaskSpec]) -> None:
-    """Refuses a judge that these tasks cannot have."""
-    if request is not None:
-        from medical_tasks.runs.judging import check_request
-
-        check_request(request, tasks)
 
 
 def _opened_early(
@@ -465,17 +419,6 @@ def _opened_early(
     return early
 
 
-def _judge_of(
-    request: JudgeRequest | None, folder: RunFolder
-) -> contextlib.AbstractContextManager[RunJudge | None]:
-    """The judge that is asked for; without one, nothing of judges is loaded."""
-    if request is None:
-        return contextlib.nullcontext()
-    from medical_tasks.runs.judging import run_judge
-
-    return run_judge(request, folder)
-
-
 def _references(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions
 ) -> Iterator[AnsweredTask]:
@@ -487,22 +430,6 @@ def _references(
         )
         for task in judged
     )
-
-
-def _forecast(
-    request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None
-) -> None:
-    """Says what judging would cost, but for what is in a store that is `kept`."""
-    from medical_tasks.runs.judging import RunJudge
-
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        RunJudge(
-            request, store=kept or Path(scratch) / "none.sqlite", log_dir=Path(scratch)
-        ) as judge,
-    ):
-        for each in answered:
-            score_responses(each, judge.task_judge(each.task).judging)
 
 
 def _answers(
@@ -628,312 +555,3 @@ def _opened_roles(
             model.ceiling = Ceiling(options.budget, prices)
         roles[role] = RoleModel(model=model, args=choice.args)
     return roles
-
-
-def rescore(
-    arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
-) -> tuple[Path, bool] | None:
-    """Scores answers that are there.
-
-    Args:
-        arguments: what is scored, and how.
-        responses: the answers, where they are not in the file `arguments.responses`.
-
-    Returns:
-        The folder, and whether an item has no answer; None after a forecast and in
-        further processes.
-    """
-    responses = responses or arguments.responses
-    task, *others = parse_task_names(arguments.task)
-    if others:
-        names = ", ".join(each.name for each in (task, *others))
-        raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
-    spec = dataset_spec(task.dataset)
-    if not is_main_process():
-        return None  # there is nothing to share among processes
-    request = judge_request(
-        arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
-    )
-    if request is None and arguments.prompts != "own":
-        raise UsageError(
-            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. "
-            "Leave it out."
-        )
-    drawn = read_drawn(arguments)
-    task = _as_asked(task, responses, arguments.task_args)
-    with policy.protect(
-        [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
-    ):
-        _check_judge(request, [task])
-        with with_source(
-            task, source=arguments.source, data=arguments.data, config=arguments.config
-        ) as (data, config):
-            read = replace(arguments, data=data, config=config)
-            answered, settings = _answered(task, spec, read, responses)
-        settings |= {"subset": list(drawn)} if drawn is not None else {}
-        if arguments.confidence == ASKED:
-            answered, settings = _stating_confidence(answered, settings)
-        asked = _scoring_args(arguments.task_args, task, answered.recipe)
-        answered = replace(
-            answered,
-            scoring_args={**answered.scoring_args, **asked},
-            adjudication=_adjudication(arguments.adjudicated, task, answered),
-        )
-        # Not the sheet's content: one with more rows filled in is scored into the same
-        # folder.
-        settings |= {"adjudicated": True} if answered.adjudication is not None else {}
-        settings |= {"judge": request.identity} if request is not None else {}
-        path = arguments.out or default_folder(responses.stem, settings)
-        if request is not None and request.options.forecast:
-            _forecast(request, [answered], kept=_kept(path))
-            tell("No judge was asked and nothing is written.")
-            return None
-        folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
-        with locked(folder):
-            keep_answers(answered, folder)
-            with _judge_of(request, folder) as judge:
-                finish([answered], folder, judge)
-            return folder.path, bool(answered.unanswered)
-
-
-def _stating_confidence(
-    answered: AnsweredTask, settings: JsonDict
-) -> tuple[AnsweredTask, JsonDict]:
-    """The answers of a file as such that end with a confidence; those of a run say it themselves."""
-    check_taken_off([answered.task])
-    if answered.states_confidence:
-        return answered, settings
-    if answered.recipe["prompts"] is not None:
-        raise UsageError(
-            "--confidence asked: the run's questions did not ask how sure the model is. Leave it "
-            "out, or run again with it."
-        )
-    recipe = {**answered.recipe, RECIPE_KEY: ASKED}
-    return replace(answered, recipe=recipe), {**settings, RECIPE_KEY: ASKED}
-
-
-def _adjudication(
-    path: Path | None, task: TaskSpec, answered: AnsweredTask
-) -> Adjudication | None:
-    """The decisions on unclear answers that a sheet has."""
-    if path is None:
-        return None
-    if answered.repeats:
-        raise UsageError(
-            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
-            "has one answer to each. Leave it out."
-        )
-    # readers of judges: slow
-    from medical_tasks.runs.adjudicating import read_adjudication
-
-    return read_adjudication(path, task, answered.responses)
-
-
-def _scoring_args(
-    task_args: Mapping[str, str], task: TaskSpec, recipe: Json
-) -> dict[str, str]:
-    """The settings given, and those of the run's questions that its scoring must know too."""
-    own = checked_task_args(task_args, [task])
-    ran = recipe.get("task_args", {})
-    questions = [
-        name
-        for name, value in own.items()
-        if name not in task.scoring_arguments
-        and (name not in task.item_arguments or ran.get(name) != value)
-    ]
-    if questions:
-        raise UsageError(
-            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
-            "it out."
-        )
-    from_run = task.scoring_args(ran)
-    for name, value in from_run.items():
-        if own.get(name, value) != value:
-            raise UsageError(
-                f"--task-args: {name}={own[name]}, but the run's questions were asked with "
-                f"{name}={value}. Leave it out."
-            )
-    return {**from_run, **task.scoring_args(own)}
-
-
-def _as_asked(
-    task: TaskSpec,
-    answers: Path | GivenAnswers | PublishedSource,
-    given: Mapping[str, str],
-) -> TaskSpec:
-    """The task as its questions were asked: by a run, or as is said of other answers."""
-    if not isinstance(answers, Path) or not answers.is_dir():
-        return task.asked_with(given)
-    entry = read_results(answers)["tasks"].get(task.name)
-    recipe = {} if entry is None else mapping(entry.get("recipe"))
-    return task.asked_with(mapping(recipe.get("task_args")))
-
-
-def _kept(path: Path) -> Path | None:
-    """The store of a scoring that was begun: a forecast leaves out what was judged already."""
-    store = (
-        existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
-    )
-    return store if store is not None and store.is_file() else None
-
-
-def _answered(
-    task: TaskSpec,
-    spec: DatasetSpec,
-    arguments: Score,
-    file: Path | GivenAnswers | PublishedSource,
-) -> tuple[AnsweredTask, JsonDict]:
-    """Reads the answers; returns them, and what tells this scoring from others."""
-    if isinstance(file, Path) and file.is_dir():
-        return _from_run(task, spec, arguments)
-    _check_one(
-        subset=arguments.subset,
-        evaluations=arguments.evaluations > 1,
-        calibration=arguments.calibration,
-    )
-    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
-    data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
-    if isinstance(file, PublishedSource):
-        published = answered_of(
-            task, data, file.found(task, data.items), scoring_args=data.found
-        )
-        name = f"{IMPORTED}{file.name}"
-        settings = {
-            "tasks": [task.name],
-            "model": name,
-            "data": {task.name: data.identity},
-        }
-        return published, settings
-    content, items = read_file(file), data.answerable
-    # Says what is wrong with a submission, for a benchmark whose shared task has a form
-    # of its own.
-    check, ids = (
-        task.benchmark.submission_check(task, items),
-        [item.id for item in items],
-    )
-    responses = read_responses(
-        file, ids, content=content, check=check, task=task, items=items
-    )
-    choice = table_choice()
-    sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
-    name = f"responses/{file.name}{sheet}"
-    source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    if choice.said:
-        source["tables"] = choice.said
-    recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    asked = {
-        name: value
-        for name, value in arguments.task_args.items()
-        if name in task.item_arguments
-    }
-    if asked:
-        recipe["task_args"] = asked
-    answered = _of_responses(task, data, responses, recipe, "not in the responses")
-    # Not their content: a corrected file is scored again into the same folder, in which
-    # nothing else lies.
-    return answered, {
-        "tasks": [task.name],
-        "model": name,
-        "data": {task.name: data.identity},
-        **({"task_args": asked} if asked else {}),
-    }
-
-
-def _check_one(**given: object) -> None:
-    names = [f"--{name}" for name, value in given.items() if value]
-    if len(names) > 1:
-        raise UsageError(
-            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give "
-            "one."
-        )
-
-
-def _from_run(
-    task: TaskSpec, spec: DatasetSpec, arguments: Score
-) -> tuple[AnsweredTask, JsonDict]:
-    """The answers of a run, and what tells this scoring from others."""
-    folder: Path = arguments.responses
-    entries = read_results(folder)["tasks"]
-    if task.name not in entries:
-        raise UsageError(
-            f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}."
-        )
-    recipe = entries[task.name]["recipe"]
-    check_recipe(folder, recipe)
-    _check_same_items(folder, recipe, arguments)
-    part, drawn = asked_part(recipe), read_drawn(arguments)
-    if drawn is not None and (any(part.values()) or "repeats" in recipe):
-        raise UsageError(
-            f"{folder}: ran on some of the items, or several times; --subset draws from one whole "
-            "run. Leave it out."
-        )
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    data = load_task_data(
-        task, spec, data=arguments.data, config=config, split=split, **part
-    )
-    _check_one(
-        subset=drawn or "subset" in recipe,
-        repeats="repeats" in recipe,
-        evaluations=arguments.evaluations > 1,
-        calibration=arguments.calibration,
-    )
-    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
-    data = draw(task, data, drawn)
-    recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
-    if "truncation" in recipe:
-        left = recipe["truncation"]["words_left_out"]
-        kept = {name: words for name, words in left.items() if name in ids}
-        recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    answered = _of_responses(
-        task, data, ran.responses, recipe, "not answered in the run"
-    )
-    answered = replace(
-        answered, repeats=ran.repeats, details=ran.details, opening=ran.opening
-    )
-    if is_imported(recipe):
-        why = {item: ran.unanswered[item] for item in answered.unanswered}
-        reported = entries[task.name].get("reported", ())
-        answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
-    # Answers to other prompts are another run's, though the model is the same.
-    asked = {
-        "prompts": recipe["prompts"],
-        "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
-    }
-    optional = (
-        "task_args", "protocol", "roles", "shard", "subset", "repeats", RECIPE_KEY,
-    )  # fmt: skip
-    asked |= {name: recipe[name] for name in optional if name in recipe}
-    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
-    return answered, {**settings, "data": {task.name: data.identity}}
-
-
-def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
-    """Refuses another configuration or split than the run was on."""
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    other = None
-    if arguments.config not in (None, config):
-        other = f"configuration {config}, got --config {arguments.config}"
-    elif arguments.split is not None and {*split_names(arguments.split)} != {
-        *split_names(split)
-    }:
-        other = f"split {split}, got --split {arguments.split}"
-    if other:
-        raise UsageError(f"{folder}: ran on {other}. Leave it out.")
-
-
-def _of_responses(
-    task: TaskSpec,
-    data: TaskData,
-    responses: Mapping[str, str],
-    recipe: Json,
-    reason: str,
-) -> AnsweredTask:
-    """Answers that are there; `reason` is why items have none."""
-    return AnsweredTask(
-        task=task,
-        items=data.items,
-        responses=responses,
-        unanswered={item.id: reason for item in data.items if item.id not in responses},
-        recipe=recipe,
-        scoring_args=data.found,
-    )

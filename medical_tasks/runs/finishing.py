@@ -15,6 +15,7 @@ import medical_tasks.plugins as plugins
 from medical_tasks.catalog import package_of
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.confidence import (
@@ -37,7 +38,6 @@ from medical_tasks.runs.results import (
     item_rows,
     write_run,
 )
-from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.runs.summary import (
     ScoredTask,
     drawn_from_set,

@@ -19,10 +19,10 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile, read_bytes
 from medical_tasks.io.json_records import json_lines
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.folder import RunFolder, existing_run_folder
 from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
-from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, TaskSpec
 
 IMPORTED: Final = "imported/"

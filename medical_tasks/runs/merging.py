@@ -31,7 +31,7 @@ from medical_tasks.errors import (
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
 from medical_tasks.options import Merge
-from medical_tasks.runs.evaluating import checked_task_args
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     PRIVATE,
@@ -45,7 +45,8 @@ from medical_tasks.runs.folder import (
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, check_request, run_judge
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping
-from medical_tasks.runs.responses import check_recipe, replayed
+from medical_tasks.runs.replaying import check_recipe, replayed
+from medical_tasks.runs.rescoring import checked_task_args
 from medical_tasks.runs.results import (
     RESULTS_FILE,
     Json,
@@ -53,7 +54,6 @@ from medical_tasks.runs.results import (
     read_items,
     read_results,
 )
-from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import UNANSWERED, DatasetSpec, TaskSpec
 
 _RUN: Final = {"tasks", "model", "model_args", "data", "prompts"}

@@ -34,19 +34,13 @@ from medical_tasks.models.base import (
 from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.options import Run, parameters
 from medical_tasks.runs import finishing, runner
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
-from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.replaying import run_responses
 from medical_tasks.runs.results import read_items
-from medical_tasks.runs.runner import (
-    AnsweredTask,
-    Fitted,
-    RunOptions,
-    Truncate,
-    fit_items,
-    run_model,
-)
+from medical_tasks.runs.runner import Fitted, RunOptions, Truncate, fit_items, run_model
 from medical_tasks.spec import (
     Ask,
     Dialogue,

@@ -128,7 +128,7 @@ def _collected(
     Runs of one model may cover different tasks. Two runs that answer the same question
     differently are refused: which of the answers should a clinician mark?
     """
-    from medical_tasks.runs.responses import check_recipe, run_responses
+    from medical_tasks.runs.replaying import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
 
     items: dict[str, Item] = {}

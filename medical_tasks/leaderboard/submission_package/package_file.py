@@ -35,7 +35,7 @@ from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.confidence import RECIPE_KEY
-from medical_tasks.runs.responses import check_recipe, run_responses
+from medical_tasks.runs.replaying import check_recipe, run_responses
 from medical_tasks.runs.results import (
     JsonDict,
     Row,

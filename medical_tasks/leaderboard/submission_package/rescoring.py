@@ -42,6 +42,7 @@ from medical_tasks.leaderboard.submission_package.results import (
     without_judged,
 )
 from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -52,7 +53,6 @@ from medical_tasks.runs.results import (
     read_items,
     read_verdicts,
 )
-from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
 _SHOWN: Final = 3

@@ -43,11 +43,11 @@ from medical_tasks.leaderboard.submission_package.results import (
 )
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.adjudicating import read_adjudication
+from medical_tasks.runs.answered import Adjudication, AnsweredTask
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import JsonDict, Row, read_results
-from medical_tasks.runs.runner import Adjudication, AnsweredTask
 from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 
 _SHOWN: Final = 3

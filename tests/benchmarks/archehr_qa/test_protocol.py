@@ -20,8 +20,9 @@ from medical_tasks.benchmarks.archehr_qa.prompts import (
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, OnResult, Request
+from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.folder import RunFolder, open_run_folder
-from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
+from medical_tasks.runs.runner import RunOptions, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, TaskSpec, Turn
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
 from tests.support import GeneratesOnly, counts
