@@ -169,3 +169,18 @@ def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
             check_results(
                 scrub({"schema_version": 1, "tasks": {"toy_mcq": entry}}), ("toy_mcq",)
             )
+
+
+def test_a_run_in_which_a_model_played_a_role_is_no_package(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = toy(here / "toy_mcq")
+    submitted(project)
+    results = json_of(here / "run" / "results.json")
+    results["tasks"]["toy_mcq"]["recipe"]["roles"] = {"patient": {"name": "hf/a/b"}}
+    (here / "run" / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    words = ["submit", "run", "--to", "space", "--model-name", "M", "--out", "b.zip"]
+    with using([str(project)]):
+        assert main(words) == 2
+    assert "in toy_mcq another model played a role (--role)" in capsys.readouterr().err
+    assert not (here / "b.zip").exists()
