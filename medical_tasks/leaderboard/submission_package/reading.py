@@ -227,7 +227,7 @@ def _check_known(entries: Json) -> None:
         f"{listed(named, _MOST_NAMED) or 'the package that has the task'} is installed (on a "
         "leaderboard its maintainers do that), or named by --plugin"
         + (
-            f"; or make one of the rest alone: medical-tasks submit RUN --to space "
+            f"; or make a package of the rest: medical-tasks submit RUN --to space "
             f"{' '.join(rest)}."
             if rest
             else "."
