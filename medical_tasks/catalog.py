@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import medical_tasks.plugins as plugins
+from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 
@@ -20,6 +21,7 @@ __all__ = [
     "SUITE",
     "benchmark_of",
     "benchmarks",
+    "benchmarks_by_package",
     "dataset_source",
     "dataset_spec",
     "datasets",
@@ -54,6 +56,15 @@ def package_of(benchmark: Benchmark) -> plugins.Package:
     found = _accepted(plugins.given())
     packages = (plugin.package for plugin, known in found if known == benchmark)
     return next(packages, plugins.Package(benchmark.name))
+
+
+def benchmarks_by_package() -> dict[plugins.Package, list[Benchmark]]:
+    """Returns the benchmarks by the package that registers them, the project itself first."""
+    project = plugins.Package(plugins.OWN_PACKAGE, __version__)
+    known: dict[plugins.Package, list[Benchmark]] = {project: []}
+    for plugin, benchmark in _accepted(plugins.given()):
+        known.setdefault(plugin.package, []).append(benchmark)
+    return known
 
 
 @cache

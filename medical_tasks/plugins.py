@@ -253,11 +253,6 @@ def packages() -> dict[Package, list[str]]:
     return found
 
 
-def known_packages() -> str:
-    """Names the other packages that register something, for a sentence."""
-    return ", ".join(sorted(map(str, packages()))) or "none is known here"
-
-
 def problems() -> Sequence[Problem]:
     """Says what was left out so far, and why."""
     return tuple(_problems.get(given(), ()))

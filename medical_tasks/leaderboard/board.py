@@ -34,10 +34,12 @@ from medical_tasks.leaderboard.records import (
     State,
     Submission,
     Submitted,
+    Unshown,
 )
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.report.published.figures import all_published
+from medical_tasks.runs.recipes import mapping, stated_package
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import TaskSpec
 
@@ -83,6 +85,8 @@ class Board:
         self._events: dict[str, _Read] = {}
         self.damaged: dict[str, str] = {}
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
+        self.unshown: list[Unshown] = []
+        """What the last tables left out, as nothing here has the task."""
 
     def submit(self, content: bytes) -> Submission:
         """Takes a package.
@@ -413,6 +417,7 @@ def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
             read.append((submission, board.results(submission.id)))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
+    board.unshown = unshown_results(read)
     return sorted_entries(
         [*submitted_entries(read), *(published_entries() if published else ())]
     )
@@ -436,6 +441,27 @@ def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
         for (submission, results), (_, own) in zip(read, rows, strict=True)
         for row in own
         if held.get((admission.key_of(submission), row)) is submission
+    ]
+
+
+def unshown_results(read: Sequence[tuple[Submission, Json]]) -> list[Unshown]:
+    """Lists the accepted results of tasks that nothing here has, given with all results.
+
+    Their package was uninstalled, or is another version's. They are kept, and stand in
+    the tables again once it is back.
+    """
+    return [
+        Unshown(
+            task=name,
+            package=stated_package(mapping(results["tasks"][name].get("recipe"))),
+            model=submission.submitter.model,
+            organisation=submission.submitter.organisation,
+            submission=submission.id,
+            at=submission.history[0].at[:10],
+        )
+        for submission, results in read
+        for name in submission.tasks
+        if name not in tasks()
     ]
 
 

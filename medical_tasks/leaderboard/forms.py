@@ -191,6 +191,13 @@ class Imported(OpenForm):
     matched: Counts = Field({})
 
 
+class RegisteredBy(Form):
+    """The package whose task it is; the version is "" where nothing states it."""
+
+    name: Plain = Field(min_length=1, max_length=100)
+    version: Plain = Field(max_length=64)
+
+
 class Recipe(Form):
     """What the numbers depend on.
 
@@ -219,6 +226,7 @@ class Recipe(Form):
     scoring: Settings = Field({})
     adjudication: Settings = Field({})
     imported: Imported = cast(Imported, None)
+    package: RegisteredBy = cast(RegisteredBy, None)
 
 
 class Judge(results.Judge):

@@ -22,8 +22,12 @@ from medical_tasks.leaderboard.board import (
     package_name,
 )
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
-from medical_tasks.leaderboard.records import Entry, Submission
-from medical_tasks.leaderboard.submission_package.contents import Package, VerifyOptions
+from medical_tasks.leaderboard.records import Entry, Submission, Unshown
+from medical_tasks.leaderboard.submission_package.contents import (
+    Package,
+    UnknownTaskError,
+    VerifyOptions,
+)
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
@@ -80,7 +84,9 @@ def verified_report(
 class StoreCheck:
     """What is in a store.
 
-    `strangers` are files that nobody reads, `waiting` ids of packages without an event.
+    `strangers` are files that nobody reads, `waiting` ids of packages without an event,
+    `unread` those of packages with a task that nothing here has: whole files, whose
+    numbers cannot be checked.
     """
 
     packages: int
@@ -88,6 +94,7 @@ class StoreCheck:
     problems: tuple[str, ...]
     strangers: tuple[str, ...]
     waiting: tuple[str, ...]
+    unread: tuple[str, ...] = ()
 
 
 def check_store(board: Board) -> StoreCheck:
@@ -98,7 +105,7 @@ def check_store(board: Board) -> StoreCheck:
         for form in (PACKAGE, EVENT)
     )
     waiting = tuple(sorted({*packages} - {*events}))
-    problems = []
+    problems, unread = [], []
     for name in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
             if name in waiting:
@@ -116,6 +123,8 @@ def check_store(board: Board) -> StoreCheck:
                     f"{event_name(name, 1)}: names another submitter or other tasks than the "
                     "package."
                 )
+        except UnknownTaskError:
+            unread.append(name)
         except (UsageError, MissingError) as error:
             problems.append(f"{name}: {error}")
     return StoreCheck(
@@ -128,6 +137,7 @@ def check_store(board: Board) -> StoreCheck:
             if not (PACKAGE.fullmatch(file) or EVENT.fullmatch(file))
         ),
         waiting=waiting,
+        unread=tuple(unread),
     )
 
 
@@ -275,6 +285,16 @@ def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
     return [(entry, ranks[id(entry)]) for entry in entries]
 
 
+def unshown_lines(unshown: Sequence[Unshown]) -> list[str]:
+    """Says of each result that stands in no table why, and what would show it again."""
+    return [
+        f"note: {one.task} of {one_line(one.model, 40)} ({one.submission}) is kept and not shown: "
+        f"nothing here has this task. Install {one.package or 'its package'}, or name it in "
+        "MEDICAL_TASKS_PLUGINS, to show it again."
+        for one in unshown
+    ]
+
+
 def check_lines(check: StoreCheck) -> Told:
     """What is wrong with a store, or that nothing is."""
     lines = [f"problem: {problem}" for problem in check.problems]
@@ -285,6 +305,11 @@ def check_lines(check: StoreCheck) -> Told:
     lines += [
         f"note: {name}: is no file of a leaderboard; nobody reads it"
         for name in check.strangers
+    ]
+    lines += [
+        f"note: {name}: is the file that was submitted; a task of it is not known here, so "
+        "that its numbers were not checked"
+        for name in check.unread
     ]
     state = (
         "the store is whole"

@@ -115,6 +115,22 @@ class Entry:
         return next(known, headline)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unshown:
+    """An accepted result that stands in no table: nothing here has its task.
+
+    Attributes:
+        package: as its recipe names it, such as `toy-bench 1.0`; "" where it does not.
+    """
+
+    task: str
+    package: str
+    model: str
+    organisation: str
+    submission: str
+    at: str
+
+
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
     "pending": ("accepted", "rejected"),
     "accepted": ("rejected",),

@@ -19,13 +19,13 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
-from medical_tasks.catalog import benchmarks, dataset_spec, tasks
+from medical_tasks.catalog import benchmarks_by_package, dataset_spec, tasks
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, read_text
@@ -36,11 +36,13 @@ from medical_tasks.leaderboard.board import (
     published_entries,
     sorted_entries,
     submitted_entries,
+    unshown_results,
 )
 from medical_tasks.leaderboard.records import (
     DamagedError,
     Entry,
     Submission,
+    Unshown,
     read_stored_results,
 )
 from medical_tasks.leaderboard.submission_package.contents import (
@@ -67,7 +69,7 @@ CACHE: Final = ".results.jsonl"
 
 By it a folder is known as a site.
 """
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _ASSETS: Final = "leaderboard/assets"
 _COLUMNS: Final = (
     "task", "group", "model", "organisation", "state", "metric", "value", "low", "high", "n", "first", "last", "asked", "scored",
@@ -130,9 +132,9 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     by_id = {
         submission.id: submission for submission in accepted if submission.id in results
     }
-    entries = submitted_entries(
-        [(submission, results[name]) for name, submission in by_id.items()]
-    )
+    read = [(submission, results[name]) for name, submission in by_id.items()]
+    board.unshown = unshown_results(read)
+    entries = submitted_entries(read)
     entries.sort(key=lambda entry: (entry.at, entry.submission))
     entries = sorted_entries(entries)
     ranks = _ranks(entries)
@@ -141,7 +143,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
         for entry in entries
     ]
     rows += map(_paper_row, published_entries())
-    _write_tables(out, rows, uploads=uploads)
+    _write_tables(out, rows, board.unshown, uploads=uploads)
     _write_json(queue, [_queued(submission, accepted) for submission in submissions])
     _write_downloads(out, rows)
     _write_page(out)
@@ -201,9 +203,7 @@ def _read_package(board: Board, submission: Submission, path: Path) -> Json:
         package_name(submission.id), content, board.submitted(submission.id)
     )
     entries = {
-        name: {**results["tasks"][name], "breakdown": {}}
-        for name in submission.tasks
-        if name in tasks()
+        name: {**results["tasks"][name], "breakdown": {}} for name in submission.tasks
     }
     _write(path, _public(content, submission.tasks), zipped=False)
     return {"id": submission.id, "tasks": entries}
@@ -353,7 +353,9 @@ def _written(metric: Metric) -> _Found:
     }
 
 
-def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
+def _write_tables(
+    out: Path, rows: Sequence[_Found], unshown: Sequence[Unshown], *, uploads: bool
+) -> None:
     groups = _groups(rows)
     named = list(dict.fromkeys(row["task"] for row in rows))
     number_of = {
@@ -374,6 +376,7 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
     board = {
         "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
         "suite": __version__,
+        "packages": _packages(),
         "uploads": uploads,
         "states": STATES,
         "tasks": [_task(tasks()[name]) for name in named],
@@ -381,6 +384,7 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
         "columns": _COLUMNS,
         "rows": list(map(cells, rows)),
         "sentences": list(sentences),
+        "unshown": list(map(asdict, unshown)),
     }
     _write_json(out / "data" / "board.json", board)
     for name in named:
@@ -404,6 +408,18 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
             papers.append({**about, "metrics": values})
         content = {"columns": _METRIC, "results": results, "papers": papers}
         _write_json(out / "data" / "tasks" / f"{name}.json", content)
+
+
+def _packages() -> list[_Found]:
+    """What this board knows: each package, its version and its tasks, the suite first."""
+    return [
+        {
+            "name": package.name,
+            "version": package.version,
+            "tasks": [task.name for known in benchmarks for task in known.tasks],
+        }
+        for package, benchmarks in benchmarks_by_package().items()
+    ]
 
 
 def _groups(rows: Sequence[_Found]) -> list[_Found]:
@@ -517,8 +533,13 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
 
 def _write_page(out: Path) -> None:
     most = DEFAULT_LIMITS.package_bytes >> 20
-    known = {"benchmarks": benchmarks(), "packages": plugins.known_packages()}
-    page = rendered("index.html", room="leaderboard", states=STATES, most=most, **known)
+    page = rendered(
+        "index.html",
+        room="leaderboard",
+        states=STATES,
+        most=most,
+        packages=benchmarks_by_package(),
+    )
     styles = f"{component_styles()}\n{assets_text('leaderboard.css', _ASSETS)}"
     _write(out / "index.html", f"{page}\n".encode())
     _write(out / "leaderboard.css", styles.encode())

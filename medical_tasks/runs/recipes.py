@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
+from medical_tasks.catalog import package_of
+from medical_tasks.plugins import OWN_PACKAGE
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
@@ -63,7 +65,8 @@ def make_recipe(
 ) -> JsonDict:
     """Collects a task's recipe as JSON values.
 
-    Prompts and lengths are None when answers came from elsewhere.
+    Prompts and lengths are None when answers came from elsewhere. Of a task that another
+    package registers it says which (`package`).
     """
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
@@ -98,7 +101,27 @@ def make_recipe(
         "packages": {
             package: version for package in _PACKAGES if (version := installed(package))
         },
+        **_registered_by(task),
     }
+
+
+def _registered_by(task: TaskSpec) -> JsonDict:
+    """The package of a task, for its recipe; nothing for a task of the project's own."""
+    package = package_of(task.benchmark)
+    if package.name == OWN_PACKAGE:
+        return {}
+    return {"package": {"name": package.name, "version": package.version}}
+
+
+def stated_package(recipe: Json) -> str:
+    """Names the package that a recipe says its task is of, such as `toy-bench 1.0`.
+
+    "" where it names none: a task of the project's own, or a run of before there was a
+    word for it.
+    """
+    package = mapping(recipe.get("package"))
+    stated = (package.get("name"), package.get("version"))
+    return " ".join(one_line(part) for part in stated if isinstance(part, str) and part)
 
 
 def metric_kinds(task: TaskSpec) -> JsonDict:

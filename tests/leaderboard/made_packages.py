@@ -110,9 +110,10 @@ def package(
     scores = {
         item.id: ItemScore(
             id=item.id,
-            values=dict.fromkeys(
-                (metric.name for metric in spec.metrics), float(n < right)
-            ),
+            values={
+                metric.name: min(float(n < right), metric.limits[1])
+                for metric in spec.metrics
+            },
             parsed="1",
         )
         for n, item in enumerate(items)

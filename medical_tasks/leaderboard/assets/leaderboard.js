@@ -78,6 +78,12 @@
     if (value == null || low == null || high == null || spec.unit) return null;
     return spec.higher ? [value, low, high] : [1 - value, 1 - high, 1 - low];
   };
+  /** What a plot spans: 0 to 100 %, or to the largest of another unit, and wider where figures lie outside, as those of negative points may. */
+  const reach = (figures, unit) => {
+    const ends = figures.flatMap(({ value, low, high }) => [value, low, high]).filter((each) => each != null);
+    return [Math.min(0, ...ends), unit ? Math.max(...ends, 1e-9) : Math.max(1, ...ends)];
+  };
+  const reached = ([from, to], unit) => (unit || from < 0 || to > 1 ? `${from < 0 ? Figures.number(from, unit) : "0"} to ${Figures.number(to, unit)}${unit ? "" : " %"}` : "0 to 100 %");
   const size = (billions) => (billions == null ? "not said" : `${billions.toLocaleString("en")} B`);
   const yes = (said) => (said == null ? "not said" : said ? "yes" : "no");
   const rank = (first, last) => (first == null ? "n/a" : first === last ? `${first}` : `${first}–${last}`);
@@ -192,6 +198,7 @@
       chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "tokens"], text: (row) => row.text, sorted: "" }) : offered.length ? notice("note", "No task is chosen", "Tick one or more above.") : notice("note", "No result was accepted yet", "What papers report stands below, with its tasks."),
       chart(rows, (row) => row.mean?.[0], one ? spaced(chosen[0].metrics[0].name) : "Mean"),
       h("h2", { class: "mtl-title" }, "Tasks"), tasksTable(offered.length ? offered : board.tasks, "tasks"),
+      board.unshown.length ? [h("h2", { class: "mtl-title" }, "Results that are not shown now"), h("p", null, "Accepted results of tasks whose package this board does not have now. They are kept, and stand in the tables again once it is back."), h("ul", null, board.unshown.map((one) => h("li", null, `${one.task}${one.package ? ` (${one.package})` : ""}: ${one.model}, ${one.organisation || "organisation not named"}, submitted ${one.at}, `, h("code", null, one.submission))))] : null,
       offered.length && offered.length < board.tasks.length ? h("details", null, h("summary", null, `${board.tasks.length - offered.length} more tasks, of which only papers report`), tasksTable(board.tasks.filter((task) => !offered.includes(task)), "reported")) : null,
       h("p", null, "The whole table: ", h("a", { href: "leaderboard.csv", download: true }, "CSV"), ", ", h("a", { href: "leaderboard.json", download: true }, "JSON"), ", ", h("a", { href: "leaderboard.parquet", download: true }, "parquet"), "."),
     ];
@@ -283,8 +290,7 @@
     const apart = alike.filter((each) => !rows.includes(each));
     const before = (a, b) => (a.first == null) - (b.first == null) || a.first - b.first || a.last - b.last || (by.higher ? b.value - a.value : a.value - b.value);
     rows.sort((a, b) => before(shown(a), shown(b)));
-    const ends = rows.flatMap((row) => [shown(row).value, shown(row).high]).filter((each) => each != null);
-    const scale = by.unit ? [0, Math.max(...ends, 1e-9)] : [0, 1];
+    const scale = reach(rows.map(shown), by.unit);
     const metricColumn = (metric, main) => ({
       name: metric.name, label: `${spaced(metric.name)}${metric.unit ? ` (${metric.unit})` : ", %"}`, kind: "number", help: metric.said,
       cell: (row) => {
@@ -297,7 +303,7 @@
       { name: "rank", label: "Rank", kind: "range", help: "From the best to the worst place it can have", cell: (row) => ({ text: rank(shown(row).first, shown(row).last), sort: shown(row).first, title: row.notes.join(" ") }) },
       { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: [...row.notes.slice(0, 1), ...(row.notes.length > 1 ? ["More on its page."] : [])].join(" ") }) },
       metricColumn(by, true),
-      { name: "mark", label: `95 % interval, 0 to ${by.unit ? Figures.number(scale[1], by.unit) : "100 %"}`, kind: "plot", cell: (row) => ({ node: mark(shown(row).value, shown(row).low, shown(row).high, scale) }) },
+      { name: "mark", label: `95 % interval, ${reached(scale, by.unit)}`, kind: "plot", cell: (row) => ({ node: mark(shown(row).value, shown(row).low, shown(row).high, scale) }) },
       ...metrics.filter((metric) => metric !== by).map((metric) => metricColumn(metric, false)),
       ...facts((row) => row),
       { name: "setting", label: "Setting", kind: "text", cell: (row) => ({ text: row.setting, sort: row.setting }) },

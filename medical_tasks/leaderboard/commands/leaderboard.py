@@ -187,4 +187,6 @@ def _shown(told: maintaining.Told, board: Board | None = None) -> int:
 def _damaged(board: Board | None) -> int:
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
+    for line in maintaining.unshown_lines(board.unshown if board is not None else ()):
+        print(line, file=sys.stderr)
     return 0

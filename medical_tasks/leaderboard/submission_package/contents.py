@@ -109,6 +109,10 @@ class PackageError(UsageError):
     """
 
 
+class UnknownTaskError(PackageError):
+    """A package with results of a task that no package here has."""
+
+
 def not_sound(what: str) -> PackageError:
     """The error for a package that its own writer would not make."""
     return PackageError(f"{what}. {WRITE_AGAIN}")

@@ -181,6 +181,14 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "which is another question than the others of the leaderboard were asked. Run it "
             "without."
         )
+    if played := [
+        name for name, entry in entries.items() if entry["recipe"].get("roles")
+    ]:
+        raise UsageError(
+            f"{folder}: in {', '.join(played)} another model played a role (--role). A package has "
+            "the answers and not the conversations before them, so that nobody could score it "
+            "again. Leave it out: --task with the names of the others."
+        )
     counts = {name: entry["n_items"] for name, entry in entries.items()}
     most = contents.DEFAULT_LIMITS.items
     if sum(counts.values()) > most:

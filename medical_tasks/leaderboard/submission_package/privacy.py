@@ -97,7 +97,7 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
     scrubbed: JsonDict = {}
     for name, value in recipe.items():
-        if name in ("packages", "python", "suite"):
+        if name in ("package", "packages", "python", "suite"):
             scrubbed[name] = value  # versions, some of which look like addresses
         elif name == "imported" and isinstance(value, Mapping):
             kept = {"address": published_at(recipe)} if published_at(recipe) else {}

@@ -6,12 +6,21 @@ function.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 import medical_tasks.plugins as plugins
-from medical_tasks.catalog import dataset_spec, task_spec, tasks
+from medical_tasks.catalog import (
+    benchmarks_by_package,
+    dataset_spec,
+    package_of,
+    task_spec,
+    tasks,
+)
+from medical_tasks.errors import listed
 from medical_tasks.io.untrusted import shown, shown_path
 from medical_tasks.leaderboard import forms
 from medical_tasks.leaderboard.submission_package import contents, rows
@@ -36,9 +45,12 @@ from medical_tasks.leaderboard.submission_package.zip_file import (
 )
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.comparability import comparability
-from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.results import JsonDict, Row
+from medical_tasks.runs.recipes import mapping, stated_package
+from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.spec import TaskSpec
+
+_MOST_NAMED: Final = 4
+"""How many tasks or packages a message names."""
 
 
 def read_package(
@@ -163,14 +175,7 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
 
     `names` are the tasks that `package.json` names.
     """
-    stated = value.get("tasks") if isinstance(value, dict) else None
-    for name in stated if isinstance(stated, dict) else ():
-        if name not in tasks():
-            raise contents.PackageError(
-                f"{contents.RESULTS}: the task {shown(name)} is not known here: it is neither of "
-                f"this suite nor of another package ({plugins.known_packages()}). Leave it out (--task "
-                "NAME), update this suite, or install the package that has it."
-            )
+    _check_known(mapping(mapping(value).get("tasks")))
     if (odd := odd_setting(value)) is not None:
         raise contents.not_sound(
             f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}"
@@ -181,6 +186,7 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
             f"{contents.RESULTS}: its tasks are not those that package.json names, in that order"
         )
     for name, entry in results["tasks"].items():
+        _check_package(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_judge(f"{contents.RESULTS}, {name}", entry, tasks()[name])
         if "paper" in entry:  # what it says is made anew, of its recipe and numbers
@@ -193,6 +199,72 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
             "was made on"
         )
     return forget_unasked_figures(results)
+
+
+def _check_known(entries: Json) -> None:
+    """Refuses tasks that no package here has, all at once, with what to do about it.
+
+    Of the entries nothing was checked before: what they say may be anything.
+    """
+    packages = {
+        name: stated_package(mapping(mapping(entry).get("recipe")))
+        for name, entry in entries.items()
+        if name not in tasks()
+    }
+    if not packages:
+        return
+    unknown = [
+        f"{shown(name)} of "
+        + (f"the package {shown(package)}" if package else "a package it does not name")
+        for name, package in packages.items()
+    ]
+    named = list(dict.fromkeys(map(shown, filter(None, packages.values()))))
+    rest = [f"--task {name}" for name in entries if name in tasks()]
+    raise contents.UnknownTaskError(
+        f"{contents.RESULTS}: not known here: the task "
+        f"{listed(unknown, _MOST_NAMED, between='; the task ')}. Known are those of "
+        f"{_known_packages()}. Give it again, as it is, where "
+        f"{listed(named, _MOST_NAMED) or 'the package that has the task'} is installed (on a "
+        "leaderboard its maintainers do that), or named by --plugin"
+        + (
+            f"; or make a package of the rest: medical-tasks submit RUN --to space "
+            f"{' '.join(rest)}."
+            if rest
+            else "."
+        )
+    )
+
+
+def _known_packages() -> str:
+    """The packages that are known here; with their tasks, but for the project's own."""
+    words = []
+    for package, benchmarks in benchmarks_by_package().items():
+        names = [task.name for benchmark in benchmarks for task in benchmark.tasks]
+        own = package.name == plugins.OWN_PACKAGE
+        words.append(
+            f"{package}" if own else f"{package} ({listed(names, _MOST_NAMED)})"
+        )
+    return ", ".join(words)
+
+
+def _check_package(where: str, recipe: Recipe, task: TaskSpec) -> None:
+    """Refuses the result of another package's task of the same name.
+
+    Only where both packages are installed ones: a folder that is named by `--plugin`
+    states no version, and is called as its module.
+    """
+    stated, here = mapping(recipe.get("package")), package_of(task.benchmark)
+    both_stated = bool(stated.get("version")) and bool(here.version)
+    if both_stated and _normal(str(stated["name"])) != _normal(here.name):
+        raise contents.not_sound(
+            f"{where}: its recipe says that the task is of {shown(stated_package(recipe))}, and "
+            f"the task of this name is of {here} here"
+        )
+
+
+def _normal(name: str) -> str:
+    """A package's name as installers compare it (PyPA, name normalization)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
