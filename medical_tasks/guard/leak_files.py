@@ -268,9 +268,7 @@ class Looking:
         yield from self._found([unpack.unused_data + stream.read()], depth)
 
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
-        """Names and content of an archive's files, and what stands before the first
-        one.
-        """
+        """Names and content of an archive's files, and what stands before them."""
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
             before = min(

@@ -209,8 +209,8 @@ def settled(
 
     Example: a file with semicolons whose cells are `25,238` and `151,2` was written
     with decimal commas, by the second: they become `25.238` and `151.2`. In a file with
-    commas the same cells are an error that asks for `--decimal comma` or `--decimal
-    point`, as nobody can tell.
+    commas the same cells are an error, as nobody can tell: it asks for
+    `--decimal comma` or `--decimal point`.
     """
     texts = {
         place: cell.strip()

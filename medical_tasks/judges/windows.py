@@ -63,7 +63,7 @@ def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     one piece where both pieces fit.
 
     Example: room for 8; a quarter of it, one piece of 2, stands in the next window too.
-    Pieces of 4 do not fit into a quarter, but two of them fit into a window.
+    A piece of 4 is more than a quarter of 10, and shared all the same, as two fit.
         >>> cut_windows([2, 2, 2, 2, 2, 2], 8)
         [(0, 4), (3, 6)]
         >>> cut_windows([4, 4, 4], 10)

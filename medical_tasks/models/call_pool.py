@@ -367,8 +367,8 @@ class _Gate(Generic[Client]):
         """Counts failures of one reason in a row; ends the run where it is hopeless.
 
         Example: 8 times `connection` without an answer between ends it, as 8 times
-        `http 400` does while nothing at all was answered. After a first answer `http
-        400` is the fault of a question, and the run goes on.
+        `http 400` does while nothing at all was answered. After a first answer
+        `http 400` is the fault of a question, and the run goes on.
         """
         self.heard = True
         self.row = self.row + 1 if failed.reason == self.row_reason else 1

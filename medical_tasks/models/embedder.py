@@ -358,8 +358,8 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
 def _pooling(path: Path) -> Pooling:
     """How token vectors become one, in the spelling of both generations of the library.
 
-    Until version 5: `"pooling_mode_mean_tokens": true`; since: `"pooling_mode":
-    "mean"`.
+    Until version 5: `"pooling_mode_mean_tokens": true`.
+    Since version 5: `"pooling_mode": "mean"`.
     """
     config = read_json(path, again=_AGAIN)
     modes: dict[str, Pooling] = {

@@ -50,8 +50,8 @@ def refused_names(error: object) -> tuple[str, ...]:
         error: the body of a response with status 400 or 422.
 
     Example:
-        >>> told = "Unsupported parameter: 'stop'"
-        >>> refused_names({"error": {"message": told, "param": "stop"}})
+        >>> message = "Unsupported parameter: 'stop'"
+        >>> refused_names({"error": {"message": message, "param": "stop"}})
         ('stop', 'Unsupported', 'parameter')
         >>> refused_names({"error": {"message": "The model is overloaded"}})
         ()
