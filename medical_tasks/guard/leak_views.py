@@ -116,7 +116,9 @@ Contained = str | bytes | Closed
 
 
 def sniffed(head: bytes) -> str:
-    """Names the form that bytes begin like; one word: it can be looked into. "" for none.
+    """Names the form that bytes begin like, "" for none.
+
+    A form of one word can be looked into.
 
     Example:
         >>> sniffed(b"%PDF-1.7"), sniffed(b"PAR1"), sniffed(b"Fever")
@@ -181,7 +183,9 @@ def _known(raw: bytes) -> bool:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yields a text, what it is with its escapes undone (as often as there are some), and that without markup or hyphens.
+    """Yields a text as it is, without its escapes, and without markup or hyphens.
+
+    Escapes are undone as often as there are some.
 
     Example:
         >>> list(readings("<b>co&#117;gh</b>"))
@@ -276,7 +280,9 @@ _BYTE_LETTERS = _byte_letters()
 
 
 def rearranged(text: str) -> Iterator[str]:
-    """Yields the words of a text in the orders they may have had before a program numbered, tagged, cut or listed them.
+    """Yields the words of a text in other orders that they may have had.
+
+    That is, before a program numbered, tagged, cut or listed them.
 
     Example: a log with a time before each word.
         >>> log = ["12:01 INFO fever", "12:02 INFO cough", "12:03 INFO rash"]

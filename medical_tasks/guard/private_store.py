@@ -339,7 +339,9 @@ _HTTP = re.compile(r"http [1-5]\d\d")
 
 
 def redact_reason(reason: str) -> str:
-    """Keeps of the reason for which an item has no score a class this package makes itself, else its first part and `other`.
+    """Keeps the reason why an item has no score, if it is one that this package makes.
+
+    Of any other its first part stays, with `other`.
 
     Example:
         >>> redact_reason("judge: unreadable reply"), redact_reason("http 503")
@@ -360,7 +362,9 @@ def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) ->
 
 
 def redact_value(value: object) -> object:
-    """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word.
+    """Keeps numbers and single plain words, such as labels.
+
+    Words go where there are so many different ones that they may be a text.
 
     Example:
         >>> redact_value({"verdict": "yes", "quote": "fever for 3 days", "share": 0.5})

@@ -281,7 +281,7 @@ class Batches:
         lines: Lines,
         deliver: Deliver,
     ) -> None:
-        """Looks at the batches until all have ended; their results are delivered as each ends.
+        """Looks at the batches until all have ended, and delivers each one's results.
 
         Looks come further and further apart: after 5 s, 7.5 s, 11.25 s, at most 60 s
         where `batch_poll` is 5. What an account has no room for is sent when a batch

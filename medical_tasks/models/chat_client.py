@@ -473,7 +473,7 @@ def _detail(failure: AttemptError) -> str:
 
 
 def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
-    """A choice that ends before the first stop word, as a server's that takes such words.
+    """A choice that ends before the first stop word, as a server would end it.
 
     Example: "Yes. User: why" with the stop word "User:" ends as "Yes. ", with the
     finish `stop`.

@@ -132,7 +132,7 @@ class Adaptations:
 
 
 def setting_refused(sent: Mapping[str, object], refused: Sequence[str]) -> str | None:
-    """The setting of a body that a server refuses; None where the error names none of them.
+    """The setting of a body that a server refuses; None where the error names none.
 
     Example:
         >>> setting_refused({"model": "m", "stop": ["END"]}, ["Unsupported", "stop"])
