@@ -503,6 +503,7 @@ def check_published_sum(path: Path, digest: str) -> bool:
 
 
 def _entries(sums: Path) -> list[tuple[str, str, int]]:
+    """The lines of a published list of sums: file, sum, and number of the line."""
     if not sums.is_file():
         return []
     with readable(sums):

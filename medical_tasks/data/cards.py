@@ -157,6 +157,7 @@ def card_text(
 
 
 def _gate(source: DatasetSource) -> dict[str, object]:
+    """What the Hub asks of people who want a dataset that is not open."""
     spec, terms = source.spec, licence(source.spec.licence)
     kind = "published" if spec.licence.startswith("PhysioNet") else "other"
     prompt = _outside()["texts"][f"gate_{kind}"]
@@ -193,6 +194,7 @@ def _rows(
 def _size_category(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 ) -> str:
+    """The Hub's class of size, by the configuration with the most rows."""
     configs = source.spec.configs if built is None else built
     largest = max(
         (

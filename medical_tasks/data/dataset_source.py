@@ -158,6 +158,7 @@ class DatasetSource:
     beside: tuple[Pin, ...] = ()
 
     def __post_init__(self) -> None:
+        """Refuses a source that does not fit its spec."""
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
             if configs != set(self.spec.configs):
                 raise ValueError(

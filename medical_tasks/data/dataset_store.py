@@ -223,6 +223,7 @@ def read_tables(
 def _open(
     folder: Path, config: str, split: str, spec: DatasetSpec | None
 ) -> dict[str, ParquetFile]:
+    """The files of a split, if built in the version that this suite reads."""
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -249,6 +250,7 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
 def _file(
     folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
 ) -> ParquetFile:
+    """A built file, if it is bit by bit the one that the marker describes."""
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(
@@ -289,6 +291,7 @@ def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
 
 
 def _read_marker(folder: Path) -> dict[str, Any] | None:
+    """What was built into a folder; None where nothing was."""
     path = folder / MARKER
     with readable(path):
         if not path.exists():

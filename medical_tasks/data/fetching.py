@@ -220,6 +220,11 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
     """Fetches one file, if it is not there.
 
     What is wrong is gone afterwards, what is right and not whole stays as `.part`.
+
+    Example: 60 of 100 kB came, and the connection broke. They stay as NAME.part, and
+    the next attempt asks for `Range: bytes=60000-`. Where the whole has another sum,
+    the old part may be at fault: all is fetched anew, and then another sum is an error.
+    Attempts are counted anew whenever one brought something.
     """
     if target.is_file() and pin.found(target) == pin.expected:
         return

@@ -63,6 +63,7 @@ def _dataset(dataset: DatasetSpec) -> dict[str, object]:
 
 
 def _task(task: TaskSpec) -> dict[str, object]:
+    """A task as `tasks.json` has it."""
     return {
         "name": task.name,
         "lighteval": None if task.outside_lighteval else f"{task.harness_name}|0",
@@ -153,6 +154,7 @@ def _of_project(root: Path) -> dict[Path, str]:
 
 
 def _with_packages(text: str, root: Path) -> str:
+    """setup.cfg with the list of packages as the folders are."""
     folders = sorted(
         path.parent for path in (root / "medical_tasks").rglob("__init__.py")
     )
@@ -168,6 +170,7 @@ _SHOWN = 4
 
 
 def _with_table(text: str, root: Path) -> str:
+    """README with the table of benchmarks as the catalog is."""
     rows = ["| benchmark | tasks | data |", "|---|---|---|"]
     for benchmark in own_benchmarks():
         first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])

@@ -53,6 +53,12 @@ def read_address(url: str) -> Address | None:
 
     None where two readers could differ (user part, backslash, blanks, letters beyond
     ASCII).
+
+    Example:
+        >>> str(read_address("https://Api.Example.org/v1"))
+        'api.example.org:443'
+        >>> read_address("http://user:secret@host/v1") is None
+        True
     """
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
@@ -110,6 +116,10 @@ def is_loopback_host(url: str) -> bool:
 
     `0.0.0.0` and `::`, which servers print as their own address, lead back to this
     machine as well.
+
+    Example: 127.1 is this machine for some libraries, and a name for others.
+        >>> is_loopback_host("http://127.0.0.1:8000"), is_loopback_host("http://127.1")
+        (True, False)
     """
     address = read_address(url)
     if address is None:

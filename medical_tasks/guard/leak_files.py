@@ -153,6 +153,11 @@ class Looking:
                 yield from readings(text) if form else self._text(text, depth)
 
     def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """The bytes of a stream in pieces of about a megabyte.
+
+        Each begins with the last 64 KiB of the one before, so that no run of words is
+        cut. Encoded bytes that go on past the end are kept whole, up to 64 MiB.
+        """
         kept = b""
         while part := stream.read(_CHUNK):
             block = kept + part
@@ -171,6 +176,7 @@ class Looking:
             )
 
     def _text(self, text: str, depth: int) -> Iterator[str]:
+        """A text in every reading, and the texts that are stored in it."""
         if not self._new(text):
             return
         views = list(dict.fromkeys(readings(text)))
@@ -183,6 +189,7 @@ class Looking:
             yield from self._found(contained(view), depth)
 
     def _found(self, parts: Iterable[Contained], depth: int) -> Iterator[str]:
+        """Looks into what was in a text, one deeper, down to `_DEEPEST`."""
         for part in parts:
             if isinstance(part, Closed):
                 self._closed(part.reason)
@@ -222,6 +229,11 @@ class Looking:
                 yield from self._unpack(_parts(member), depth)
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
+        """Looks through what is packed, once it lies unpacked in the scratch folder.
+
+        A bomb ends at `_most` bytes over all of the file; what came before is looked
+        at.
+        """
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
@@ -241,6 +253,7 @@ class Looking:
             yield from self._stream(place, depth + 1)
 
     def _zlib(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """Content packed by zlib, and what stands behind it."""
         unpack = zlib.decompressobj()
 
         def blocks() -> Iterator[bytes]:
@@ -255,6 +268,7 @@ class Looking:
         yield from self._found([unpack.unused_data + stream.read()], depth)
 
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """Names and content of an archive's files, and what stands before them."""
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
             before = min(
@@ -306,6 +320,7 @@ class Looking:
         batches: Iterable[RecordBatch],
         depth: int,
     ) -> Iterator[str]:
+        """The cells of a table, its columns' names, and its schema's metadata."""
         yield str(schema)
         yield from self._found(
             [part for pair in (said or {}).items() for part in pair], depth
@@ -321,6 +336,7 @@ class Looking:
         yield from self._found(values.rest(), depth)
 
     def _numpy(self, stream: Any, depth: int, path: Path | None) -> Iterator[str]:
+        """Texts and whole numbers of arrays; numbers with a fraction hold no text."""
         import numpy as np
 
         while stream.peek(1):  # arrays may be stored one after another
@@ -347,6 +363,11 @@ class Looking:
     def _picture(
         self, stream: IO[bytes], depth: int, path: Path | None
     ) -> Iterator[str]:
+        """Texts in a PNG picture, outside of its points; of other forms nothing.
+
+        A picture is `IHDR ... IDAT ... IEND`; what stands in a part of another name,
+        such as `tEXt`, or behind the end is looked through.
+        """
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return

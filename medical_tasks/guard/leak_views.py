@@ -116,7 +116,14 @@ Contained = str | bytes | Closed
 
 
 def sniffed(head: bytes) -> str:
-    """Names the form that bytes begin like; one word: it can be looked into. "" for none."""
+    """Names the form that bytes begin like, "" for none.
+
+    A form of one word can be looked into.
+
+    Example:
+        >>> sniffed(b"%PDF-1.7"), sniffed(b"PAR1"), sniffed(b"Fever")
+        ('PDF files', 'parquet', '')
+    """
     match = _FORM.match(head)
     form = [*_FORMS][(match.lastindex or 1) - 1] if match else ""
     if form == "zlib":
@@ -154,6 +161,10 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _legible(text: str) -> bool:
+    """Whether a decoded text reads as prose of a European language, by its letters.
+
+    Bytes decoded as UTF-16 by mistake give letters of any script, and hardly a blank.
+    """
     sample = text[:20_000]
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
     latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
@@ -172,7 +183,14 @@ def _known(raw: bytes) -> bool:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yields a text, what it is with its escapes undone (as often as there are some), and that without markup or hyphens."""
+    """Yields a text as it is, without its escapes, and without markup or hyphens.
+
+    Escapes are undone as often as there are some.
+
+    Example:
+        >>> list(readings("<b>co&#117;gh</b>"))
+        ['<b>co&#117;gh</b>', '<b>cough</b>', ' cough ', 'cough']
+    """
     yield text
     if hidden := _TAG_SIGNS.findall(text):
         yield "".join(chr(ord(sign) - 0xE0000) for sign in hidden)
@@ -192,6 +210,10 @@ def readings(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
+    """Undoes one round of escapes (JSON, Python, HTML, URLs) and wrong decoding.
+
+    Example: "co%75gh", "co&#117;gh" and "cafÃ©" are "cough", "cough" and "café".
+    """
     if "\\" in text:
         # Pairs of surrogates, as JSON writes them, become characters; a lone one
         # becomes a sign between words.
@@ -258,7 +280,15 @@ _BYTE_LETTERS = _byte_letters()
 
 
 def rearranged(text: str) -> Iterator[str]:
-    """Yields the words of a text in the orders they may have had before a program numbered, tagged, cut or listed them."""
+    """Yields the words of a text in other orders that they may have had.
+
+    That is, before a program numbered, tagged, cut or listed them.
+
+    Example: a log with a time before each word.
+        >>> log = ["12:01 INFO fever", "12:02 INFO cough", "12:03 INFO rash"]
+        >>> "fever cough rash" in rearranged(chr(10).join(log))
+        True
+    """
     for view in (text, *_by_lines(text)):
         if view is not text:
             yield view
@@ -340,6 +370,11 @@ def _framed(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _without_numbers(text: str) -> Iterator[str]:
+    """A text without the numbers that a program put between its words.
+
+    Example: "1 fever 2 and 3 cough" is "fever and cough", but for blanks. Twice:
+    without numbers that count on, and without all.
+    """
     numbers = len(_COUNTED.findall(text)) if text.count("1") * 200 > len(text) else 0
     if numbers < _LEAST_LINES or numbers * 25 < len(text):
         return
@@ -365,6 +400,11 @@ def contained(text: str) -> Iterator[Contained]:
     """Yields what is stored in a text.
 
     Values of one place joined, encoded bytes, lists of numbers.
+
+    Example: a text stored word by word, joined by blanks and, as a word is cut,
+    without.
+        >>> list(dict.fromkeys(contained('["fev", "er ", "and cough"]')))
+        ['fev er  and cough', 'fever and cough']
     """
     yield from encoded(text)
     yield from _escaped(text)
@@ -380,7 +420,13 @@ def contained(text: str) -> Iterator[Contained]:
 
 
 def encoded(text: str) -> Iterator[bytes]:
-    """Yields what stands in a text in base64 or hex."""
+    """Yields what stands in a text in base64 or hex.
+
+    Example:
+        >>> packed = base64.b64encode(b"A patient with fever for three days.").decode()
+        >>> list(encoded(f"reply: {packed}"))
+        [b'A patient with fever for three days.']
+    """
     if _LONG.search(text):
         for match in _RUN.finditer(text):
             lines = match[0].replace(">", " ").replace("\\", " ").split()
@@ -398,6 +444,7 @@ def encoded(text: str) -> Iterator[bytes]:
 
 @functools.lru_cache(maxsize=2**13)
 def _unpacked(packed: str) -> bytes:
+    """Bytes of a text in hex or base64, behind up to three strange letters."""
     if _HEX.fullmatch(packed[: len(packed) // 2 * 2]):
         raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
         if _known(raw) or len(set(packed.lower())) <= 16:
@@ -497,6 +544,7 @@ def _values_in(text: str) -> Iterator[object]:
 
 
 def _cells(text: str) -> Iterator[Contained]:
+    """Columns of a text that is a table with commas, semicolons, tabs or bars."""
     head = [line for line in text[:20_000].splitlines()[:40] if line.strip()]
     for delimiter in ",;\t|":
         counts = [line.count(delimiter) for line in head]

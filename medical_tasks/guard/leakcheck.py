@@ -69,6 +69,8 @@ class LeakReport:
 
 @dataclass(kw_only=True)
 class _Folder:
+    """What a folder holds: by file, runs of words in it and in its name, by size."""
+
     runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
     name_runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -115,6 +117,10 @@ def _published() -> Iterator[str]:
 
 
 def _constants(node: ast.AST) -> Iterator[str]:
+    """The texts of a Python program, without those of invented patients.
+
+    Names such as `demo_note` or `twin` mark what makes these.
+    """
     named = node.func if isinstance(node, ast.Call) else node
     if _SYNTHETIC.search(
         str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))
@@ -172,6 +178,7 @@ def check_leaks(
 
 
 def _look_through(folder: Path, sizes: range) -> _Folder:
+    """Reads every file of a folder; what cannot be read is noted, never passed over."""
     found = _Folder()
     # The folder is closed to others, as mkdtemp makes it.
     with (
@@ -229,6 +236,8 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 class _Collected:
+    """Gathers the runs of many texts by size, hashed in batches to bound memory."""
+
     def __init__(self, sizes: Iterable[int]) -> None:
         self.words = 0
         self._batch = Batch()
@@ -250,6 +259,13 @@ class _Collected:
 
 
 def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
+    """Looks up the texts of one source file.
+
+    Args:
+        file: of the source.
+        wanted: the folder's runs; takes what was found among them.
+        counts: takes rows, words, and texts that are too short to be compared.
+    """
     batch, labels = Batch(), list[str]()
     shortest = min(wanted.sizes)
     for row in source_rows(file):
@@ -266,6 +282,11 @@ def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
 
 
 def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
+    """Looks up a batch of texts, and notes the rows of those that are in the folder.
+
+    Runs shorter than the longest size count only as a whole text: four words that are
+    all of a cell say more than any four words of a note.
+    """
     longest = max(wanted.sizes)
     for size in wanted.sizes:
         runs, owners = runs_of(batch, size, whole_texts=size < longest)
@@ -398,6 +419,7 @@ class RunIndex:
     """The runs of one size that a set of files holds, for looking up many at once."""
 
     def __init__(self, parts: Sequence[Runs]) -> None:
+        """Sorts the runs, and makes a small table of their last bits."""
         self._runs = distinct(parts)
         least, most = _TABLE_BITS
         bits = min(max((8 * len(self._runs)).bit_length(), least), most)

@@ -88,6 +88,10 @@ class Attestation:
         """Says whether a host is one of those attested.
 
         Exactly the same name, and the same port where one was given.
+
+        Example: `--allow-remote api.example.org` covers https://api.example.org/v1, and
+        not https://eu.api.example.org/v1; `--allow-remote 10.0.0.7:8000` covers that
+        port alone.
         """
         return self.zero_retention and any(
             host.host == address.host and host.port in (None, address.port)
@@ -121,6 +125,8 @@ def text_allowed(spec: DatasetSpec) -> bool:
 
 
 class _Policy:
+    """The decisions of one `protect` block; each different one is written once."""
+
     def __init__(self, subjects: Sequence[Subject], attestation: Attestation) -> None:
         self.subjects = tuple(
             subject for subject in subjects if subject.access != "open"
@@ -167,6 +173,7 @@ class _Policy:
     def _write(
         self, decision: str, purpose: str, where: str, address: Address | None
     ) -> None:
+        """Writes a decision to the audit log, a line for each subject."""
         for subject in self.subjects:
             write_decision(
                 audit_path(),
@@ -188,6 +195,7 @@ class _Policy:
     def _refusal(
         self, purpose: str, where: str, address: Address | None, *, local_name: bool
     ) -> RefusedError:
+        """The error of an address that text may not go to, with what would allow it."""
         about = self.about()
         use = "Use a model on this machine: hf/, vllm/, vllm-server/, or a server on 127.0.0.1 or a unix socket."
         if address is None:
@@ -223,6 +231,13 @@ def protect(
     Meanwhile neither this process nor one it starts leaves its memory in a core file.
     Open subjects change nothing. An error that is not of this package becomes a
     `WithheldError`: its words may quote the text that is held.
+
+    What passes inside the block, where a subject is credentialed:
+
+        a model in this process, http://127.0.0.1:8000     yes
+        https://api.example.org                            with both attestations
+        a name that leads to no loopback address           with both attestations
+        batches, pushes, logs of samples                   no, whatever is attested
     """
     policy = _Policy(subjects, attestation)
     _policies.append(policy)

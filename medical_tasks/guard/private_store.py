@@ -131,6 +131,7 @@ def _write_owner(path: Path, run: Path) -> None:
 
 
 def _close(path: Path) -> None:
+    """Makes sure that a folder is the user's own, and closed to everybody else."""
     handle = _opened(path)
     try:
         found = os.fstat(handle)
@@ -202,6 +203,7 @@ def list_folders() -> list[PrivateFolder]:
 
 
 def _described(path: Path) -> PrivateFolder:
+    """What lies in one run's folder; links are counted, not followed."""
     sizes = []
     for folder, _, names in os.walk(path, followlinks=False):
         for name in names:
@@ -279,6 +281,7 @@ def check_place(path: Path) -> None:
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:
+    """Whether git ignores a file; False where git is missing or too slow."""
     import subprocess
 
     git = shutil.which("git")
@@ -336,7 +339,16 @@ _HTTP = re.compile(r"http [1-5]\d\d")
 
 
 def redact_reason(reason: str) -> str:
-    """Keeps of the reason for which an item has no score a class this package makes itself, else its first part and `other`."""
+    """Keeps the reason why an item has no score, if it is one that this package makes.
+
+    Of any other its first part stays, with `other`.
+
+    Example:
+        >>> redact_reason("judge: unreadable reply"), redact_reason("http 503")
+        ('judge: unreadable reply', 'http 503')
+        >>> redact_reason("judge: Mr. Roe has fever")
+        'judge: other'
+    """
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
     return (
@@ -350,12 +362,20 @@ def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) ->
 
 
 def redact_value(value: object) -> object:
-    """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word."""
+    """Keeps numbers and single plain words, such as labels.
+
+    Words go where there are so many different ones that they may be a text.
+
+    Example:
+        >>> redact_value({"verdict": "yes", "quote": "fever for 3 days", "share": 0.5})
+        {'verdict': 'yes', 'quote': '', 'share': 0.5}
+    """
     words = set(_words(value))
     return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
 
 
 def _words(value: object) -> Iterator[str]:
+    """The labels in a value, of which a text stored word by word has many."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from (*_words(name), *_words(part))
@@ -367,6 +387,7 @@ def _words(value: object) -> Iterator[str]:
 
 
 def _kept(value: object, labels: Collection[str]) -> object:
+    """A value with numbers and the given labels alone; any other text is ""."""
     if isinstance(value, Mapping):
         return {
             name if name in labels else "": _kept(part, labels)

@@ -103,6 +103,7 @@ class _Files(PublishedSource):
         )
 
     def _read(self) -> Published:
+        """Reads the files by their kind's reader; `--model` may not contradict."""
         module = import_module(f"medical_tasks.importing.{_READERS[self._kind]}")
         if self._kind == "every-eval-ever":
             published: Published = module.read(self._path, model=self._model)

@@ -175,6 +175,10 @@ def _list(files: Files, form: type[_Form], path: Path) -> list[_Form]:
 def _shown_answers(
     files: Files, folder: Path, predictions: Sequence[Prediction]
 ) -> Iterator[PublishedAnswer]:
+    """Answers as HELM's pages show them, with the questions of `instances.json`.
+
+    Instances that HELM changed on purpose (typos, other dialects) are left out.
+    """
     path = _file(folder, "instances.json")
     if path is None:
         raise MissingError(f"{folder}: has no instances.json. {AGAIN}")
@@ -210,6 +214,7 @@ def _request_states(files: Files, path: Path) -> list[RequestState]:
 
 
 def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
+    """Answers of a raw `scenario_state.json`, with the prompts that were sent."""
     for number, state in enumerate(states, start=1):
         if state.instance.perturbation:
             continue
@@ -227,6 +232,7 @@ def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
 
 
 def _completed(result: Result | None) -> tuple[str | None, str, bool]:
+    """An answer's text, why there is none, and whether it was cut by its length."""
     if result is None or not result.completions:
         return (
             None,

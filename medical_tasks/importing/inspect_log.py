@@ -129,6 +129,7 @@ def read(path: Path) -> Published:
 
 
 def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample]]:
+    """Header and samples of a log in inspect's newer form, a zip of JSON files."""
     # a run that was killed has no header
     name = _HEADER if _HEADER in archive else _START
     header = files.check(Header, archive.json(name), archive.path, name)
@@ -143,6 +144,7 @@ def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample
 
 
 def _of_json(files: Files, path: Path) -> tuple[Header, Iterator[Sample]]:
+    """Header and samples of a log in inspect's older form, one JSON file."""
     log = files.json(path)
     header = files.check(Header, log, path)
     samples = log.get("samples")

@@ -76,6 +76,7 @@ def read(path: Path) -> Published:
 
 
 def _rows(path: Path) -> list[JsonDict]:
+    """The rows of a file of details, once its size unpacked is known to be bounded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -112,6 +113,7 @@ def _rows(path: Path) -> list[JsonDict]:
 def _answers(
     path: Path, at: str, doc: Doc, response: Response
 ) -> Iterator[PublishedAnswer]:
+    """The answers of one document, one for each time it was asked."""
     texts = response.text_post_processed or response.text
     if not texts:
         raise UsageError(

@@ -70,6 +70,7 @@ def read(path: Path) -> Published:
 
 
 def _answers(sample: Sample, path: Path, at: str) -> Iterator[PublishedAnswer]:
+    """The answers of one sample, one for each repeat; its document has the question."""
     doc = sample.doc if isinstance(sample.doc, Mapping) else {}
     questions = [text_values(doc), *_prompts(sample.arguments)]
     for number, text in enumerate(_texts(sample.resps, path, at), start=1):
@@ -138,6 +139,7 @@ def _model(results: Json) -> str:
 
 
 def _settings(results: Json, config: Json, task: str) -> JsonDict:
+    """The settings that decide an answer, as far as the files have them."""
     asked = config.get("generation_kwargs")
     settings: JsonDict = dict(asked) if isinstance(asked, Mapping) else {}
     shots = results.get("n-shot")

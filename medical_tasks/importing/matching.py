@@ -101,6 +101,7 @@ class Questions:
     _anchor: int = field(init=False)
 
     def __post_init__(self) -> None:
+        """Indexes the items by how their longest text begins, to find candidates."""
         self._asked = dict(_asked_texts(self.task, self.items))
         self._by_anchor = {}
         self._anchor = min(
@@ -116,6 +117,13 @@ class Questions:
         return [self._match(answer, ids) for answer in answers]
 
     def _match(self, answer: PublishedAnswer, ids: Collection[str]) -> Match:
+        """The item of one answer, by the first of its questions that settles it.
+
+        Example: an answer names the id 7. Where its question holds all that item 7
+        asks, it is that item (`id`). Where it holds what item 9 alone asks, it is 9
+        (`text`): ids of another harness may count otherwise. Where it holds neither,
+        the id counts only if the question is the item's own without its documents.
+        """
         named = [name for name in dict.fromkeys(answer.ids) if name in ids]
         questions = [question for question in map(folded, answer.questions) if question]
         if not questions or not self._asked:
@@ -223,6 +231,7 @@ def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
 
 
 def _stands_in(name: str, items: Sequence[Item], questions: Sequence[str]) -> bool:
+    """Whether a field's text stands in the question of every item that has one."""
     some = False
     for item, question in zip(items, questions, strict=True):
         value = item.fields.get(name)

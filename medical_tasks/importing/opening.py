@@ -124,6 +124,7 @@ class Archive:
     """A zip file whose members are JSON, also where they are packed by zstd."""
 
     def __init__(self, files: Files, path: Path) -> None:
+        """Reads the list of an archive's files; refuses one too large unpacked."""
         self._files, self.path = files, path
         with readable(path, missing=files.again, again=files.again):
             files.sha256[path.name] = file_sha256(path)

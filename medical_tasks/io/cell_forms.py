@@ -206,6 +206,11 @@ def settled(
 
     Returns:
         The new texts. A note on stderr has said why.
+
+    Example: a file with semicolons whose cells are `25,238` and `151,2` was written
+    with decimal commas, by the second: they become `25.238` and `151.2`. In a file with
+    commas the same cells are an error, as nobody can tell: it asks for
+    `--decimal comma` or `--decimal point`.
     """
     texts = {
         place: cell.strip()

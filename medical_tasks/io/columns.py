@@ -87,6 +87,7 @@ def croissant_fields(
     """
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, object]:
+        """A column in Croissant's form; members of a struct are its sub-fields."""
         place = (*path, column.name)
         extract: dict[str, object] = {**source, "extract": {"column": place[0]}}
         if len(place) > 1:

@@ -115,6 +115,7 @@ _LARGEST_HEADER = 64 * 1024
 
 
 def _header(path: Path, block: memoryview, release: str) -> list[str]:
+    """The names of the columns, in the first row that is not empty."""
     next(
         csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])),
         None,

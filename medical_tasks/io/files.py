@@ -267,6 +267,10 @@ class WholeFile:
 
     Folders on the way are made, a link is followed; a `private` file has mode 0600 from
     its first byte on.
+
+    Example: while `results.json` is written, `.results.json.4711.part` lies beside it
+    (4711 is the process). A kill leaves the old `results.json`, whole; an error removes
+    the part; the end of the block puts it in its place, once it is on the disk.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -309,6 +313,7 @@ class WholeFile:
             raise self._failed(error) from error
 
     def __exit__(self, kind: object, *_: object) -> None:
+        """Puts the file in its place, or removes what was written of it."""
         stream, self._stream = self._stream, None
         if stream is None:
             return

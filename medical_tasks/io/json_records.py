@@ -196,6 +196,7 @@ def _check_names(
     fields: Mapping[str, Field],
     release: str,
 ) -> None:
+    """Refuses a line that lacks a field, or has one that the release does not have."""
     missing = [
         repr(name)
         for name, field in fields.items()

@@ -40,7 +40,15 @@ _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
 def content_key(parts: Mapping[str, object]) -> str:
-    """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
+    """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused.
+
+    Example: the order of names does not count, and every value does.
+        >>> one = content_key({"model": "m", "vote": 0})
+        >>> one == content_key({"vote": 0, "model": "m"})
+        True
+        >>> one == content_key({"model": "m", "vote": 1})
+        False
+    """
     text = json.dumps(
         parts,
         sort_keys=True,
@@ -56,6 +64,12 @@ class Store:
     """A file of finished records, readable by its owner alone; a context manager."""
 
     def __init__(self, path: Path) -> None:
+        """Opens the file, or makes it.
+
+        Raises:
+            UsageError: where it is no store, or of a newer version.
+            IncompleteError: where the disk does not let it be written.
+        """
         self.path = path
         if not path.exists():
             # Before SQLite opens it, so that no moment exists in which others could
@@ -123,6 +137,9 @@ class Store:
 
         A second one replaces it and is counted, unless `first`, by which processes
         agree.
+
+        Example: two processes judge the same question at once. Both put with `first`;
+        the second record is only counted, and both then read the same verdict.
         """
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
@@ -187,6 +204,7 @@ class Texts(Mapping[str, str]):
     def __init__(
         self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None
     ) -> None:
+        """Keeps some texts; a temporary file, where needed, lies in `folder`."""
         where = None if folder is None else str(folder)
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=where)  # noqa: SIM115
         weakref.finalize(self, self._file.close)

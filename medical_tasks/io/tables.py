@@ -292,6 +292,14 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
 def _sheet(
     path: Path, content: bytes, form: str, knows: Knows
 ) -> tuple[list[str], list[_Placed]]:
+    """Columns and rows of a table, whatever form its bytes are of.
+
+    Args:
+        path: for messages; the form is told by the content.
+        content: the file.
+        form: the example of a row, for messages.
+        knows: says which columns hold numbers or dates, given a header that it knows.
+    """
     workbook = is_workbook(content)
     if content.startswith(_OLE) or (content.startswith(_ZIP) and not workbook):
         raise UsageError(
@@ -444,6 +452,7 @@ def _check_row(
 def _workbook(
     path: Path, content: bytes, form: str, knows: Knows
 ) -> tuple[list[str], list[_Placed]]:
+    """The sheet that is meant; hidden rows and merged cells get a note."""
     from medical_tasks.io.xml_files import workbook_sheets
 
     sheets = workbook_sheets(path, content, again=form)
@@ -540,6 +549,10 @@ def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
 
 
 def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
+    """The rows of a CSV file that are not empty, with what is wrong with the last one.
+
+    A row that the file breaks off in becomes a broken cell: the error names its row.
+    """
     lines = csv_lines(path, io.StringIO(text, newline=""))
     rows: list[_Row] = []
     number = 0
@@ -561,6 +574,7 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
 
 
 def _decoded(path: Path, content: bytes) -> str:
+    """The text of a file: UTF-8, UTF-16 with a mark, else Windows-1252, noted."""
     encoding = next(
         (name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8"
     )

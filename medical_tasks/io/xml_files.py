@@ -65,6 +65,8 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
 
 
 class _Bounded(ET.TreeBuilder):
+    """Builds a tree of at most `DEPTH_LIMIT` levels, and refuses a deeper one."""
+
     def __init__(self) -> None:
         super().__init__()
         self._depth = 0
@@ -164,6 +166,10 @@ _NO_RESULT: Final = re.compile(
 
 
 def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
+    """A sheet's cells as shown, without its empty rows.
+
+    A formula that no program has computed yet is a broken cell, not an empty one.
+    """
     from openpyxl.utils.cell import coordinate_to_tuple
     from openpyxl.utils.escape import unescape
 

@@ -14,6 +14,9 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
     """Says what the cases will yet take; each span goes from what is certain to every vote and re-ask.
 
     Of a judge that reads no prompt `requests` alone.
+
+    Example: a question with three votes and two re-asks each takes 2 to 9 requests: two
+    votes that agree, or three of which each is asked for three times.
     """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()

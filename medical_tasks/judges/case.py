@@ -43,6 +43,14 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
     """Says whether a reply was cut by its length, a filter or an error.
 
     Without a finish reason its tokens decide.
+
+    Example:
+        >>> was_cut("stop", tokens=10, longest=10)
+        False
+        >>> was_cut("content_filter", tokens=3, longest=10)
+        True
+        >>> was_cut("", tokens=10, longest=10)
+        True
     """
     said = finish.strip().casefold()
     if said in ("", "unknown"):
@@ -85,6 +93,7 @@ class Case:
     """A question, the votes on it so far, and in the end its outcome."""
 
     def __init__(self, question: Question, rules: Rules) -> None:
+        """Opens the first votes, or ends where the judge needs a pair and has none."""
         self.question = question
         self.rules = rules
         self.votes = 1 if question.once else rules.votes
@@ -253,6 +262,18 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
 
     Where nothing is certain yet: fewest further votes with which it could become so, 0
     when none could make it so.
+
+    Example, by three votes:
+        >>> decide([], 3)  # two alike could settle it
+        2
+        >>> decide(["yes", "yes"], 3)  # the third is not asked for
+        Decided(value='yes', vote=0)
+        >>> decide(["yes", "no"], 3)
+        1
+        >>> decide(["yes", None, "no"], 3)  # the lost vote could have been either
+        0
+        >>> decide(["a", "b", "c"], 3)  # a tie
+        Decided(value='a', vote=0)
     """
     if (found := _certain(votes, k)) is not None:
         return Decided(found, votes.index(found))

@@ -79,6 +79,15 @@ class ChatJudge(Backend):
         each: int
         | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
+        """Prepares a judge at an endpoint; nothing is sent.
+
+        Args:
+            place: the endpoint.
+            n_choices: whether several votes on a question come from one request (`n`).
+            varies: whether the server's own settings make it sample.
+            structured: whether replies are held to a JSON Schema by the server.
+            each: requests in flight at each replica.
+        """
         self.name = place.name
         self.identity: Mapping[str, str] = {
             **place.identity,
@@ -130,6 +139,7 @@ class ChatJudge(Backend):
             self._round(settings, [(call,) for call in left], till, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
+        """Groups of calls that one request answers: by `n`, the votes on one chat."""
         groups: dict[Any, list[Call]] = {}
         for call in calls:
             chat = tuple(
@@ -368,6 +378,8 @@ class LocalJudge(Backend):
     def _generate(
         self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
+        """Asks for all replies, and settles each with the budget as it comes."""
+
         def on_result(result: Answer | Failure) -> None:
             most = _most_of(calls[result.key])
             budget.settle(most, self._used(result, most))

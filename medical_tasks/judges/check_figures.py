@@ -439,6 +439,11 @@ def _hits(
 
 
 def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
+    """How well people agree with one another: the standard a judge is held to.
+
+    `leave_one_out` compares each rater with the majority of the others; where they have
+    none, the pair does not count, and `no_majority` says how often.
+    """
     ratings = _ratings(pairs, view)
     counts = agreement.rating_counts(ratings, classes=view.classes)
     clusters = [pair.cluster for pair in pairs]
@@ -468,6 +473,7 @@ def _raters(
     view: View,
     names: Sequence[str],
 ) -> dict[str, object]:
+    """How well the judge agrees with each rater, and raters with one another."""
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     beside = agreement.with_raters(
@@ -567,6 +573,7 @@ def rendered(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
+    """What renders a check as Markdown; a bar in a value cannot end a cell."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(  # noqa: S701 - it makes no HTML

@@ -186,6 +186,15 @@ def _nli_set(
     files: Mapping[Path, str],
     averages: Mapping[str, Sequence[str]],
 ) -> CheckSet:
+    """A check of entailment: a judge labels pairs that people have labelled.
+
+    Args:
+        name: of the set.
+        request: how many pairs, two or three classes, and the style of the prompt.
+        labelled: the pairs, of which `subset` keeps some.
+        files: what they were read from, each with its group.
+        averages: names of means over groups, with their groups.
+    """
     ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
@@ -323,6 +332,15 @@ def read_mednli(path: Path) -> list[LabelledPair]:
 def _read(
     files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]
 ) -> list[LabelledPair]:
+    """Reads pairs from lines of JSON; ids must differ over all files.
+
+    Messages never quote a sentence, as notes of patients may stand in the wrong field.
+
+    Args:
+        files: each with the group of its pairs, such as a round of ANLI.
+        fields: what id, premise, hypothesis and label are called.
+        labels: the label of the file to ours.
+    """
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
     lines = (
         (path, line)

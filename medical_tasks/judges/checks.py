@@ -273,6 +273,7 @@ def check_command(
 
 
 def _people(check: Mapping[str, Any]) -> str:
+    """How people agree, for one line of a table; "" where the check does not say."""
     said = [
         f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None
     ]
@@ -303,6 +304,7 @@ def _figure(estimate: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The record of checks, by judge and set; none where there is no file yet."""
     try:
         content = json.loads(read_text(path))
     except FileNotFoundError:
@@ -329,6 +331,7 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _is_check(check: object) -> bool:
+    """Whether an entry has all that tables show, each of its kind."""
     if not isinstance(check, dict):
         return False
     kinds = {

@@ -93,6 +93,11 @@ def decide(premise: str, hypothesis: str) -> Label:
 
 
 def _decide(premise: _Premise, text: str) -> Label:
+    """As `decide`, of a premise that is taken apart once for many hypotheses.
+
+    A number of the hypothesis that the premise lacks rules out entailment, however many
+    words agree.
+    """
     needle = _folded(text)
     if not needle or not premise.text.strip():
         return "neutral"
@@ -116,6 +121,8 @@ def _decide(premise: _Premise, text: str) -> Label:
 
 @dataclass(frozen=True)
 class _Premise:
+    """A text in the forms that hypotheses are compared with, made when needed."""
+
     text: str
 
     @cached_property

@@ -165,6 +165,11 @@ def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
 
 
 def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] | None:
+    """A pair as rows of tokens, the premise cut into windows; None where nothing fits.
+
+    The room beside the hypothesis is an estimate, as tokens of sentences need not add
+    up: where a row is too long, all is cut anew with that much less.
+    """
     beside = len(form.encode([""], [pair.hypothesis])[0]["input_ids"])
     room = longest - beside
     while room >= SMALLEST_ROOM:

@@ -477,6 +477,13 @@ def read_choice(
     """Reads a word of a list.
 
     Alone, or as `Answer: word` on the last line and nowhere else with another word.
+
+    Example:
+        >>> reply = "The note says so. Answer: Yes"  # not on a line of its own
+        >>> read_choice(reply, ["yes", "no"])
+        Unreadable(problem='Answer is not one of yes, no', known=None)
+        >>> read_choice("yes, it does", ["yes", "no"])
+        'yes'
     """
     words = {word.casefold(): word for word in allowed}
 
@@ -513,6 +520,12 @@ def read_score(
     """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0`.
 
     `4/5` is 4 where 5 is the highest; of any other scale it is unreadable.
+
+    Example:
+        >>> read_score("4", 1, 5), read_score("4/5", 1, 5), read_score("Score: 4", 1, 5)
+        (4, 4, 4)
+        >>> read_score("4.0", 1, 5)
+        Unreadable(problem='Score is not a whole number', known=None)
     """
 
     def read(written: str) -> int | Unreadable:

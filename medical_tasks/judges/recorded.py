@@ -80,6 +80,12 @@ class RecordedJudge:
         """Does nothing: the file was read at the start."""
 
     def _add(self, where: str, row: object) -> None:
+        """Takes in one line of recorded verdicts.
+
+        A reply that was cut counts as none, whatever value was read from it: it is
+        judged by today's rules. The same id may stand twice with the hashes of
+        different questions.
+        """
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
             raise UsageError(
                 f"{where}: each line is one object with a text as id. Write the question's id "

@@ -35,6 +35,9 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
     """Makes one line of several.
 
     Its rounds are theirs together, and it ends when the last one does.
+
+    Example: one line asks a1 and, by what was said, a2; another asks b1. The rounds are
+    [a1, b1] and [a2], so that a judge gets as many questions at once as can be.
     """
     found: dict[int, _Found] = {}
     waiting: dict[int, list[Question]] = {}
@@ -88,6 +91,18 @@ def in_batches(
     reply, a prompt too long. A batch that failed for another reason (the server, the
     budget) leaves its things without a verdict: asking for each of them would only fail
     as many times.
+
+    Example: of five statements in one call the reply names four; the fifth is asked
+    about in a second batch, of itself. If that reply is not readable either, it is
+    asked about alone, in the prompt for one statement.
+
+    Args:
+        wanted: names of the things.
+        judging: the judge, and whether it is asked in batches.
+        batch: makes the question of a round about several.
+        single: makes the question about one.
+        read_batch: the values that a verdict on several names; it may leave out some.
+        read_single: the value of a verdict on one.
     """
     found: dict[str, _Value | Unscored] = {}
     batched = judging.mode == "batched" and judging.judge.reads == "prompt"

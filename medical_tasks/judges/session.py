@@ -366,6 +366,11 @@ class JudgeSession:
             print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
+        """Asks for the replies that the store lacks, and gives them to their cases.
+
+        Of two processes that ask the same at once the first reply is kept, and both go
+        by it, so that their verdicts agree.
+        """
         calls = {
             key: Call(
                 key=key,
@@ -412,6 +417,7 @@ class JudgeSession:
                     case.hear(thread, kept[key])
 
     def _book(self, reply: Reply | NoReply, seconds: float) -> None:
+        """Keeps a reply and what it took; a failure is not kept, to be asked again."""
         if isinstance(reply, NoReply):
             return
         # None where another reply came with the same request, or nothing was asked
@@ -428,6 +434,7 @@ class JudgeSession:
         self.stats.replies += 1
 
     def _finish(self, case: Case) -> Verdict | Unscored:
+        """The outcome of a case, counted, and noted as a row of the session."""
         outcome = case.outcome or Unscored(
             id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256
         )

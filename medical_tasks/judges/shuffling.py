@@ -184,6 +184,12 @@ class _Rate:
 
 
 def _flips(labels: Sequence[str | None]) -> _Rate:
+    """How often two orders of the choices give different labels.
+
+    Example: of yes, yes and no two of three pairs of orders differ, 2/3. Of yes, no and
+    a missing label the one known pair differs, 1.0, and the share lies between 1/3 and
+    3/3, whatever the missing label is.
+    """
     given = [label for label in labels if label is not None]
     pairs, all_pairs = math.comb(len(given), 2), math.comb(len(labels), 2)
     alike = sum(math.comb(times, 2) for times in Counter(given).values())

@@ -20,6 +20,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Splits a text at line ends and after `.`, `!` and `?`, abbreviations included.
 
     The spans are the whole text.
+
+    Example:
+        >>> text = "Fever. No cough."
+        >>> [text[start:end] for start, end in sentence_spans(text)]
+        ['Fever. ', 'No cough.']
     """
     cuts = sorted({0, len(text), *(found.end() for found in _BREAK.finditer(text))})
     return list(itertools.pairwise(cuts))
@@ -56,6 +61,13 @@ def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
     Each begins up to a quarter of the room before the end of the one before, at least
     one piece where both pieces fit.
+
+    Example: room for 8; a quarter of it, one piece of 2, stands in the next window too.
+    A piece of 4 is more than a quarter of 10, and shared all the same, as two fit.
+        >>> cut_windows([2, 2, 2, 2, 2, 2], 8)
+        [(0, 4), (3, 6)]
+        >>> cut_windows([4, 4, 4], 10)
+        [(0, 2), (1, 3)]
     """
     windows: list[tuple[int, int]] = []
     start = end = 0
@@ -99,6 +111,10 @@ def _divide(
 
 
 def _blank_near(text: str, start: int, end: int) -> int:
+    """The white space nearest to the middle, else the middle itself.
+
+    It is looked for up to a quarter of the span away on either side.
+    """
     middle = (start + end) // 2
     for distance in range((end - start) // 4):
         for place in (middle - distance, middle + distance):

@@ -80,6 +80,7 @@ class _Files:
     longest: int
 
     def identity(self) -> dict[str, str]:
+        """All that decides a score: weights, layout, sentence rules and engine."""
         with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         folder = self.backbone.folder  # whose weights are not used
@@ -223,6 +224,10 @@ class AlignScore(encoder.Measure):
 
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
+    """Refuses a text in place of a list, and lists of different lengths.
+
+    A text would be read letter by letter.
+    """
     for name, texts in (("contexts", contexts), ("claims", claims)):
         strange: object = next(
             (text for text in texts if not isinstance(text, str)), ""
@@ -368,6 +373,11 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
 def _load_network(
     checkpoint: Path, backbone: Path, state: Mapping[str, Tensor], trained_on: str
 ) -> Module:
+    """Fills the backbone's network with the checkpoint's weights.
+
+    The folder gives its layout alone; its own weights are not loaded. Any weight that
+    is missing or has no place is an error, as scores would be noise.
+    """
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""

@@ -227,6 +227,10 @@ class ChoiceScores:
     below: float | None = None
 
     def __post_init__(self) -> None:
+        """Refuses scores that no model can give.
+
+        Sums of probabilities may be above 1 by rounding, hence 1e-6 in place of 0.
+        """
         known = [value for value in self.logprobs if value is not None]
         if not self.logprobs or len(self.logprobs) != len(self.tokens):
             raise ValueError(
@@ -249,6 +253,10 @@ class ChoiceScores:
         """Writes it as one line of JSON.
 
         An impossible choice (probability 0) as the string `-inf`.
+
+        Example:
+            >>> ChoiceScores(logprobs=(-0.5, None), tokens=(1, 1), below=-2.0).to_text()
+            '{"logprobs": [-0.5, null], "tokens": [1, 1], "below": -2.0}'
         """
         logprobs = [
             None if value is None else _written(value) for value in self.logprobs

@@ -327,6 +327,10 @@ def _id_of(made: Batch | FileObject) -> str:
 
 
 def _read_status(batch: Batch) -> Status:
+    """Reads how far a batch is.
+
+    Providers differ: a count may be missing (then 0), and a status in capitals.
+    """
     state = _stated(batch, "status")
     if not isinstance(state, str):
         raise CallFailed(

@@ -101,6 +101,11 @@ class Batches:
     """Asks one endpoint in batches, on behalf of a model or a judge."""
 
     def __init__(self, settings: ChatSettings, journal: Path) -> None:
+        """Refuses what a batch cannot do.
+
+        It lies at one address, so replicas are refused. It is kept in a file at the
+        provider, so credentialed text is refused, whatever is attested.
+        """
         self._option = "--judge-batch" if settings.purpose == "judge" else "--batch"
         if settings.replicas:
             raise UsageError(
@@ -214,7 +219,14 @@ class Batches:
             ) from failed
 
     def _submitted(self, lines: Sequence[Line]) -> _Watched:
-        """Makes a batch. Before each step the journal has what finds the step again."""
+        """Makes a batch. Before each step the journal has what finds the step again.
+
+        What the journal has when a command is killed, and what the next one does:
+
+            an id alone       looks for the upload by its name, else forgets the batch
+            the upload's id   looks for a batch of that file, else makes it
+            the batch's id    looks at the batch, as if nothing had happened
+        """
         entry = Entry(
             id=uuid4().hex,
             address=self._settings.base_url,
@@ -269,7 +281,12 @@ class Batches:
         lines: Lines,
         deliver: Deliver,
     ) -> None:
-        """Looks at the batches until all have ended; their results are delivered as each ends."""
+        """Looks at the batches until all have ended, and delivers each one's results.
+
+        Looks come further and further apart: after 5 s, 7.5 s, 11.25 s, at most 60 s
+        where `batch_poll` is 5. What an account has no room for is sent when a batch
+        has ended.
+        """
         held: list[Sequence[Line]] = []  # what the account has no room for yet
         first = pause = self._settings.batch_poll
         while waiting:
@@ -391,7 +408,12 @@ class Batches:
 
 
 def _parts(lines: Iterable[Line], settings: ChatSettings) -> Iterator[list[Line]]:
-    """Puts requests together to batches that are not too large for the provider."""
+    """Puts requests together to batches that are not too large for the provider.
+
+    Example: with `batch_size=2`, five requests make batches of 2, 2 and 1. A request
+    that is larger than the provider's limit is a batch alone, for the provider to
+    refuse.
+    """
     part: list[Line] = []
     size = 0
     for line in lines:

@@ -212,6 +212,12 @@ class BertScorer(encoder.Measure):
 
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
+    """Finds the folder of a model and says what makes its scores what they are.
+
+    Args:
+        folder: of the model.
+        layer: whose vectors are compared; 0 are the embeddings.
+    """
     encoder.check_packages("BERTScore")
     checkpoint = encoder.find_folder(folder, f". {MESSAGES['bertscore']}")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")

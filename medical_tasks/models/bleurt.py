@@ -124,6 +124,10 @@ class Conversion(encoder.Measure, BleurtScorer):
         self._longest = longest
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Scores pairs of reference and candidate, each different text tokenized once.
+
+        `truncated` counts the pairs that were longer than the model reads.
+        """
         _ = self._loaded
         self.truncated = 0
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -158,6 +162,11 @@ class Conversion(encoder.Measure, BleurtScorer):
 
 
 class _Authors(BleurtScorer):
+    """A checkpoint in the authors' own form, read by their package and TensorFlow.
+
+    `truncated` is -1: the package does not say how many pairs it cut.
+    """
+
     def __init__(self, folder: Path) -> None:
         self.identity = _authors_identity(folder)
         self.truncated = -1
@@ -200,6 +209,7 @@ class _Authors(BleurtScorer):
 
 
 def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
+    """Finds a checkpoint: a converted one, or the path of one in the authors' form."""
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
@@ -240,6 +250,7 @@ def _identity(checkpoint: Checkpoint, longest: int) -> dict[str, str]:
 
 
 def _authors_identity(folder: Path) -> dict[str, str]:
+    """Hashes the files that decide a score: settings, variables and vocabulary."""
     whole = hashlib.sha256()
     files = [
         folder / _AUTHORS,
@@ -320,6 +331,7 @@ def open_tokens(name: str, folder: Path) -> Tokens:
 
 
 def _sentence_pieces(name: str, path: Path) -> Tokens:
+    """The tokenizer of BLEURT-20, a model of sentencepiece."""
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
@@ -350,6 +362,7 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
 
 
 def _word_pieces(name: str, folder: Path) -> Tokens:
+    """The tokenizer of the older checkpoints, BERT's."""
     import transformers
 
     with encoder.loading(f"{name}: its tokenizer"):
@@ -437,6 +450,10 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
 def _encoder(
     checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]
 ) -> PreTrainedModel:
+    """The network without its head, filled with weights.
+
+    Any weight that is missing, or has no place, is an error.
+    """
     prefix = f"{layout}."
     weights = {
         key.removeprefix(prefix).replace(*_PROJECTIONS): value.float()
@@ -457,6 +474,11 @@ def _encoder(
 
 
 def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
+    """The layout of the network.
+
+    A conversion names a class that is not needed here; its numbers say which it is:
+    only RemBERT's has an `embedding_size` of its own.
+    """
     import transformers
 
     if layout != "bleurt":

@@ -31,6 +31,10 @@ def estimate_tokens(text: str) -> int:
     """Estimates a text's tokens without its tokenizer, rather above.
 
     One for 3 ASCII letters or blanks, or 1 other byte.
+
+    Example:
+        >>> estimate_tokens("heart failure"), estimate_tokens("NYHA 3")
+        (5, 3)
     """
     raw = text.encode("utf-8", "surrogatepass")
     others = len(raw.translate(None, _LETTERS))
@@ -253,6 +257,10 @@ def admitted(
         budget: asked for each.
         refuse: told of each job that is not admitted in the end.
         size: most jobs a group, None for no limit.
+
+    Example: with 100 tokens left, three jobs of at most 60 come one by one, since two
+    of them do not fit together. If each then takes 15, all three are answered, and 45
+    tokens are spent.
     """
     waiting = list(jobs)
     while waiting:

@@ -222,6 +222,11 @@ class _Pool(Generic[Client, Job, Result]):
         jobs: Sequence[Job],
         call: Callable[[Client, Job], Awaitable[Result]],
     ) -> None:
+        """Prepares the pool; nothing runs yet.
+
+        `finished` holds job, outcome and the event that frees its slot; None is its
+        end.
+        """
         self.finished: queue.SimpleQueue[
             tuple[Job, Result | CallFailed, asyncio.Event] | None
         ] = queue.SimpleQueue()
@@ -289,6 +294,10 @@ class _Pool(Generic[Client, Job, Result]):
             self._ended.set()
 
     async def _work(self) -> None:
+        """Runs one worker for each slot until no job is left.
+
+        Of several errors of workers the first is raised.
+        """
         waiting = iter(self._jobs)
         slow = asyncio.create_task(self._say_slow())
         try:
@@ -317,6 +326,11 @@ class _Pool(Generic[Client, Job, Result]):
         )
 
     async def _worker(self, client: Client, waiting: Iterator[Job]) -> None:
+        """Makes calls one after the other.
+
+        The next begins when the result was taken from the queue, so that a run that is
+        killed loses at most one result a slot.
+        """
         for job in waiting:
             if self._stopping:
                 return
@@ -350,6 +364,12 @@ class _Gate(Generic[Client]):
         self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
+        """Counts failures of one reason in a row; ends the run where it is hopeless.
+
+        Example: 8 times `connection` without an answer between ends it, as 8 times
+        `http 400` does while nothing at all was answered. After a first answer
+        `http 400` is the fault of a question, and the run goes on.
+        """
         self.heard = True
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason

@@ -64,6 +64,7 @@ class ChatSettings:
     batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
+        """Refuses addresses and limits with which no call could be made."""
         for place, url in enumerate(self.addresses):
             check_base_url(url)
             if url in self.addresses[:place]:
@@ -212,6 +213,11 @@ class ChatClient:
         self.settings = settings
 
     async def __aenter__(self) -> ChatClient:
+        """Asks the data guard about every address, then meets the servers.
+
+        Raises:
+            CallFailed: where no server can be reached; no text was sent.
+        """
         from openai import AsyncOpenAI, Omit, Timeout
 
         # late: it imports the library
@@ -300,7 +306,12 @@ class ChatClient:
         stop: Sequence[str] = (),
         spending: Spending | None = None,
     ) -> Completion:
-        """Asks with a body as `completion_body` makes it, likewise."""
+        """Asks with a body as `completion_body` makes it, likewise.
+
+        Example: a reasoning model refuses `max_tokens`. That request counts as an
+        attempt, `Adaptations` learns the other name, and the same body leaves once
+        more, with `max_completion_tokens`. Every later call sends that name at once.
+        """
         adaptations = self.settings.adaptations
 
         def read(text: str, headers: Mapping[str, str]) -> Reply:
@@ -462,7 +473,11 @@ def _detail(failure: AttemptError) -> str:
 
 
 def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
-    """A choice that ends before the first stop word, as a server's that takes such words."""
+    """A choice that ends before the first stop word, as a server would end it.
+
+    Example: "Yes. User: why" with the stop word "User:" ends as "Yes. ", with the
+    finish `stop`.
+    """
     ends = [choice.text.index(word) for word in stop if word in choice.text]
     return (
         replace(choice, text=choice.text[: min(ends)], finish="stop")

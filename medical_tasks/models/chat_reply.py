@@ -255,6 +255,12 @@ def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> Choice:
+    """Reads one of a reply's choices.
+
+    An answer without text counts as an answer where tokens were written for it (all of
+    them thoughts) or tools were called. Otherwise it is asked for again; a content
+    filter or a tool that nobody offered ends the call.
+    """
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise AttemptError(
@@ -340,6 +346,7 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _read_logprobs(choice: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
+    """An answer's token entries as the server sent them, or None."""
     value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
     if not isinstance(entries, list) or not all(
@@ -426,6 +433,10 @@ def _field(body: object, name: str) -> object:
 
 
 def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
+    """What a server says of an error, to stand behind our own words; "" for nothing.
+
+    It is left out where it holds the key or quotes the question: messages are logged.
+    """
     for name in ("message", "detail", "error"):
         message = _field(body, name)
         if isinstance(message, str) and message.strip():

@@ -82,6 +82,16 @@ class ChatLayout:
         model: str,
         enable_thinking: bool | None = None,
     ) -> None:
+        """Learns from small renderings how the model's prompts are written.
+
+        A marked system message shows whether the template drops it (then its text goes
+        into the first user message); a marked answer shows what stands before one; and
+        the ids of "a" show which special tokens the tokenizer adds.
+
+        Raises:
+            UsageError: where the template is ambiguous, or cannot render a user
+                message.
+        """
         self._tokenizer = tokenizer
         self._model = model
         self._switches = (
@@ -221,6 +231,12 @@ class ChatLayout:
         return asked, found
 
     def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
+        """The ids of an answer whose start the tokenizer joins to the prompt's end.
+
+        It is tokenized behind a line break, which tokenizers keep apart. These ids
+        count only if prompt and answer, decoded together, read as both texts; else
+        there is none.
+        """
         line, whole = self._tokenizer(["\n", f"\n{answer}"], add_special_tokens=False)[
             "input_ids"
         ]
@@ -268,6 +284,10 @@ class ChatLayout:
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
+    """Joins consecutive messages of the model, unless one calls tools.
+
+    Many templates refuse a chat in which the roles do not alternate.
+    """
     joined: list[Message] = []
     for message in messages:
         calls = message.get("tool_calls") or (joined and joined[-1].get("tool_calls"))

@@ -276,6 +276,11 @@ def hash_layout(folder: Path, files: Iterable[Path]) -> str:
 
 
 def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """The parts of a file that its hash is made of.
+
+    A small file is read whole. Of a large one the header and samples count: where each
+    tensor begins, or, in a form without such a list, blocks at even distances.
+    """
     header = b""
     places: list[int] = []
     if path.suffix == ".safetensors":

@@ -143,6 +143,10 @@ class Embedder(encoder.Measure):
         }
 
     def _vectors(self, rows: Sequence[encoder.Row]) -> list[Tensor]:
+        """Vectors of rows of tokens, each of length 1.
+
+        Padding does not count: pooling sees the attention mask.
+        """
         import torch
 
         transformer, *layers = self._loaded
@@ -164,6 +168,11 @@ class Embedder(encoder.Measure):
 
 
 def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
+    """Finds a model by its folder, or its name in the Hub's cache; fetches nothing.
+
+    Returns:
+        The checkpoint, its layout, and the most tokens of a text.
+    """
     said = str(target)
     encoder.check_packages(said)
     folder = Path(target).expanduser()
@@ -178,6 +187,12 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
 
 
 def _cached(target: str, example: str) -> Path:
+    """The folder of a repository in the Hub's cache.
+
+    Raises:
+        MissingError: where it is not there; with the command that fetches it, at the
+            revision that is pinned here.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -199,6 +214,7 @@ def _cached(target: str, example: str) -> Path:
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
+    """All that decides a vector; the weights count by their hash."""
     layers = (
         f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each
         for each in layout.layers
@@ -313,6 +329,10 @@ def read_layout(folder: Path) -> Layout:
 
 
 def _module(listing: Path, entry: object) -> tuple[str, Path]:
+    """Kind and folder of a module that `modules.json` lists.
+
+    Only modules that are done here count, and only folders inside the model's own.
+    """
     if not isinstance(entry, dict) or not all(
         isinstance(entry.get(name), str) for name in ("type", "path")
     ):
@@ -336,6 +356,11 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
 
 
 def _pooling(path: Path) -> Pooling:
+    """How token vectors become one, in the spelling of both generations of the library.
+
+    Until version 5: `"pooling_mode_mean_tokens": true`.
+    Since version 5: `"pooling_mode": "mean"`.
+    """
     config = read_json(path, again=_AGAIN)
     modes: dict[str, Pooling] = {
         "mean_tokens": "mean",

@@ -107,6 +107,19 @@ class EndpointModel(Model):
         context: int | None = None,
         tokens: FolderTokens | None = None,
     ) -> None:
+        """Prepares the model; nothing is sent.
+
+        Args:
+            name: of the model in results.
+            settings: where it is asked, and the limits of that.
+            sampling: fields of a request that decide the answer; part of the identity.
+            backend: what kind of server it is, for the identity.
+            identity: in place of the address, for a server that was started for the
+                run.
+            choices: how probabilities of choices are asked for.
+            context: tokens of prompt and answer, None to ask the server.
+            tokens: counts tokens in place of the server.
+        """
         self._choices = choices or ChoiceSettings()
         self.name = name
         self.endpoint: str | None = " ".join(settings.addresses)
@@ -250,6 +263,13 @@ class EndpointModel(Model):
         asker: Callable[[ChatSettings, Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
+        """Makes one call for each request; delivers results as they come.
+
+        Args:
+            requests: what is asked.
+            asker: makes the call of one, given the settings and the till of the budget.
+            on_result: takes each result.
+        """
         if not requests:
             return
         till = None if self.ceiling is None else Till(self.ceiling)
@@ -306,6 +326,12 @@ class EndpointModel(Model):
     def _measure(
         self, settings: ChatSettings, requests: Sequence[Request]
     ) -> list[Length | None]:
+        """Lengths of requests in the server's tokens; None where nobody can count them.
+
+        Nothing is counted where the context's length is not known: there would be
+        nothing to compare with. Continuations, which many questions share, are counted
+        once.
+        """
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unmeasured:
             return nothing
@@ -338,6 +364,7 @@ class EndpointModel(Model):
     def _counts(
         self, settings: ChatSettings, texts: Sequence[_Text]
     ) -> Sequence[int | None]:
+        """Counts tokens by the folder's tokenizer, or else by the server."""
         if self._unmeasured or not texts:
             return [None] * len(texts)
         if self._tokens is not None:
@@ -351,6 +378,10 @@ class EndpointModel(Model):
         return _served_counts(settings, texts)
 
     def _length(self, request: Request, count: int | None) -> Length | None:
+        """A request's tokens and the room for them, given the tokens of its chat.
+
+        None where a part is not counted: a limit on a guess could leave items out.
+        """
         behind = [self._known.get(text) for text in request.continuations]
         known = [size for size in behind if size is not None]
         if count is None or self._context is None or len(known) < len(behind):
@@ -380,6 +411,10 @@ def _identified(value: object) -> str:
 def _result(
     request: Request, outcome: Completion | ChoiceScores | CallFailed
 ) -> Answer | Failure:
+    """What a call brought, as the answer or failure of its request.
+
+    A finish other than `stop` and `length` is left out: servers name others their way.
+    """
     if isinstance(outcome, CallFailed):
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
     if isinstance(outcome, ChoiceScores):
@@ -523,6 +558,10 @@ class FolderTokens:
 
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
+        """Opens the tokenizer, and returns what counts with it.
+
+        A text counts without special tokens, a chat as its template renders it.
+        """
         check_config(self._folder)
         hint = "\nAnother folder is named with --model-args tokenizer=FOLDER."
         tokenizer = open_tokenizer(f"tokenizer={self._folder}", self._folder, hint)
@@ -578,6 +617,11 @@ def _served_context(settings: ChatSettings) -> int | None:
 
 
 def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int | None]:
+    """Has the server count tokens (`/tokenize` of vLLM, beside its version).
+
+    A chat is counted with its template, a plain text without special tokens.
+    """
+
     async def ask(client: ChatClient, text: _Text) -> int | None:
         if isinstance(text, str):
             body, said = {"prompt": text, "add_special_tokens": False}, [text]

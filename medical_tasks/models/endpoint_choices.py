@@ -142,6 +142,11 @@ class ChoiceAsker:
         messages: Sequence[Message],
         continuations: Sequence[str],
     ) -> ChoiceScores:
+        """Asks in one way, with no look at whose fault a failure may be.
+
+        What the reply lacks becomes a `CallFailed`, with the `OddScoresError` as its
+        cause: by that `ask` knows that the server may be unable to do this at all.
+        """
         if way == "prompt":
             return await self._prompt(client, messages, continuations)
         reply = await self._complete(
@@ -160,6 +165,12 @@ class ChoiceAsker:
         messages: Sequence[Message],
         continuations: Sequence[str],
     ) -> ChoiceScores:
+        """Scores continuations by the log-probabilities of a prompt's tokens (vLLM).
+
+        One request reads the chat alone, then one for each different continuation reads
+        the chat with it behind. The tokens past the first prompt's are the
+        continuation's.
+        """
         attempts = 0
 
         async def prompt(chat: Sequence[Message], **fields: bool) -> list[Any]:
@@ -287,6 +298,15 @@ def read_first_token(
 
     A letter's spellings, alone or with white space around it, are added up; `(A`, `A.`
     and the other case do not count.
+
+    Example:
+        >>> listed = [{"token": "A", "logprob": -0.7}, {"token": " A", "logprob": -1.6},
+        ...           {"token": "(", "logprob": -2.0}]
+        >>> scores = read_first_token([{"top_logprobs": listed}], ["A", "B"])
+        >>> round(math.exp(scores.logprobs[0]), 3)  # exp(-0.7) + exp(-1.6)
+        0.698
+        >>> scores.logprobs[1], scores.below  # B is less probable than all listed
+        (None, -2.0)
     """
     if not entries:
         raise OddScoresError(
@@ -356,6 +376,7 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
+    """A log-probability as a float; -inf where the server writes a probability of 0."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = (
             repr(value)[:20] if type(value) in (int, float) else type(value).__name__
@@ -400,6 +421,18 @@ def read_continuation(
     """Adds up the log-probabilities behind a context.
 
     An error where the rest does not read as the continuation.
+
+    Args:
+        context: tokens of the chat alone, as `read_prompt` gives them.
+        whole: tokens of the chat with the continuation behind it.
+        continuation: its text, which the tokens behind the context must spell.
+
+    Example:
+        >>> context = [None, ("12", {"logprob": -3.0})]
+        >>> answer = [("7", {"logprob": -0.5, "decoded_token": " yes"}),
+        ...           ("9", {"logprob": -0.25, "decoded_token": "."})]
+        >>> read_continuation(context, context + answer, "yes.")
+        (-0.75, 2)
     """
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [

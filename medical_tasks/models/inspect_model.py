@@ -205,6 +205,7 @@ class InspectModel(Model):
         asker: Callable[[Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
+        """Makes one call for each request; delivers results as they come."""
         if not requests:
             return
         self._check_guard()
@@ -250,6 +251,7 @@ class InspectModel(Model):
 
     @contextlib.asynccontextmanager
     async def _client(self) -> AsyncIterator[InspectClient]:
+        """Yields what asks, once it is known that something answers at the address."""
         if self._opened is None:
             self._opened = self._open()
         if self.endpoint is not None and not self._reached:
@@ -262,6 +264,7 @@ class InspectModel(Model):
         )
 
     def _open(self) -> Provider:
+        """Has inspect make the model; its own cache of models is not used."""
         from inspect_ai._util.error import PrerequisiteError
         from inspect_ai.model import get_model
 
@@ -424,6 +427,10 @@ class InspectClient:
         config: GenerateConfig,
         tools: Sequence[Tool],
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
+        """Sends one request by inspect; returns output and what was seen of it.
+
+        inspect's cache stays off: answers are kept in the run's store alone.
+        """
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
@@ -531,6 +538,10 @@ def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
 
 
 def _base_config(settings: InspectSettings) -> GenerateConfig:
+    """The settings of every request, in inspect's form.
+
+    Times are whole seconds there, at least 1.
+    """
     from inspect_ai.model import GenerateConfig
 
     unknown = [

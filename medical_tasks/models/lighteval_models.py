@@ -268,6 +268,7 @@ class _HfModel(LocalModel):
         return box[0]
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
+        """How many prompts are answered between two writes to the store."""
         if self._given_batch is None:
             longest = max(
                 len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts
@@ -327,6 +328,7 @@ class _HfModel(LocalModel):
             return super()._score(docs)
 
     def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
+        """As the base class; an error of memory suggests a smaller batch."""
         import torch
 
         size = self.inner.config.batch_size
@@ -440,6 +442,7 @@ def vllm_settings(
 def _load_vllm(
     name: str, settings: Mapping[str, object], generation: Mapping[str, object]
 ) -> VLLMModel:
+    """Starts vLLM's engine by lighteval, without its progress bars."""
     # Its engine runs in a process of its own, which reads how much to say from here.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     from lighteval.models.model_input import GenerationParameters
@@ -519,6 +522,13 @@ def tail_logits(inner: TransformersModel) -> Iterator[None]:
 
 
 class _End:
+    """A model that computes logits for the last positions of a batch alone.
+
+    Logits over a vocabulary of 150,000 for a long prompt take gigabytes, and only the
+    continuation's are read. `prepare` notes how many positions from the end are needed,
+    and the call that follows keeps just those.
+    """
+
     def __init__(self, model: PreTrainedModel, prepare: Callable[..., Batch]) -> None:
         self._model = model
         self._prepare = prepare

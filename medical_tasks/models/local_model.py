@@ -358,6 +358,7 @@ class MeasuredModel(Model):
         return prompts
 
     def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
+        """A request as token ids: a prompt, or one with its continuations."""
         layout = self.setup.layout
         text = layout.render(request.messages, request.tools)
         if request.continuations:
@@ -381,6 +382,7 @@ class MeasuredModel(Model):
         )
 
     def _prompt(self, request: Request) -> Prompt | Failure:
+        """The prompt of a request; a failure where it leaves the answer no room."""
         made = self._laid_out(request)
         if not isinstance(made, Prompt):
             raise ValueError(
@@ -393,6 +395,7 @@ class MeasuredModel(Model):
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
+        """A request with its choices as token ids, or why it cannot be asked."""
         made = self._laid_out(request)
         if not isinstance(made, ChoicePrompt):
             raise ValueError(
@@ -463,6 +466,11 @@ class LocalModel(MeasuredModel, ABC):
                     self._answer(chunk, tell)
 
     def _answer(self, chunk: list[Prompt], on_result: OnResult) -> None:
+        """Has a chunk answered, and hands the answers over.
+
+        What lighteval fed to the model is compared with the prompt, token by token: it
+        cuts and pads by rules of its own, and a difference ends the run.
+        """
         responses = self._respond(chunk, _docs(chunk))
         for prompt, response in zip(chunk, responses, strict=True):
             asked = tuple(int(token) for token in response.input_tokens)[
@@ -490,6 +498,7 @@ class LocalModel(MeasuredModel, ABC):
     def _answer_choices(
         self, prompts: Sequence[ChoicePrompt], on_result: OnResult
     ) -> None:
+        """Scores continuations; a request's answer comes with its last one."""
         known: dict[str, dict[int, float]] = {}
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):

@@ -323,6 +323,7 @@ def staged(found: RadGraphFolder) -> Iterator[Path]:
 
 
 def _find_kind(given: Path, place: Path) -> str:
+    """Which of the package's models a folder holds, by its vocabulary's labels."""
     kinds = [
         kind
         for kind in KINDS
@@ -341,6 +342,7 @@ def _find_kind(given: Path, place: Path) -> str:
 
 
 def _entry(config: object, path: Sequence[str]) -> dict[str, object]:
+    """The part of a model's configuration that names its encoder."""
     found = config
     for name in (*path, "bert"):
         if not isinstance(found, Mapping):

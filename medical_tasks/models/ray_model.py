@@ -121,6 +121,11 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
+    """Joins a cluster, or starts one on this machine, and counts what it has.
+
+    What Ray opens to others by default is closed: its port needs a token, and its
+    folder lies in one that only the owner can enter.
+    """
     # Ray writes of every worker that may be replaced as of an error; and its core gets
     # 20 s to start, too few on a busy machine.
     os.environ |= {
@@ -298,6 +303,12 @@ class RayModel(MeasuredModel):
         _leave(self._cluster.folders)
 
     def _spread(self, rows: Sequence[Sequence[Request]], on_result: OnResult) -> None:
+        """Sends groups of requests to workers, and delivers results as they come.
+
+        The data guard decides about every machine of a cluster that was joined. Where
+        credentialed text is held, a worker on a machine that joined later refuses to
+        read.
+        """
         if not rows:
             return
         for host in sorted(self._cluster.nodes.values()) if self.endpoint else ():
@@ -375,6 +386,12 @@ class Worker:
         identity: Mapping[str, str],
         nodes: Sequence[str],
     ) -> None:
+        """Loads the model on a machine of the cluster.
+
+        It must be the same model as where the run was started, by its identity. An
+        error is kept, and returned in place of answers: Ray would start the worker
+        again and again.
+        """
         self._error = ""
         try:
             if nodes:
@@ -407,6 +424,7 @@ class Worker:
         }
 
     def _answer(self, text: str) -> str:
+        """Answers requests that came as JSON; returns results, or an error, as JSON."""
         requests = [read_request(each) for each in json.loads(text)]
         found: list[Answer | Failure] = []
         try:
@@ -430,6 +448,7 @@ def _written(error: Exception) -> str:
 
 
 def _read(text: str) -> list[Answer | Failure]:
+    """Reads a worker's reply: results, or the error that it ended by, raised here."""
     found = json.loads(text)
     if isinstance(found, dict):
         kind = getattr(errors, found["kind"], None)

@@ -48,6 +48,13 @@ def refused_names(error: object) -> tuple[str, ...]:
 
     Args:
         error: the body of a response with status 400 or 422.
+
+    Example:
+        >>> message = "Unsupported parameter: 'stop'"
+        >>> refused_names({"error": {"message": message, "param": "stop"}})
+        ('stop', 'Unsupported', 'parameter')
+        >>> refused_names({"error": {"message": "The model is overloaded"}})
+        ()
     """
     inner = error.get("error", error) if isinstance(error, dict) else None
     if isinstance(inner, list) and inner:  # some gateways wrap it once more
@@ -125,7 +132,12 @@ class Adaptations:
 
 
 def setting_refused(sent: Mapping[str, object], refused: Sequence[str]) -> str | None:
-    """The setting of a body that a server refuses; None where the error names none of them."""
+    """The setting of a body that a server refuses; None where the error names none.
+
+    Example:
+        >>> setting_refused({"model": "m", "stop": ["END"]}, ["Unsupported", "stop"])
+        'stop'
+    """
     return next(
         (name for name in refused if name in sent and name not in _NO_SETTINGS), None
     )

@@ -37,6 +37,7 @@ class Pace:
     """
 
     def __init__(self) -> None:
+        """A server that refused nothing so far; it is asked as fast as callers like."""
         self.resumes = 0.0  # nothing is sent before
         self.answers = 0  # requests that were not refused
         self._rate = math.inf  # requests a second
@@ -53,7 +54,12 @@ class Pace:
         self._sent = self._refused = 0
 
     async def turn(self) -> float:
-        """Waits until a request may leave; returns when it does, for `refused`."""
+        """Waits until a request may leave; returns when it does, for `refused`.
+
+        Example: at 20 requests a second they leave 50 ms apart. One that could leave at
+        0.10 s and does so at 0.12 s leaves the next its time, 0.15 s; after a longer
+        pause without requests one at most is made up for.
+        """
         clock = asyncio.get_running_loop().time
         while True:
             now = clock()
@@ -81,6 +87,10 @@ class Pace:
         Args:
             sent: what `turn` returned for the request.
             wait: what the server asks for, None where it does not say.
+
+        Example: with `Retry-After: 5` all calls wait for 5 s. Without it they wait for
+        1 s, and for 2, 4 and at most 60 s as long as no request is taken between two
+        pauses.
         """
         now = asyncio.get_running_loop().time()
         if (
@@ -97,6 +107,11 @@ class Pace:
         """Takes note of a request that the server did not refuse.
 
         Raises the rate when it is time.
+
+        Example: 10 requests a second are taken, 20 were refused. After the time of the
+        last wait, of 1 s at least, the rate is 15, then 17.5, then 18.75, and so on.
+        Once it is within 4 % of 20, it is raised 30 times as rarely, and past 20 as
+        well: the limit may have changed.
         """
         self.answers += 1
         if self._rate == math.inf or self._paused is not None:

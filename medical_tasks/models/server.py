@@ -103,6 +103,18 @@ class ServedModel(EndpointModel):
         measures: bool,
         **how: Any,
     ) -> None:
+        """Prepares a model whose server starts with the first question.
+
+        Args:
+            name: of the model in results.
+            settings: makes the settings of the address that the server has got.
+            command: makes the command line for a port.
+            environment: variables of the server, such as its key.
+            start_timeout: seconds until it must answer.
+            log: file that takes what it prints.
+            measures: whether it counts tokens.
+            **how: further arguments of `EndpointModel`.
+        """
         # the port follows when the server starts
         super().__init__(name, settings(f"http://{HOST}/v1"), **how)
         self._settings_at, self._command = settings, command
@@ -151,6 +163,7 @@ class ServedModel(EndpointModel):
             ) from None
 
     def _start(self) -> ManagedServer:
+        """Starts the server at a free port, and waits until it answers a chat."""
         port = free_port()
         settings = self._settings_at(f"http://{HOST}:{port}/v1")
         server = ManagedServer(
@@ -210,6 +223,10 @@ def open_served(
 def _vllm(
     name: str, target: str, values: Mapping[str, Any], log_dir: Path
 ) -> ServedModel:
+    """A model that vLLM serves for this run: the command, and what identifies it.
+
+    Nothing is started yet. The port is on this machine and needs a key made here.
+    """
     for option in ("api_key_env", "served"):
         if option in values:
             raise UsageError(
@@ -274,6 +291,7 @@ def _vllm(
 def _transformers(
     name: str, target: str, values: Mapping[str, Any], log_dir: Path
 ) -> ServedModel:
+    """A model that `transformers serve` serves for this run; nothing is started yet."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     flags = read_flags(values.get("flags", ""))
@@ -607,6 +625,12 @@ class ManagedServer:
             raise
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until the server answers.
+
+        Raises:
+            MissingError: where it ends before, or takes longer than `timeout`; with the
+                end of its log.
+        """
         end = time.monotonic() + self.timeout
         while True:
             code = process.poll()

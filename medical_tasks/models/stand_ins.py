@@ -156,6 +156,10 @@ def _toy_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerBase:
 
 
 def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    """A Llama of two layers with random weights, the same each time (seed 0).
+
+    Its answers mean nothing, but depend on the whole prompt and come to an end.
+    """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 

@@ -28,6 +28,12 @@ _LIBC = ctypes.CDLL(None, use_errno=True) if _LINUX else None
 
 
 class _Supervisor:
+    """Runs a command, and ends it with all its descendants when its own parent is gone.
+
+    It adopts orphans (`PR_SET_CHILD_SUBREAPER` of Linux), so that no worker of a server
+    outlives the run, even where the run was killed by SIGKILL.
+    """
+
     def __init__(self, parent: int, grace: float, command: list[str]) -> None:
         self._parent = parent
         self._grace = grace
@@ -65,6 +71,7 @@ class _Supervisor:
         return code if code >= 0 else 128 - code
 
     def _end_all(self) -> None:
+        """Ends what still runs: the command first, then all, then by force."""
         # The command first and alone: servers stop their own workers in good order.
         if self._code is None:
             _send(self._child.pid, signal.SIGTERM)

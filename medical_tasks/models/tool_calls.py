@@ -56,6 +56,13 @@ def template_message(message: Message) -> dict[str, object]:
 
 
 def _message(message: Message, *, text_arguments: bool) -> dict[str, object]:
+    """A message in the form of OpenAI's chat API.
+
+    Args:
+        message: its calls have arguments as an object, or as they were written.
+        text_arguments: whether arguments are sent as a text of JSON, as over the wire,
+            or as an object, as most chat templates want them.
+    """
     written: dict[str, object] = {
         "role": message["role"],
         "content": message["content"],
@@ -182,6 +189,10 @@ def _read_block(block: str) -> Iterator[_Written]:
 
 
 def _bare_calls(answer: str, names: Collection[str]) -> Iterator[_Written]:
+    """Calls that are all of an answer: an object, or a list of them, of JSON.
+
+    None where a single one names no tool that was offered, as an answer may be JSON.
+    """
     fenced = _FENCED.fullmatch(answer)
     try:
         value = json.loads(fenced[1] if fenced else answer, parse_constant=_no_number)

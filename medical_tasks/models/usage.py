@@ -148,6 +148,7 @@ class Meter:
     """Adds up records of the store, each once."""
 
     def __init__(self) -> None:
+        """Nothing counted; `add` takes the records of answers, each key once."""
         self._keys: set[str] = set()
         self._sums: dict[str, Any] = dict.fromkeys(_STATED, 0)
         self._parts: Counter[str] = Counter()

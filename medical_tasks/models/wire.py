@@ -430,6 +430,10 @@ class Wire(DefaultAsyncHttpxClient):
         self._lose(replica, AttemptError("connection", stranger, retry=True))
 
     def _lose(self, replica: Replica, error: AttemptError) -> None:
+        """Leaves a replica alone for a while, twice as long each time it is lost.
+
+        Requests that were in flight together fail together; they count as one loss.
+        """
         now, new = asyncio.get_running_loop().time(), not replica.trouble
         if (
             new or replica.again_at <= now
