@@ -82,7 +82,7 @@ def stated_line(reply: str) -> str:
 
 
 def _number(item: Item, reply: str, options: Mapping[str, str]) -> Reading:
-    """Reads the number that a reply states, and whether it lies within the row's limits.
+    """Reads the number that a reply states, and whether the row's limits include it.
 
     Several numbers that are all right, or all wrong, decide the answer; right and wrong
     ones together are unclear, since which one was meant would be a guess.

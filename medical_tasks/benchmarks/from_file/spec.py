@@ -233,9 +233,7 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
 
 
 def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> TaskSpec:
-    """The task of a file: right or wrong by the form of its answers, or points by a
-    rubric.
-    """
+    """The task of a file: answers are right or wrong, or get points by a rubric."""
     from dataclasses import replace
 
     from medical_tasks.benchmarks.from_file.rows import LETTERS

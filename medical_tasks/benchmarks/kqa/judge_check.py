@@ -128,7 +128,7 @@ def read_annotations(path: Path) -> list[Annotation]:
 
 
 def _annotation(path: Path, row: StreamedRow) -> Annotation:
-    """Reads a row of the physicians' labels: three of them on one statement of an answer.
+    """Reads a row of the physicians' labels: three on one statement of an answer.
 
     The file's majority must be that of its labels. Statements about one answer share a
     cluster.

@@ -275,7 +275,7 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
 def _official_verdict(
     case: Case, verdict: StatementVerdict, outcomes: Mapping[str, Outcome]
 ) -> StatementVerdict:
-    """Reads the replies to the authors' prompts twice: strictly, and as their script does.
+    """Reads replies to the authors' prompts twice: strictly, and as their script does.
 
     An abstention says no statement, so that the sane verdicts of a blank answer are
     known without a judge; the authors ask about it like any other.

@@ -232,8 +232,9 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 
 def _integer(text: str) -> str:
-    """Reads a score as the authors' script does: before ` out of`, a list's length, or
-    last.
+    """Reads a score as the authors' script does.
+
+    In its order: the number before ` out of`, the length of a list, the last number.
 
     Example: `4 out of 5` is 4, `[1, 2, 3]` is 3 (findings that count one point),
     `Score: 12 points` is 12.

@@ -251,7 +251,7 @@ def specifications() -> dict[int, str]:
 
 @functools.cache
 def render_specification(calculator_id: int) -> str:
-    """The open book's page of a calculator: its rule, its inputs with units, its result.
+    """The open book's page of a calculator: rule, inputs with units, result.
 
     Example: that of calculator 9 (MDRD) gives the equation, `sex: one of male, female`,
     `creatinine: in mg/dL` with the factors from other units, the result's unit and the

@@ -116,7 +116,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
 
     Example: the base's answer is 14 and the model says 15 to it. At the member `unit`
     15 is wrong, but no unwarranted change; at `threshold`, whose answer is 20, a 15
-    again is wrong and a missed update.
+    again is wrong, and `necessary_update` is 0.
     """
     row, member, text = (
         item.fields,
@@ -224,9 +224,9 @@ def _words(name: str) -> frozenset[str]:
 def _known(number: int, name: str) -> Names:
     """The names by which a reply may call a calculator's input, each as a set of words.
 
-    Example: creatinine may be `creatinine`, `creat`, `Cr` or `SCr`. Each name counts
-    with a route of administration too (`oral morphine`): a drug with its own, another
-    input with any, where the word says no more.
+    Example: creatinine may be `creatinine`, `creat`, `Cr` or `SCr`. Each also counts
+    with a route of administration: a drug with its own route, another input with
+    either, where it says no more.
     """
     plain, _, bracket = name.partition(" (")
     names = {
