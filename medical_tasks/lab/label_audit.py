@@ -208,7 +208,7 @@ def _audited(
 
 
 def _convention(row: Row) -> str | None:
-    """The convention under which the rule gives the label, with its description."""
+    """The convention under which the rule gives the label; None if there is none."""
     for convention in find(int(row["calculator_id"])).conventions:
         try:
             result = recompute(row, frozenset({convention.name}))

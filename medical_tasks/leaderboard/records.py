@@ -42,7 +42,7 @@ class Event:
         by: who decided; "" is the submitter.
         reason: for whoever reads the history.
         verified: the report of the verification; None if nobody verified.
-        replaces: the id of a submission whose entries it takes.
+        replaces: the id of the submission that it replaces.
     """
 
     state: State

@@ -80,7 +80,7 @@ class Coverage(OpenForm):
     """How many items were asked, answered and scored, and why the others were not.
 
     Attributes:
-        asked: items.
+        asked: all items of the task.
         answered: those with an answer.
         scored: those of which nothing is missing.
         unscored: reason to number of items.

@@ -443,8 +443,7 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
 def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
     """Reads the label of each sentence.
 
-    A key has a label for all sentences of the case, or for none: some subtasks publish
-    the clinician's answer alone.
+    A key has a label for all sentences of the case, or for none.
     """
     labels: dict[str, str] = {}
     for number, entry in enumerate(_objects(where, "answers", record), start=1):

@@ -134,8 +134,8 @@ def _judged(
         task: its judge prompts are taken.
         units: for each item, the texts judged by themselves.
         judge: how the judge is named on the command line.
-        claims: lists of claims by side, in the order of all units; a side that is
-            missing is made by the judge.
+        claims: by side, for each item its claims, one list or one for each section; the
+            judge makes those of a side that is missing.
         citations: whether sentences are judged too.
 
     Returns:

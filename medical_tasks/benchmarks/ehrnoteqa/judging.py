@@ -148,9 +148,10 @@ def questions(case: Case, judging: Judging) -> list[Question]:
 
 
 def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdict:
-    """Joins the judge's outcomes on an answer, one for each gold it was compared with.
+    """Makes an answer's verdict of the judge's outcomes.
 
-    Right beside one gold is right. Wrong takes a verdict on every gold, since the
+    There is one outcome, of a judge of entailment one for each passage that is gold.
+    Right by one passage is right; wrong takes a verdict on all of them, since the
     missing one might say right.
     """
     if not gold_texts(case.item):

@@ -277,8 +277,8 @@ def _official_verdict(
 ) -> StatementVerdict:
     """Reads replies to the authors' prompts twice: strictly, and as their script does.
 
-    An abstention says no statement, so that the sane verdicts of a blank answer are
-    known without a judge; the authors ask about it like any other.
+    What a blank answer says is known without a judge; the authors ask about it like any
+    other.
     """
     names = [f"{case.id}/{verdict.name}/{kind}" for kind in ("entails", "contradicts")]
     sane = [outcomes.get(name) for name in names]
