@@ -87,14 +87,10 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
 def share_out(
     ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each id its names, the first of which decides, as many each.
+    """Says who annotates what: one person each id, everybody `overlap` of them.
 
-    The ids are put into the seed's order and dealt like cards. The first `overlap` of
-    them go to everybody, so that the same ids are shared whatever order they came in.
-
-    Example:
-        Of four ids between `a` and `b` with an overlap of 1, one gets `("a", "b")`, and
-        the others, in the seed's order, `("b",)`, `("a",)` and `("b",)`.
+    Example: `a`, `b` and `c` for Ann and Bob, with an overlap of 1 and seed 0: `a` goes
+    to both, `c` to Bob, `b` to Ann. The first name of an id decides about it.
 
     Args:
         ids: What is annotated.

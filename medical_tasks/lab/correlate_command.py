@@ -153,6 +153,7 @@ def _correlate(
 
 
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> PairFigures:
+    """The coefficients of two columns; `undefined` says why there are none."""
     from medical_tasks.lab.correlation import FEWEST_ROWS, rank_correlation
 
     found = rank_correlation(

@@ -272,6 +272,14 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
 
 
 def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
+    """Counts the rows of each pair of values, so that a resample draws counts.
+
+    x and y may change sides without changing the draws: of the two orders the smaller
+    one is taken.
+
+    Returns:
+        The different pairs as ranks; how often each stands; how many rows lack a value.
+    """
     one, other = as_column("x", x), as_column("y", y)
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))

@@ -410,6 +410,11 @@ def run(arguments: Errors) -> int:
 def _sorted_errors(
     arguments: Errors, specs: Sequence[TaskSpec], results: Results
 ) -> int:
+    """Sorts the wrong answers of each task by rules, then by a judge if one is named.
+
+    Only answers are sorted whose label the published rule bears out; the report counts
+    the others.
+    """
     folder: Path = arguments.run
     items = read_items(folder)
     report: ErrorReport = {"schema_version": SCHEMA_VERSION, "tasks": {}}
@@ -533,6 +538,7 @@ def _judge(
 
 
 def _tables(report: ErrorReport) -> list[str]:
+    """The report as lines: types with shares, accuracy by number of attributes."""
     lines: list[str] = []
     for name, entry in report["tasks"].items():
         lines.append(

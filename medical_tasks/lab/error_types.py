@@ -93,7 +93,17 @@ class Value:
 
 @dataclass(frozen=True)
 class Case:
-    """A wrong answer with what the row and the reply say."""
+    """A wrong answer with what the row and the reply say.
+
+    Attributes:
+        calculator_id: of the row.
+        result: the published rule's.
+        values: of the row that the rule uses, with the forms they may be written in.
+        working: numbers and equations of the reply.
+        final: the answer given; None if none was read.
+        low: the smallest answer that is right.
+        high: the largest.
+    """
 
     calculator_id: int
     result: Result
@@ -367,6 +377,12 @@ def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
 
 
 def _difference(reading: Reading) -> Sorted:
+    """The type of a criterion whose points differ from ours.
+
+    B (extraction) if the points are those of the finding that the reply states, or of
+    another one where it states none. A (knowledge) if no finding has these points, or
+    the finding is right and its points are not. Else undetermined.
+    """
     own, given = reading.criterion, reading.given
     same, open_points = other_points(reading)
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"

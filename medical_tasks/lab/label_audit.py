@@ -107,6 +107,16 @@ Right: TypeAlias = Literal["right", "wrong", ""]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedRow:
+    """A row of the dataset with what the audit says of its label.
+
+    Attributes:
+        row: its number in the official file.
+        label: as released.
+        verdict: `agrees`, `wrong`, `convention` or `not computable`.
+        label_by_corrected: whether the label is right by that one.
+        recomputed_by_corrected: whether the published rule is.
+    """
+
     row: int
     calculator_id: int
     calculator: str
@@ -120,7 +130,13 @@ class AuditedRow:
 
 
 def audit_row(row: Row, labels: CorrectedLabels | None = None) -> AuditedRow:
-    """Audits one row; a label or a limit that cannot be read is a `UsageError`."""
+    """Audits one row; a label or a limit that cannot be read is a `UsageError`.
+
+    Example: a creatinine clearance with the label 65.5297883557 agrees with the
+    published rule's 65.52978836, and its reason adds that creatinine was rounded on the
+    way to 1.4 from 1.38 mg/dL. With the label 999 it is wrong, and the reason gives the
+    derivation: `(140 − 61) × 82.422 × 1 / (72 × 1.38006)`.
+    """
     audited = _by_rule(row)
     golds = golds_of(row, labels)
     if golds.corrected is None:
@@ -140,6 +156,11 @@ def _right(agrees: bool | None) -> Right:
 
 
 def _by_rule(row: Row) -> AuditedRow:
+    """Audits a row by the published rule alone.
+
+    In order: the rule has no answer; it agrees; it agrees under a convention that the
+    calculator knows; the label is wrong, with what it was probably made of.
+    """
     try:
         result = recompute(row)
     except CalculatorInputError as error:
@@ -187,6 +208,7 @@ def _audited(
 
 
 def _convention(row: Row) -> str | None:
+    """The convention under which the rule gives the label; None if there is none."""
     for convention in find(int(row["calculator_id"])).conventions:
         try:
             result = recompute(row, frozenset({convention.name}))
@@ -198,6 +220,11 @@ def _convention(row: Row) -> str | None:
 
 
 def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str]:
+    """The verdict on a row for which the published rule has no answer.
+
+    `wrong` only if every value that the entities may have meant gives another answer
+    than the label; one that gives it leaves the row not computable.
+    """
     problem = str(error).removeprefix(f"{row['calculator_name']}: ")
     why = f"The published rule has no answer: {problem}"
     try:
@@ -387,6 +414,7 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 
 
 def _equation(entry: AnyCalculator, result: Result) -> str:
+    """The last two lines of a formula's working, without those that repeat inputs."""
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
     steps = result.explanation.splitlines()[:-1]
     lines = [
@@ -427,6 +455,10 @@ def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
 
 
 def _compared(note: str, result: Result) -> str | None:
+    """The remark on a label; None where our own calculation does the same.
+
+    A remark on points that differ gets our number, as `2 points instead of 1`.
+    """
     finding = _COUNTED.fullmatch(note)
     if finding is not None:
         item = find(result.calculator_id).input_named(finding["name"])
@@ -528,6 +560,7 @@ def _two_strokes(entities: Mapping[str, object], result: Result) -> list[str]:
 
 
 def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str]:
+    """The remark on a solid tumor of unknown stage: what the other one would give."""
     if entities.get("Solid tumor") is not True:
         return []
     entry = find(result.calculator_id)

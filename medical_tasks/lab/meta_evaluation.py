@@ -201,6 +201,8 @@ class MetaOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs:
+    """The outputs that metrics are compared on, with pairs and people's preferences."""
+
     columns: dict[str, Floats]
     human: list[Floats]
     mean: Floats  # of each output's human scores, `nan` where nobody scored it
@@ -298,6 +300,10 @@ def _outputs(
 
 
 def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
+    """Kendall's tau-b of two metrics: over all outputs, or within items and averaged.
+
+    Pooled, two metrics agree that only tell hard items from easy ones.
+    """
     x, y = outputs.columns[one], outputs.columns[other]
     if outputs.options.kendall == "pooled":
         found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
@@ -321,6 +327,7 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
 
 
 def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
+    """Two metrics on pairs of one item's outputs, and people where the two disagree."""
     signs = outputs.signs[one], outputs.signs[other]
     found = pairwise.compare_preferences(*signs, clusters=outputs.pair_clusters)
     differ = pairwise.disagreeing(*signs)

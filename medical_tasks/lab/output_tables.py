@@ -175,6 +175,7 @@ def check_size(table: OutputTable) -> None:
 
 
 def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
+    """Two rows of one output as one; a score that both have must be the same."""
     for name in one.scores.keys() & other.scores.keys():
         if one.scores[name] != other.scores[name]:
             raise UsageError(
@@ -335,6 +336,7 @@ def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
 def _task(
     name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]
 ) -> str:
+    """The task of a run whose outputs are read; a run of several needs its name."""
     there = list(results["tasks"])
     if task is not None and task not in there:
         raise UsageError(

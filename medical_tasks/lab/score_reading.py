@@ -491,7 +491,15 @@ Points: TypeAlias = tuple[set[float], set[float]]
 
 @dataclass
 class Reading:
-    """What a reply says of one criterion, all its passages together."""
+    """What a reply says of one criterion, all its passages together.
+
+    Attributes:
+        criterion: of our calculator.
+        points: numbers that are marked as points.
+        perhaps: numbers that may be points.
+        texts: the passages about it.
+        deciding: those of them that give points.
+    """
 
     criterion: Criterion
     points: set[float] = field(default_factory=set)
@@ -698,6 +706,11 @@ def _is_of_the_rule(passage: Passage) -> bool:
 
 
 def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
+    """Reads a row with points in a table or list.
+
+    It belongs to the criterion that its name mentions, else to the one that its text
+    does; if either mentions several, they count as named and the points as nobody's.
+    """
     if _CLOSING.search(piece.name):
         found.totals.append(points)
         return
@@ -756,6 +769,11 @@ def _for_no_criterion(passage: Passage) -> list[tuple[str, float]]:
 def _read_nameless(
     passage: Passage, found: ScoreReading, current: int | None
 ) -> int | None:
+    """Reads a passage that names no criterion; it goes on with the current one.
+
+    Returns:
+        The criterion that the next passage goes on with; None behind a total.
+    """
     sentence, listed = passage.text, passage.piece.depth is not None
     if _CLOSING.search(sentence) or _ONLY_A_SUM.search(sentence):
         found.extras += _for_no_criterion(passage)
@@ -1057,6 +1075,11 @@ def _all_same(told: Iterable[bool | None]) -> bool | None:
 
 
 def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
+    """Whether a reply states the finding as it is, and what points that may have.
+
+    Returns:
+        True and our points; False and the others; None and all, if it does not say.
+    """
     own = reading.criterion
     states = (
         _state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts)

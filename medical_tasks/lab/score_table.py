@@ -132,6 +132,7 @@ def shown(text: str) -> str:
 def _read(
     path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool
 ) -> ScoreTable:
+    """Reads a table: columns that name rows, wanted scores, columns of text."""
     table = read_cells(path, form=_FORM)
     _check_shape(path, table)
     header = table.columns
@@ -234,6 +235,7 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
+    """The names of rows, which must be complete and different."""
     row_of: dict[str, TableRow] = {}
     for row in rows:
         cells = [row.cells[column] for column in columns]

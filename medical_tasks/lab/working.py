@@ -281,6 +281,12 @@ def read_working(response: str) -> Working:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
+    """The passages of a reply: members of its JSON, or else its lines.
+
+    Example: `Here: {"age": 1, "chf": 0} total 1` gives `Here:`, `age: 1`, `chf: 0` and
+    `total 1`. JSON may break lines within a text, and escape the breaks of a whole
+    reply.
+    """
     start, end = text.find("{"), text.rfind("}")
     first = text.find("[{")
     if 0 <= first < start:
@@ -400,6 +406,11 @@ def _lines(text: str) -> Iterator[Piece]:
 
 
 def _row(cells: list[str], column: int | None) -> Piece:
+    """A table's row as one passage, with the points of their column.
+
+    Example: `1`, `Age over 75` and `2`, with the points in the last column, give 2
+    points to `Age over 75`; the first cell is the row's number.
+    """
     points = (
         _cell(cells[column]) if column is not None and column < len(cells) else None
     )
@@ -473,6 +484,12 @@ def _float(written: str) -> float:
 
 
 def _equations(line: str) -> list[Equation]:
+    """The equations of a line that the reply works out itself.
+
+    Example: `140 - (100 + 24) = 16` is one, and right. `BP 120/80` is none, since it is
+    a pressure; `60/90 = 0.67` is one, since the result says that it is a quotient. `use
+    10 - 12 of them` is none.
+    """
     bare = _TIMES.sub(" * ", _UNIT.sub(" ", line))
     sides = _EQUALS.split(bare)
     found = []

@@ -39,7 +39,17 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long and large requests may be, and how many uploads there may be at once."""
+    """How long and large requests may be, and how many uploads there may be at once.
+
+    Attributes:
+        seconds: for a whole upload.
+        idle: seconds without a byte.
+        bytes: of a package.
+        uploads: at once, from all addresses.
+        share: at once, from one address.
+        slow: bytes a second below which all count as equally slow, so that the oldest
+            of them ends first.
+    """
 
     seconds: float = 300.0
     idle: float = 20.0
@@ -55,7 +65,15 @@ class _RefusedError(Exception):
 
 @dataclass(eq=False)
 class _Arriving:
-    """A request whose body is on its way."""
+    """A request whose body is on its way.
+
+    Attributes:
+        address: of the sender.
+        began: when, by the event loop's clock.
+        clock: ends the request.
+        count: bytes so far.
+        refusal: status and sentence of the reply, once it is refused.
+    """
 
     address: str
     began: float

@@ -36,7 +36,13 @@ EntryState = Literal["unverified", "verified", "imported", "reported"]
 class Event:
     """Something that happened to a submission.
 
-    `by` "" is the submitter, `verified` a report, `replaces` whose places it takes.
+    Attributes:
+        state: of the submission since then.
+        at: when.
+        by: who decided; "" is the submitter.
+        reason: for whoever reads the history.
+        verified: the report of the verification; None if nobody verified.
+        replaces: the id of the submission that it replaces.
     """
 
     state: State

@@ -348,6 +348,7 @@ async def _submitted(request: Request, board: Board) -> Response:
 
 
 def _answered(work: Callable[..., Json], board: Board, content: bytes) -> Json:
+    """Does what an upload asks for; a refusal becomes a reply that the page shows."""
     try:
         return work(board, content)
     except AlreadyStoredError as error:

@@ -205,6 +205,11 @@ def _already(name: str) -> AlreadyStoredError:
 
 
 def _write(path: Path, content: bytes) -> None:
+    """Creates a file and waits until the disk has it; fails where there is one.
+
+    No link is followed: whoever may write into the folder could otherwise send the
+    content elsewhere.
+    """
     number = os.open(
         path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
@@ -242,6 +247,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _walk(top: Path, inside: str) -> Iterator[str]:
+    """The names of files below a folder.
+
+    Links are not followed, nor folders entered whose names no store can have.
+    """
     try:
         entries = list(os.scandir(top / inside))
     except (FileNotFoundError, NotADirectoryError):
@@ -321,6 +330,7 @@ class HubStorage:
         )
 
     def _create_once(self, name: str, content: bytes, title: str) -> None:
+        """Tries once to add a file; `Conflict` where another commit came first."""
         from huggingface_hub import CommitOperationAdd
 
         head = self._head()

@@ -133,6 +133,7 @@ def _check_publishable(
     *,
     allow_partial: bool,
 ) -> None:
+    """Refuses to write results that would mislead; all reasons in one message."""
     from medical_tasks.leaderboard import forms
 
     problems: list[str] = []

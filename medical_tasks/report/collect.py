@@ -423,6 +423,7 @@ def verdicts_by_item(
 
 
 def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
+    """One verdict of a judge for the browser of items; no texts on private data."""
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:

@@ -55,7 +55,17 @@ class Evaluations(OpenForm):
 
 
 class Estimate(OpenForm):
-    """A metric with its interval; null where nothing can be computed."""
+    """A metric with its interval; null where nothing can be computed.
+
+    Attributes:
+        n: items it is a mean of.
+        value: the mean.
+        ci_low: lower end of the 95 % interval.
+        ci_high: upper end.
+        bound_low: the smallest value it can have, whatever is missing or unclear.
+        bound_high: the largest.
+        repeats: spread over several samples of each item.
+    """
 
     n: Count
     value: Number | None
@@ -67,7 +77,15 @@ class Estimate(OpenForm):
 
 
 class Coverage(OpenForm):
-    """How many items were asked, answered and scored, and why the others were not."""
+    """How many items were asked, answered and scored, and why the others were not.
+
+    Attributes:
+        asked: all items of the task.
+        answered: those with an answer.
+        scored: those of which nothing is missing.
+        unscored: reason to number of items.
+        unclear: reason to number of items whose answer can be read in several ways.
+    """
 
     asked: Count
     answered: Count

@@ -147,6 +147,7 @@ def judges_page(choice: Json) -> str:
 
 
 def _runs(data: ReportData) -> Table:
+    """The table of the runs in a report."""
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
@@ -520,6 +521,7 @@ def _plane(
     names: Sequence[str],
     base: str,
 ) -> Markup:
+    """Models in the plane of two metrics, each of them where both have a value."""
     pairs = []
     for label, tasks in family.items():
         across, up = (

@@ -360,6 +360,11 @@ def _columns(
     groups: Sequence[str],
     decides: MetricSpec | None,
 ) -> JsonDict:
+    """The items of a task as columns of numbers, for the page's browser.
+
+    A text stands once in the page's `strings`; columns hold its number, 0 for a blank.
+    Ends of zeros are cut off: the page reads what is missing as 0.
+    """
     items = task.items
     # By their letters in the page: the texts of items, each a number of `strings`.
     texts: dict[str, Callable[[ReportItem], str]] = {

@@ -232,6 +232,11 @@ def _drawn(
     published: bool,
     series: int = 0,
 ) -> Markup:
+    """A value with its interval: whiskers, and a mark by the series.
+
+    What a paper published is a diamond, so that it is not taken for a measurement of
+    ours. Parts without a finite number are left out.
+    """
     value, low, high = finite(value), finite(low), finite(high)
     parts = []
     if low is not None and high is not None:

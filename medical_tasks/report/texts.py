@@ -201,6 +201,11 @@ def find_texts(
 def _found(
     task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int
 ) -> TaskTexts:
+    """The texts of a task's items, until they would take more than `room` bytes.
+
+    Each item is counted at the shortest length that texts are cut to, and a text that
+    stands twice counts once; the items behind the last that fits go without texts.
+    """
     items = {item.id: item for item in data.items}
     tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
     if not places.items:

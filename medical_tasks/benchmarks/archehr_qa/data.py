@@ -318,6 +318,13 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
 
 
 def _full(record: Row) -> FullCase:
+    """Rebuilds a case of the archive format from a row of the built dataset.
+
+    Each line of the note begins with the letter of its relevance and a space. Sentences
+    are numbered through the note from 1, paragraphs from 0.
+
+    Example: the line `E He bled.` is the sentence `He bled.`, which is essential.
+    """
     lines = [
         (str(number), line)
         for number, paragraph in enumerate(record["note"])

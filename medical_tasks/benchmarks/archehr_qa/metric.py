@@ -83,6 +83,11 @@ def score_answers(
 
 
 def _item(row: int, reference: Row) -> Item:
+    """Checks a reference given by hand and makes it an item as the scorer reads one.
+
+    `relevance` may be empty: then nothing is known of what is essential, and only the
+    texts are compared.
+    """
     for name in (*_TEXTS, *_LISTS):
         if name not in reference:
             raise ValueError(

@@ -113,6 +113,13 @@ def _why_unclear(groups: Iterable[Group]) -> str:
 
 
 def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
+    """Cuts one line behind each group of citations that follows the end of a sentence.
+
+    A line is cut nowhere else.
+
+    Example: `He bled [1]. He rested. He went home [2].` gives two sentences, `He bled.`
+    citing 1, and `He rested. He went home.` citing 2.
+    """
     text, start = "", 0
     cited: list[str] = []
     for group in groups:
@@ -159,6 +166,7 @@ def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+    """The sentences within the limit of words; one that is cut keeps its citations."""
     kept: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
@@ -347,6 +355,10 @@ def _lines(said: str) -> list[str]:
 
 
 def _listed_ids(rest: str, known_ids: Collection[str]) -> Sequence[str]:
+    """Reads the ids behind the number of an answer's sentence, `2, 3` or `|2, 3|`.
+
+    A text that is not a list throughout names nothing: its numbers may be doses.
+    """
     groups = citation_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
@@ -369,6 +381,12 @@ def _json(text: str) -> object:
 
 
 def _json_ids(value: object, known_ids: Collection[str]) -> list[str] | None:
+    """Reads the ids of a JSON reply; None where its form is not one of the known ones.
+
+    Example: `["1", 3]`, `{"answer": ["1", "3"]}` and `{"essential": ["1", "3"],
+    "other": ["2"]}` all name 1 and 3. Of objects, those count that are essential or
+    carry no label; a true or false is not an id, though Python takes it for a number.
+    """
     if isinstance(value, dict):
         lists = [each for each in value.values() if isinstance(each, list)]
         value = lists[0] if len(lists) == 1 else value.get("essential")
@@ -391,6 +409,11 @@ def _is_id(value: object) -> bool:
 
 
 def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
+    """The answer's sentence of this name, else the one at this position from 1.
+
+    Example: with the ids 5 and 6, `6` is sentence 6 and `1` is sentence 5. `9` stays
+    `9`, which no answer has, so that the pair counts as wrong.
+    """
     if name in answer_ids:
         return name
     place = int(name)
@@ -548,7 +571,15 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line, in brackets where it has none in the official form."""
+    """Lists the groups of a line, in brackets where it has none in the official form.
+
+    Example, of a note with the sentences 1 to 4:
+
+        He bled. |1-3|             cites 1, 2 and 3
+        He bled (sentence 2).      cites 2
+        He bled. |one or two|      cites `OPEN_ID`: which ones is left open
+        His pressure [120-80].     cites nothing: sentence 120 does not exist
+    """
     return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
 
 
@@ -599,6 +630,11 @@ def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _group(line: str, start: int, end: int, known_ids: Collection[str]) -> Group:
+    """The group between two bars, with its ids.
+
+    Words that hedge, as in `|1 or 2|`, make the reply unclear: a guess at what they
+    mean would decide its score.
+    """
     text = line[start + 1 : end - 1]
     if _is_open(text) and text.strip() not in known_ids:
         return Group(start=start, end=end, ids=(OPEN_ID,), unclear=True)
@@ -665,6 +701,10 @@ def _end(line: str) -> int:
 
 
 def _widened(line: str, group: Group) -> Group:
+    """The group with the brackets or emphasis around it, and a backslash before it.
+
+    They belong to the citation, and would be left in the text that is compared.
+    """
     start, end = group.start, group.end
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
@@ -687,6 +727,11 @@ def _may_be_ids(text: str) -> bool:
 
 
 def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
+    """The ids that one token of a list stands for.
+
+    Example: `2-4` gives 2, 3 and 4; `5-2` stays one id, `5-2`, that no note has, so
+    that a reply cannot gain by a range that means nothing.
+    """
     if token in known_ids:
         return (token,)
     if spread := _RANGE.fullmatch(token):

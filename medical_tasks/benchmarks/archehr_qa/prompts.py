@@ -108,6 +108,14 @@ def _essential(item: Item) -> list[str]:
 def _official(
     lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]
 ) -> str:
+    """Writes an answer in the official form: a sentence a line, its ids between bars.
+
+    At most 75 words are kept. Ids of a line that has no words left go to the line
+    before it, or to the first one with words.
+
+    Example: the lines `He bled.`, blank and `He went home.`, citing 2, 1 and nothing,
+    are written `He bled. |1,2|` and `He went home.`
+    """
     places = {each: place for place, each in enumerate(order)}
     written_lines: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
@@ -399,6 +407,13 @@ class GroundedAnswer:
         return [self._turn(dialogue) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue) -> Turn:
+        """Decides after a reply: ask again with its faults, ask for citations, or stop.
+
+        With `answer_first` the first replies are answers without citations, until one
+        has no faults or the tries are used up; its sentences are then fixed, and later
+        replies only cite. The last reply counts whatever its faults: the protocol
+        repairs, it never drops an answer.
+        """
         known = (
             self._chooser.choose(dialogue.item)
             if self._chooser

@@ -136,6 +136,18 @@ def _root(path: Path) -> ET.Element:
 def _case(
     where: str, name: str, element: ET.Element, *, notes: bool
 ) -> tuple[Case, bool]:
+    """Reads one case, and whether its offsets are those of the excerpt.
+
+    Args:
+        where: the file and case, for messages.
+        name: the case's id.
+        element: its XML element.
+        notes: whether the file has notes; open questions have none.
+
+    Returns:
+        The case; and True where offsets match the excerpt, or where it gives none to
+        check. All offsets 0 means that the release left them out.
+    """
     narrative = _only_text(where, element, "patient_narrative")
     built = Case(
         id=name,
@@ -212,6 +224,11 @@ def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
 
 
 def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
+    """Reads the numbered sentences of a note excerpt; ids are consecutive from 0 or 1.
+
+    A gap would mean a lost sentence, and citations of it would look like errors of the
+    model.
+    """
     elements = _parts(where, case, "sentence")
     if not elements:
         raise _wrong(
@@ -400,6 +417,7 @@ def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
 
 
 def _case_key(where: str, record: Row, case: Case) -> CaseKey:
+    """Reads the gold of a case: labels, the clinician's answer and its citations."""
     ids = [sentence.id for sentence in case.sentences]
     marked = _string(where, "clinician_answer", record)
     bare = _string(where, "clinician_answer_without_citations", record)
@@ -423,6 +441,10 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
 
 
 def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
+    """Reads the label of each sentence.
+
+    A key has a label for all sentences of the case, or for none.
+    """
     labels: dict[str, str] = {}
     for number, entry in enumerate(_objects(where, "answers", record), start=1):
         place = f"{where}, answers, number {number}"
@@ -446,6 +468,11 @@ def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
 def _answer_sentence(
     where: str, record: Row, number: int, *, known: set[str]
 ) -> AnswerSentence:
+    """Reads one sentence of the clinician's answer.
+
+    Releases name its fields differently (`id` or `sentence_id`, `text` or `sentence`),
+    and some give no id: then the position from 1 is the id.
+    """
     name = next(
         (
             text_id(where, key, record[key])

@@ -382,6 +382,22 @@ def _score(
     problems: Sequence[str] = (),
     unclear: str = "",
 ) -> ItemScore:
+    """Puts together an item's score.
+
+    Args:
+        task: the subtask.
+        item: the case.
+        values: scores of text, by metric.
+        counts: verdicts on citations: ours, then the official script's.
+        ended: whether the organizers' script stops at the reply (`ENDS`).
+        parsed: what was read, for whoever looks at the item.
+        problems: what is wrong with the reply's form.
+        unclear: why it leaves open what it cites; its metrics then have limits.
+
+    Returns:
+        The score; without official figures where the script stops, since a submission
+        with such a reply has none.
+    """
     every: dict[str, float] = dict(values)
     weights: dict[str, float] = {}
     for theirs, counted in enumerate(counts):

@@ -244,6 +244,7 @@ def link_problems(item: Item, links: object) -> list[Problem]:
 
 
 def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
+    """What a scorer would refuse in one link of an answer's sentence to the note."""
     if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
         got = (
             f"keys [{', '.join(map(named, link))}]"
@@ -337,6 +338,18 @@ def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
 
 
 def _spelling(line: str, known_ids: Sequence[str]) -> str:
+    """Why the official scorer misreads a line's citations; "" if it does not.
+
+    Example, of a note with the sentences 1 to 4:
+
+        He bled. |1|           ""
+        He bled [1].           brackets
+        He bled. |1| more      rest
+        He bled. | 1|          spaces
+        He bled. |x|           ids
+        |1|                    words
+        A. |1| B. |2|          groups
+    """
     if line.startswith("```") or "think>" in line:
         return "fence"
     parts = line.rsplit("|", _PIPES)
@@ -534,6 +547,11 @@ def _fitting(record: object) -> tuple[str, ...]:
 
 
 def _cited(item: Item, reply: str) -> _Written:
+    """An answer as the submission has it, and what may be wrong with it.
+
+    The written text is read again by the official rules: where it would count otherwise
+    than here, the user learns it before submitting.
+    """
     answer = read_answer(reply, item.fields["sentence_ids"])
     written = "\n".join(
         _line(sentence.text, sentence.citations) for sentence in answer.sentences

@@ -458,6 +458,12 @@ _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
 
 
 def _items(row: Row, form: str) -> Iterator[Item]:
+    """The items of one row, by the form of its task.
+
+    A row of the form `section` makes four items, one for each section of the note, with
+    ids such as `ID/subjective`; others make one. All items of a row share a cluster, so
+    that intervals do not count one conversation four times.
+    """
     cited, reference, columns, cluster = _OF_FORM[form]
     name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
     more = (
@@ -546,6 +552,11 @@ def read_own_texts(path: Path) -> list[OwnText]:
 
 
 def _text(where: str, record: Row) -> OwnText:
+    """Reads one record of a user's own texts.
+
+    The input's sentences are numbered `[0] ... [1] ...` throughout, or not at all:
+    numbers with a gap would make every citation behind it point to another sentence.
+    """
     name = text_id(where, "example_id", record["example_id"])
     where = f"{where} (example_id {named(name)})"
     source = _string(where, "input", record["input"])

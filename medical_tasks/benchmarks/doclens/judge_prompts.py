@@ -293,6 +293,23 @@ class QuestionMaker:
         ids: Sequence[str] = (),
         numbers: Sequence[int] = (),
     ) -> Question:
+        """Makes a question in our words.
+
+        Args:
+            name: the question's id.
+            kind: what it is about: `make`, `claims`, `claim`, and so on.
+            read: reads the reply.
+            form: the kind of text, for the words that name it and its source.
+            values: fill the template's slots.
+            pair: the same question for a judge of entailment.
+            tokens: most tokens of the reply.
+            ids: of the claims to decide, for the reply's schema.
+            numbers: of the sentences cited, for the reply's keys.
+
+        Returns:
+            The question; with a schema of the reply unless verdicts are lines, or it
+            asks for claims, whose number nobody knows before.
+        """
         text = self._prompts.texts[_key(kind, self._style)]
         what, source = FORMS[form]
         messages = user_message(text, {"what": what, "source": source, **values})

@@ -155,6 +155,11 @@ def make_claims(
 def _unit_line(
     unit: Unit, judging: Judging, made: Made, *, style: str, citations: bool
 ) -> Line[UnitVerdict]:
+    """Asks about the claims of a text, and about its sentences, side by side.
+
+    A unit's verdict has both, and the reasons of either for what stays without a
+    verdict.
+    """
     claims = _question_line if unit.form == "question" else _claims_line
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:

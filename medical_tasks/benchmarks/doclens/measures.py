@@ -119,6 +119,11 @@ def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
 def _of_claims(
     kind: str, claims: Sequence[bool | None] | None, *, blank: bool
 ) -> Verdicts:
+    """Counts the verdicts on one list of claims.
+
+    No list at all (making one failed) may mean up to `MAX_CLAIMS` hits. Where the other
+    text is blank, nobody is asked: each claim is a miss that costs no question.
+    """
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
     if blank and not any(claim is not False for claim in claims):
@@ -252,6 +257,12 @@ def _key(side: Side, section: str) -> str:
 
 
 def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
+    """Reads one record of a claim file.
+
+    Example: `{"example_id": "7", "reference_plan": "Rest.", "subclaims_reference_plan":
+    ["He should rest."]}` has one section, `plan`, with one claim and the text it was
+    made from; the key `subclaims_reference` alone is the section `full`.
+    """
     name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
     keys = {

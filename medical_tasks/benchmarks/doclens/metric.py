@@ -128,6 +128,19 @@ def _judged(
     *,
     citations: bool,
 ) -> list[dict[str, UnitVerdict]]:
+    """Asks a judge about the texts at hand.
+
+    Args:
+        task: its judge prompts are taken.
+        units: for each item, the texts judged by themselves.
+        judge: how the judge is named on the command line.
+        claims: by side, for each item its claims, one list or one for each section; the
+            judge makes those of a side that is missing.
+        citations: whether sentences are judged too.
+
+    Returns:
+        For each item, the verdict of each section.
+    """
     flattened = [unit for of_item in units for unit in of_item]
     for side, of_side in claims.items():
         check_counts(units, **{f"{side}_claims": of_side})
@@ -189,6 +202,12 @@ def given_verdict(
 
 
 def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
+    """Reads a verdict given by hand; None stands for one that is missing.
+
+    Example: `{"reference_claims": [True, None], "output_claims": [True]}` has one
+    missing verdict, so that claim recall is bounded by 1/2 and 2/2, and the unit has a
+    reason.
+    """
     unknown = [name for name in given if name not in _LISTS]
     if unknown:
         raise ValueError(f"{where}: keys are {', '.join(_LISTS)}; got {unknown[0]!r}")

@@ -351,6 +351,12 @@ def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
 
 
 def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
+    """Makes a report of a row of NOTEEVENTS, or says why it is left out.
+
+    In order: the row is marked as an error, its description is of no kind that the
+    dataset has, or its text has no findings and impression to divide. A row that cannot
+    be a row of the file at all stops the reading: nothing behind it can be trusted.
+    """
     cells = row.cells
     for field in ("ROW_ID", "SUBJECT_ID"):
         if not _NUMBER.fullmatch(value := cells[field]):

@@ -81,6 +81,11 @@ def read_official(
 
 
 def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
+    """The messages before the source: the instruction, then pairs of input and output.
+
+    The first `shots` pairs are kept. Without shots the authors have a file of its own,
+    `_dummy`, whose first pair shows the form.
+    """
     instruction, *examples, _ = _messages(text)
     pairs = max(shots, 1)
     for place, message in enumerate(examples, start=2):

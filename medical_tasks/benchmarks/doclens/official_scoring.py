@@ -97,7 +97,12 @@ def official_sentences(
 ) -> list[OfficialSentence]:
     """Reads an output to so many `sources` as they do.
 
-    One that `citation` cuts into one segment is one that nothing supports.
+    A sentence without citations takes those of the next one that has some, and a number
+    beyond the sources leaves the whole sentence unasked. One that `citation` cuts into
+    one segment is one that nothing supports.
+
+    Example: `He bled. He rested [1][2].` by `sent` is two sentences that both cite 1
+    and 2; with two sources, numbered 0 and 1, neither is asked about.
     """
     if not text:
         return []
@@ -380,6 +385,11 @@ class _Replies:
         return claims  # type: ignore[no-any-return]
 
     def _questions(self) -> Line[list[_Claims]]:
+        """Asks how two questions relate, in three ways; MeQSum alone.
+
+        A claim counts in its direction (recall, precision) if the judge says so, or
+        says that both questions are the same.
+        """
         output, reference = self._texts["output"], self._texts["reference"]
         # Question A loses its citations, question B does not; a blank one is asked
         # about like any other.
@@ -404,6 +414,12 @@ class _Replies:
     def _counted(
         self, name: str, side: Side, claims: list[str] | None
     ) -> Line[_Claims]:
+        """Asks which claims of one text the other one entails.
+
+        Nothing is asked of a blank text: every claim is a miss. GPT judges all claims
+        in one reply, so that a reply without JSON loses the verdict on each; Mistral
+        judges claims one by one.
+        """
         text, start = (
             remove_citations_official(self._texts[side]),
             f"{self._start}/{name}",
@@ -430,6 +446,7 @@ class _Replies:
     def _sentence(
         self, number: int, sentence: OfficialSentence
     ) -> Line[SentenceVerdict]:
+        """Asks whether what a sentence cites entails it, and which citations count."""
         unit, citations = self._unit, sentence.citations
         # A number in the text of a source can leave a gap in theirs, on which their
         # script fails.

@@ -38,6 +38,9 @@ def split_turns(dialogue: str) -> list[str]:
     """Splits a dialogue where somebody begins to speak, as DocLens numbers its files.
 
     Joined by line feeds the turns are it.
+
+    Example: `[doctor] Hello.`, `How are you?` and `[patient] Fine.`, on three lines,
+    are two turns, since the second line names nobody.
     """
     turns: list[str] = []
     for line in dialogue.split("\n") if dialogue else []:
@@ -97,7 +100,10 @@ _NO_WORD: Final = re.compile(r"[^a-z]+")
 def heading_section(line: str) -> str | None:
     """Says which section a line begins.
 
-    A heading alone on it, in capitals, with a colon behind, or marked up (`**Plan:**`).
+    A heading alone on it, in capitals, with a colon behind, or marked up.
+
+    Example: `**Plan:**` and `PLAN` begin the assessment and plan; `Plan of care` begins
+    nothing, and is prose.
     """
     if len(line) > _LONGEST or not line.strip():
         return None
@@ -112,7 +118,10 @@ def heading_section(line: str) -> str | None:
 def divide_note(note: str) -> dict[str, str]:
     """Divides a note into all of `SECTIONS`, each of its lines in one, headings included.
 
-    Before the first it is subjective.
+    Before the first heading it is subjective.
+
+    Example: of the lines `CC: cough`, `He coughs.`, `PLAN` and `Rest.` the first two
+    are subjective, the others assessment and plan; both sections between are "".
     """
     parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
     current = SECTIONS[0]
@@ -280,6 +289,13 @@ def sentence_pieces(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
+    """The text in blocks that no sentence goes beyond; joined they are the text.
+
+    A list item is a block, and a heading is of one block with what stands below it.
+
+    Example: `a b`, `c d`, blank, `- one`, `- two` make three blocks: the first two
+    lines with the blank one, then each item.
+    """
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
     # the last line that is not blank, and whether blank ones follow it
@@ -326,6 +342,11 @@ def _is_heading(line: str, *, has_small: bool) -> bool:
 
 
 def _runs_on(above: str, line: str) -> bool:
+    """Whether a line goes on with the sentence above it, broken by the width of a page.
+
+    It does if it begins small, or if the line above ends with a comma or is as long as
+    a page is wide; not if that one has ended, by a mark or by its citation.
+    """
     bare = above.rstrip()
     markers = find_markers(bare)
     if (

@@ -154,6 +154,7 @@ def _labelled(texts: Mapping[str, str], given: str) -> str:
 
 
 def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> PromptSet:
+    """The authors' prompt: their instruction and examples, then the numbered source."""
     before = read_official(task, upstream)
     if not citations:
         raise UsageError(
@@ -246,6 +247,12 @@ def _of_sections(
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
+    """Draws worked examples of the commonest kinds of reports, as many of each.
+
+    Returns:
+        One of each kind, then the second of each, so that the first examples of any
+        number of shots are of different kinds.
+    """
     per_kind = shots // KINDS
     of: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:

@@ -301,6 +301,11 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 
 def _counted(tally: Tally) -> str:
+    """Shows a tally.
+
+    Example: 2 hits, 1 missing and 1 miss are `2 to 3/4`; a list of claims that could
+    not be made is `0 to 30/up to 30`.
+    """
     hits, missing, more = (
         sum(getattr(verdict, part) for verdict in tally.verdicts)
         for part in ("hits", "missing", "more")
@@ -312,6 +317,7 @@ def _counted(tally: Tally) -> str:
 def _why(
     verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool
 ) -> str:
+    """Says what an item lacks: lists of claims, sentences, verdicts; "" if nothing."""
     sections = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [
@@ -463,6 +469,11 @@ class _ClaimFiles:
     """Claims by the text they were made from, and, where a file has no texts, by id and section."""
 
     def __init__(self, records: Sequence[ClaimRecord]) -> None:
+        """Sorts the claims of a file.
+
+        By text where the record has it, since a text changed after its claims were made
+        must not get the claims of the older one; by id only where no text is known.
+        """
         self._by_id: dict[tuple[str, str], tuple[str, ...]] = {}
         self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(
             dict

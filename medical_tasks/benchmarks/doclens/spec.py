@@ -236,6 +236,23 @@ def _family(
     cluster: str | None = None,
     paper: PaperSetting | None = None,
 ) -> tuple[TaskSpec, ...]:
+    """The tasks of one dataset that differ in the number of worked examples alone.
+
+    Args:
+        name: of the task without examples; others are `NAME_two_shot`.
+        title: likewise.
+        dataset: whose items are asked.
+        split: scored.
+        exemplars: the split that examples are drawn from.
+        shots: numbers of examples; 0 is the task without any.
+        metrics: of all of them.
+        size: most tokens of an answer.
+        scoring: arguments of scoring, beside those of every family.
+        form: of the text: `note`, `section`, `impression`, `question` or `text`.
+        groups: what results are also reported by.
+        cluster: what items depend on together.
+        paper: the setting of the paper that the task follows.
+    """
     return tuple(
         TaskSpec(
             name=f"{name}_{_NUMBERS[count]}_shot" if count else name,

@@ -113,6 +113,14 @@ def with_respect_to(trigger: str, question: str) -> str:
 
 
 def _within_a_sentence(question: str, trigger: str) -> str:
+    """The question without its first capital, unless the first word keeps it anywhere.
+
+    It is kept by a name of the calendar, a word that the trigger has with its capital,
+    and an abbreviation: more capitals or digits, no vowel, or one letter.
+
+    Example: `Does he smoke` becomes `does he smoke`, `A scan was done` becomes `a scan
+    was done`; `CT of the head`, `MRI` and `A-fib` stay.
+    """
     first = _WORD.match(question)
     if first is None:
         return question
@@ -152,6 +160,11 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Where the text of each name is, in the folder of the questions or any below it.
+
+    The challenge's texts come in several folders; a name that two of them hold could be
+    either text, so it is refused.
+    """
     lines = partial(listed, between="\n  ")
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     paths: dict[str, list[Path]] = {name: [] for name in names}

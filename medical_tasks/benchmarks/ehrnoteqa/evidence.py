@@ -141,6 +141,11 @@ class _Notes:
         self._unique = _Unique()
 
     def name(self, place: _Place, content: _Object, text: str) -> str:
+        """The name of a paragraph's note: its `note_id`, else its entry's title.
+
+        Further paragraphs of an entry get a number, as `TITLE/2`. A title that stands
+        for another text gets a name of its own; the same text keeps the first one's.
+        """
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
@@ -307,6 +312,15 @@ class _Paragraph:
 def _walk(
     path: Path, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[_Paragraph]:
+    """Reads a SQuAD-form file paragraph by paragraph; the files are too large to load.
+
+    Args:
+        path: the JSON file, compressed or not.
+        on_read: gets the number of bytes read so far.
+
+    Yields:
+        Each entry's title as a paragraph of number 0, and its paragraphs from 1.
+    """
     behind = "at its beginning"
     try:
         with readable(path), open_file(path) as stream:
@@ -352,6 +366,11 @@ def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
 def _entry(
     events: Iterator[_Event], number: int, *, outer: bool = False
 ) -> Iterator[_Paragraph]:
+    """Reads one object of the file: its paragraphs, as soon as they have been read.
+
+    The members come in any order, so the title may come after the paragraphs: those
+    then have none, and `_Notes.name` looks it up in a second reading.
+    """
     title: object = None
     names: set[object] = set()
     for _, name in iter(lambda: next(events), ("end_map", None)):

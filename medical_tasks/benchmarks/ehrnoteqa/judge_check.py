@@ -269,6 +269,7 @@ def _human_score(
     columns: Sequence[str],
     kinds: dict[str, tuple[str, int]],
 ) -> HumanScore:
+    """Reads one row of people's marks: one mark for each person's column."""
     if not cells["id"].strip():
         raise UsageError(
             f"{path}, row {line}, column 'id': empty; every row names its question there."

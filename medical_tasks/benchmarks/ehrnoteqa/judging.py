@@ -148,6 +148,12 @@ def questions(case: Case, judging: Judging) -> list[Question]:
 
 
 def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdict:
+    """Makes an answer's verdict of the judge's outcomes.
+
+    There is one outcome, of a judge of entailment one for each passage that is gold.
+    Right by one passage is right; wrong takes a verdict on all of them, since the
+    missing one might say right.
+    """
     if not gold_texts(case.item):
         return AnswerVerdict(right=None, reason=NO_GOLD)
     if not outcomes:
@@ -352,6 +358,22 @@ def _question(
     hypothesis: str,
     chosen: str = "",
 ) -> Question:
+    """Makes a question to the judge.
+
+    Args:
+        prompts: the texts of questions.
+        kind: of the question, a key of those texts.
+        name: the question's id.
+        slots: fill the text's slots.
+        output: the answer that is judged.
+        hypothesis: what the answer must entail, for a judge of entailment.
+        chosen: the text of the letter that the answer names; such a judge would not
+            know what the letter stands for.
+
+    Returns:
+        The question; in the authors' form, where their prompts are asked, the answer
+        stands in it as it is.
+    """
     text = prompts.texts[kind]
     officially = prompts.name == "official" and (kind, True) in _READERS
     read, again, schema = _READERS[kind, officially]

@@ -90,6 +90,10 @@ def score_answers(
 
 
 def _item(row: int, reference: Reference, form: str) -> Item:
+    """Checks a reference given by hand and makes it an item as the scorer reads one.
+
+    Open answers may have a text alone as reference; choices need five and a letter.
+    """
     if isinstance(reference, str):
         if form != "open":
             raise ValueError(

@@ -118,6 +118,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
 
 
 def _note(path: Path, row: StreamedRow) -> Note:
+    """Reads a row of the discharge table, and prepares its text as the paper does."""
     cells = row.cells
     if not cells["note_id"].strip():
         raise _wrong(path, row, "note_id", "must not be empty")

@@ -125,6 +125,11 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def _asked(item: Item, form: str) -> str:
+    """An item's question: introduction, notes, question, choices, and what to answer.
+
+    A control (`is_control`) asks the same in other words: what changes there is a
+    model's sensitivity to wording.
+    """
     question = QUESTION.format(question=str(item.fields["question"]).strip())
     introduction, last = INTRODUCTION, FORMS[form]
     if is_control(item):

@@ -119,6 +119,7 @@ def _letters(items: Sequence[Item], answers: Sequence[str]) -> list[Letter | Non
 def _choice_scores(
     task: TaskSpec, items: Sequence[Item], answers: Sequence[str], judging: Judging
 ) -> list[ItemScore]:
+    """Scores written choices: by the judge and by the letter that was read."""
     letters = _letters(items, [answer.strip() for answer in answers])
     named = [letter.letter if letter else "" for letter in letters]
     cases = list(map(partial(Case, form="choice"), items, answers, named))
@@ -165,7 +166,11 @@ def open_score(
     verdict: AnswerVerdict,
     similar: Mapping[str, float] | None = None,
 ) -> ItemScore:
-    """Makes the score of an open answer."""
+    """Makes the score of an open answer.
+
+    The judge decides `accuracy`; words decide the others. Without its verdict
+    `accuracy` lies between 0 and 1, and metrics of words stay as they are.
+    """
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
     return _judged_score(
         item,
@@ -178,7 +183,12 @@ def open_score(
 def choice_score(
     task: TaskSpec, item: Item, verdict: AnswerVerdict, letter: Letter | None
 ) -> ItemScore:
-    """Makes the score of an answered choice."""
+    """Makes the score of an answered choice.
+
+    Two readings stand beside each other: the judge's (`accuracy`, the paper's metric)
+    and the letter read by rules (`letter_accuracy`), which needs no judge. One that is
+    open leaves the other as it is.
+    """
     read = _letter_score(task, item, letter)
     judged = _judged_score(
         item, verdict, read.values, parsed=read.parsed, rule=read.why
@@ -268,6 +278,15 @@ def _judged_score(
     parsed: str,
     rule: str = "",
 ) -> ItemScore:
+    """Makes a score of the judge's verdict and of values that need no judge.
+
+    Args:
+        item: the question.
+        verdict: whether the answer is right; None bounds `accuracy` by 0 and 1.
+        values: of the other metrics.
+        parsed: what was read.
+        rule: how a rule read it, beside the judge.
+    """
     right = None if verdict.right is None else float(verdict.right)
     # An empty answer, and one to which there is no gold, says nothing of the verdicts
     # that are missing.

@@ -256,6 +256,12 @@ _ITEMS = {1: 528, 2: 432}
 
 
 def _task(form: Format, level: int) -> TaskSpec:
+    """The task of a format and a level.
+
+    Level 1 has the shorter notes, level 2 the longer ones. The model writes in the
+    formats `open` and `mc`; in the others the probabilities of the choices are
+    compared.
+    """
     written = form in ("open", "mc")
     return TaskSpec(
         name=f"ehrnoteqa_{form}_level{level}",

@@ -322,6 +322,10 @@ def _notes(
     told: Sequence[Stay],
     lengths: Sequence[int],
 ) -> tuple[TwinNote, ...]:
+    """The notes of one invented patient, one for each stay, in a shuffled order.
+
+    The release does not sort notes by time: `charttime` does, and reading must.
+    """
     sex = draw.choice("FM")
     order = draw.sample(range(len(told)), len(told))
     return tuple(
@@ -351,6 +355,7 @@ class _Asker:
         self._one = self._across = self._several = 0
 
     def question(self, subject: int, level: int, told: Sequence[Stay]) -> Question:
+        """The next question about a patient; every second time about several stays."""
         # Every second one, and in every other round of the shapes those that were
         # passed over: no shape is left out.
         turn = self._several + self._several // _SEVERAL_A_ROUND

@@ -230,6 +230,7 @@ class _Reader:
         return {"answer": accepted[0], "accepted": accepted}
 
     def _choice(self, row: TableRow) -> dict[str, object]:
+        """The choices of a row, in one column or several, and the right letter."""
         column = self.form.columns.choices
         choices = (
             self.texts(row, column)

@@ -82,6 +82,11 @@ def stated_line(reply: str) -> str:
 
 
 def _number(item: Item, reply: str, options: Mapping[str, str]) -> Reading:
+    """Reads the number that a reply states, and whether the row's limits include it.
+
+    Several numbers that are all right, or all wrong, decide the answer; right and wrong
+    ones together are unclear, since which one was meant would be a guess.
+    """
     statement = read_answer(reply, NUMBER)
     values = {quantity.value for quantity in statement.stated}
     numbers = sorted(

@@ -206,6 +206,11 @@ def made_from(
 
 
 def _dataset(path: Path, form: Described) -> DatasetSpec:
+    """The dataset of a file. Its version ends in a digest of form and table.
+
+    A result made of an older table is thereby told apart, though nobody raised the
+    version.
+    """
     table = path.parent / Path(form.file).expanduser()
     step = "Put it where the key file of the YAML says, seen from the YAML file."
     with readable(table, missing=step):
@@ -228,6 +233,7 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
 
 
 def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> TaskSpec:
+    """The task of a file: answers are right or wrong, or get points by a rubric."""
     from dataclasses import replace
 
     from medical_tasks.benchmarks.from_file.rows import LETTERS

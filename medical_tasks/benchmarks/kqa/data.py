@@ -308,6 +308,7 @@ def _table_record(row: TableRow) -> Record:
 
 
 def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
+    """The questions with statements, as rows; one without any could not be scored."""
     lines: dict[str, int] = {}
     for record in records:
         values = record.values
@@ -332,6 +333,7 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
 
 
 def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
+    """The questions without answers, as rows; ids tell repeated questions apart."""
     seen: dict[str, int] = {}
     for record in records:
         values = record.values

@@ -137,6 +137,11 @@ def _printable(path: Path) -> str:
 
 
 def _read(path: Path, name: str) -> list[Document]:
+    """Reads a file: a page of HTML, a text, or JSON Lines with a document on each line.
+
+    A document's title is that of its page, its first heading in Markdown, or made of
+    the file's name.
+    """
     with readable(path):
         content = read_bytes(path)
     suffix = path.suffix.lower()
@@ -340,6 +345,12 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
 
 
 def _passages(text: str, size: int) -> Iterator[str]:
+    """Cuts a text into passages of at most `size` words, with an overlap.
+
+    Example, of 8 words a passage: twelve words give words 1 to 8 and 8 to 12. With a
+    blank line behind word 6 they give 1 to 6 and 7 to 12: a passage ends at a paragraph
+    where one ends in its second half, and nothing is repeated then.
+    """
     spans = [match.span() for match in _WORD.finditer(text)]
     starts = [start for start, _ in spans]
     # words that begin a paragraph

@@ -128,6 +128,11 @@ def read_annotations(path: Path) -> list[Annotation]:
 
 
 def _annotation(path: Path, row: StreamedRow) -> Annotation:
+    """Reads a row of the physicians' labels: three on one statement of an answer.
+
+    The file's majority must be that of its labels. Statements about one answer share a
+    cluster.
+    """
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():

@@ -275,6 +275,11 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
 def _official_verdict(
     case: Case, verdict: StatementVerdict, outcomes: Mapping[str, Outcome]
 ) -> StatementVerdict:
+    """Reads replies to the authors' prompts twice: strictly, and as their script does.
+
+    What a blank answer says is known without a judge; the authors ask about it like any
+    other.
+    """
     names = [f"{case.id}/{verdict.name}/{kind}" for kind in ("entails", "contradicts")]
     sane = [outcomes.get(name) for name in names]
     theirs = [outcomes.get(f"{name}/official", outcomes.get(name)) for name in names]

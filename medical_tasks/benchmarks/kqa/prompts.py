@@ -92,6 +92,7 @@ def load_prompts(
 
 
 def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
+    """An item's question: alone, behind examples, behind passages, or behind both."""
     question = str(item.fields["question"]).strip()
     if not examples and retriever is None:
         return question

@@ -135,6 +135,11 @@ def item_score(
 ) -> ItemScore:
     """Makes an item's score of what is known of its answer.
 
+    Example: an answer entails must-have statement 0, contradicts must-have statement 1
+    and says nothing of nice-to-have statement 0. Comprehensiveness is 1/2, the share of
+    must-have statements entailed; the hallucination rate is 1, the count of statements
+    of either kind contradicted.
+
     Args:
         case: the answer.
         verdict: what is known of it.

@@ -109,6 +109,10 @@ def read_corrected_rows(path: Path) -> Iterator[Row]:
 
 
 def _typed(place: str, cells: Mapping[str, str]) -> Row:
+    """A row of the corrected labels in the columns of the dataset.
+
+    Those that the file does not have, as entities and explanation, are blank.
+    """
     if not _ID.fullmatch(cells["Unique ID"]):
         raise _wrong(place, cells, "Unique ID", "expected a whole number")
     for column in ("Patient Note", "Question"):

@@ -245,6 +245,12 @@ def read_credentialed_rows(
 
 
 def _typed_row(row: _Row, config: str) -> dict[str, Any]:
+    """A row of an official file, checked and typed.
+
+    Later releases renamed two categories; rows get the names of v1.0, so that groups
+    can be compared, and `source_category` keeps the name as it was. Names of a later
+    release in a file that is built as v1.0 mean another file.
+    """
     cells, wrong = row.cells, row.wrong
     typed: dict[str, Any] = {
         ours: cells[official] for official, ours in OFFICIAL_COLUMNS.items()
@@ -476,6 +482,7 @@ def _own_limits(row: _Row, kind: AnswerKind) -> tuple[str, str]:
 
 
 def _own_calculator(row: _Row) -> AnyCalculator:
+    """The calculator of a user's row, by its id, its name, or both if they agree."""
     number, name = row.cells["Calculator ID"], row.cells["Calculator Name"]
     if number and not _INTEGER.fullmatch(number):
         raise row.wrong("Calculator ID", "expected a whole number")

@@ -289,7 +289,13 @@ class _Scored:
         )
 
     def _changes(self, family: _Family) -> dict[str, _Change]:
-        """What the item's metrics of change are: those of its variant alone."""
+        """What the item's metrics of change are: those of its variant alone.
+
+        Example: a swap whose answer stays has changed (1), and the family's paraphrase
+        has not (0): `unwarranted_change` is 1, `excess_change` 1 - 0. Had the
+        paraphrase changed too, the excess would be 0: the model is sensitive to
+        wording, not to the attribute.
+        """
         variant = self.member.variant
         if variant == "base":
             return {}
@@ -325,7 +331,10 @@ class _Change(NamedTuple):
     missing: str = ""
 
     def less(self, control: _Change) -> _Change:
-        """The change that exceeds that of a control."""
+        """The change that exceeds that of a control.
+
+        Example: a change of 1 less one that is open, 0 to 1, lies between 0 and 1.
+        """
         missing = self.missing or control.missing
         return _Change(self.low - control.high, self.high - control.low, missing)
 

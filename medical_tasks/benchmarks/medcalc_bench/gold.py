@@ -315,6 +315,7 @@ def _no_constant(name: str) -> object:
 
 
 def _checked(value: Any, depth: int) -> Any:
+    """A value of entities as JSON has it: tuples as lists, no NaN, keys of text."""
     if depth > MAX_ENTITIES_DEPTH:
         raise ValueError("nested too deeply")
     if value is None or isinstance(value, bool | int | str):

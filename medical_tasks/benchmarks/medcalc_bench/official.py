@@ -232,6 +232,13 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 
 def _integer(text: str) -> str:
+    """Reads a score as the authors' script does.
+
+    In its order: the number before ` out of`, the length of a list, the last number.
+
+    Example: `4 out of 5` is 4, `[1, 2, 3]` is 3 (findings that count one point),
+    `Score: 12 points` is 12.
+    """
     place = text.find(" out of")
     while place >= 0:
         if (
@@ -248,6 +255,13 @@ def _integer(text: str) -> str:
 
 
 def _decimal(text: str) -> str:
+    """Reads a measurement as the authors' script does.
+
+    In its order: an expression in `str(...)`, a number before a unit with mL, a
+    percentage as its share, the last number.
+
+    Example: `str(2*3)` is 6, `3.5%` is 0.035, `about 7.25 mg` is 7.25.
+    """
     if (inside := inside_str(text)) is not None:
         try:
             return str(_expression(inside, EXTRACTION))

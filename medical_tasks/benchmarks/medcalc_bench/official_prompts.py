@@ -461,6 +461,7 @@ def _find(upstream: Path | None, name: str) -> Path:
 
 
 def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Reads the authors' worked examples: calculator id to note and reply."""
     try:
         content = json.loads(read_file(path))
         examples: dict[str, tuple[str, Mapping[str, object]]] = {}

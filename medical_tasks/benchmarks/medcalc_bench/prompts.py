@@ -105,6 +105,7 @@ def load_prompts(
         ]
 
     def render(item: Item) -> tuple[Message, ...]:
+        """The parts of a question by its style, in one message."""
         parts = [*rules]
         if style == "one_shot":
             shown = of_calculator(exemplars, item)
@@ -250,6 +251,12 @@ def specifications() -> dict[int, str]:
 
 @functools.cache
 def render_specification(calculator_id: int) -> str:
+    """The open book's page of a calculator: rule, inputs with units, result.
+
+    Example: that of calculator 9 (MDRD) gives the equation, `sex: one of male, female`,
+    `creatinine: in mg/dL` with the factors from other units, the result's unit and the
+    source.
+    """
     entries = {entry.id: entry for entry in CALCULATORS}
     if calculator_id not in entries:
         raise UsageError(

@@ -179,6 +179,12 @@ class CodeProtocol:
         return list(map(self._turn, dialogues, map(outcomes.get, programs)))
 
     def _turn(self, dialogue: Dialogue, outcome: Mapping[str, Any] | None) -> Turn:
+        """Decides after a run of the model's program; `outcome` is None without one.
+
+        What a program prints is the answer. A program that fails or prints nothing is
+        sent back with its error, until the tries are used up: the answer is then empty,
+        and wrong.
+        """
         if outcome is None:
             problem = TEXTS["no_program"]
         elif outcome["exit"] != "ok":
@@ -235,6 +241,11 @@ class OfficialCodeProtocol:
         return [self._turn(dialogue, written) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue, written: Mapping[str, str]) -> Turn:
+        """Decides as the authors' loop does, which reads a tagged answer of the reply.
+
+        A program that their loop would not run, but that prints, is answered `N/A`: it
+        waits for input that nobody gives.
+        """
         last = dialogue.answers[-1]
         if _is_answered(last):
             answer = tagged_answer(last)

@@ -138,6 +138,22 @@ def _score(
     corrected: CorrectedLabels | None,
     reading: str | None,
 ) -> ItemScore:
+    """Scores one answer by several golds, all of one reading.
+
+    Args:
+        task: of the item.
+        item: the row.
+        response: the model's reply.
+        official_of: the authors' decision on it.
+        corrected: the corrected labels, if they are compared.
+        reading: the answer as somebody read it in the reply; None if nobody did.
+
+    Returns:
+        `accuracy` by the label, `accuracy_official` as the authors decide,
+        `accuracy_recomputed` by the published rule's answer, `accuracy_agreed` by the
+        label where that rule bears it out. Metrics without a gold in this row are nan,
+        and count nowhere.
+    """
     row = item.fields
     answer = {
         "gold": row["ground_truth_answer"],

@@ -260,6 +260,7 @@ class MedCalcBench(Benchmark):
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
+        """The tables of a report: accuracies by gold, and what became of tool calls."""
         from medical_tasks.benchmarks.medcalc_bench.golds import golds_table
         from medical_tasks.benchmarks.medcalc_bench.scoring import corrected_labels
 

@@ -160,6 +160,12 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
 
 
 def _calls_of(item: Item, answer: Answer) -> _Calls:
+    """What an answer's calls show of a model.
+
+    The last call of the right calculator is judged by its arguments: earlier ones may
+    have been corrected by it. Arguments are compared only where the row's own entities
+    give an answer, since others are no gold.
+    """
     right = find(int(item.fields["calculator_id"]))
     made = list(_made(answer))
     of_right = [each for each in made if each["name"] == right.slug]

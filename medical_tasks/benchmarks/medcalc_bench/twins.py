@@ -46,6 +46,16 @@ Names: TypeAlias = frozenset[frozenset[str]]
 
 
 class _Reply(NamedTuple):
+    """A reply to a member, as it was read.
+
+    Attributes:
+        number: the calculator's id.
+        kind: the form of its answer.
+        notice: `missing` or `contradiction` with the names it gives; None for a reply
+            that gives an answer.
+        statement: the answer that it states.
+    """
+
     number: int  # of the calculator
     kind: AnswerKind
     notice: tuple[str, Names] | None
@@ -96,6 +106,18 @@ def score_twins(
 
 
 def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
+    """Scores a reply beside the model's own reply to the family's base.
+
+    `accuracy`: the answer within the row's limits, or the notice of the right kind that
+    names the subject and nothing else. `necessary_update`, of members whose answer
+    moves: right, and not what was said of the base. `unwarranted_change`, of members
+    whose answer stays: not what was said of the base, be that right or wrong.
+    `answer_without_evidence`, where the subject is missing: a value all the same.
+
+    Example: the base's answer is 14 and the model says 15 to it. At the member `unit`
+    15 is wrong, but no unwarranted change; at `threshold`, whose answer is 20, a 15
+    again is wrong, and `necessary_update` is 0.
+    """
     row, member, text = (
         item.fields,
         item.groups["kind"],
@@ -200,6 +222,12 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def _known(number: int, name: str) -> Names:
+    """The names by which a reply may call a calculator's input, each as a set of words.
+
+    Example: creatinine may be `creatinine`, `creat`, `Cr` or `SCr`. Each also counts
+    with a route of administration: a drug with its own route, another input with
+    either, where it says no more.
+    """
     plain, _, bracket = name.partition(" (")
     names = {
         plain,

@@ -84,6 +84,13 @@ _FIELDS: Final = {
 
 
 class _NoteWords:
+    """Counts the words of notes by their numbers in the messages.
+
+    A word that no message has scores nothing, but makes a note longer, as BM25 divides
+    by length; function words do neither. The titles of an admission's codes count as
+    words of its notes.
+    """
+
     def __init__(self, numbers: Mapping[str, int], codes: AdmissionCodes) -> None:
         self._numbers, self._codes = numbers, codes
         # Figures in notes have no end, so that not all words are kept.
@@ -218,6 +225,11 @@ def _write_candidates_sheet(
 def _ranked(
     source: Path, codes: AdmissionCodes, ranking: Ranking
 ) -> tuple[list[list[Hit]], NoteCounts]:
+    """The best notes of each message, and how many notes there are.
+
+    Two passes over the file: how rare a word is must be known before the first note can
+    be scored.
+    """
     size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
     counted: NoteCounts = {"notes": 0, "notes_with_codes": 0}
     with Progress("bytes of notes", 2 * size) as progress:
@@ -418,6 +430,12 @@ def read_notes(
 
 
 def _checked_note(path: Path, row: StreamedRow) -> Note:
+    """A row of the notes, with the id that a case gives its document.
+
+    Tables written by other tools have admissions as `123.0`, since an empty cell made
+    the column one of decimals. Where notes are numbered by `row_id`, a document is
+    named by admission and note; elsewhere by the admission, or the note without one.
+    """
     cells = row.cells
     name, hadm_id = (
         cells["note_id"].strip(),
@@ -475,6 +493,15 @@ class Ranking:
     """
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
+        """Sorts the words of all messages into one table, by word.
+
+        A note is scored by its own words alone: `_starts` says where the rows of a word
+        begin, each with a message and how often the word stands in it.
+
+        Args:
+            queries: the words of each message.
+            top: how many notes are kept for each.
+        """
         bags = [Counter(query) for query in queries]
         self.numbers = {
             word: number for number, word in enumerate(sorted(set().union(*bags)))
@@ -521,6 +548,12 @@ class Ranking:
     def _scores(
         self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
+        """The note's score for each message: the sum over the words they share.
+
+        Args:
+            words: numbers of the note's words, each once.
+            weights: BM25's weight of each in this note.
+        """
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)

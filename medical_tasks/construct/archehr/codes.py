@@ -288,6 +288,12 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
 
 
 def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bool]:
+    """Reads the dictionary of codes.
+
+    Returns:
+        All titles; code and version to the number of its title; whether it has
+        versions. Many codes share a title, so that it is kept once.
+    """
     titles: dict[str, int] = {}
     numbers: dict[tuple[str, str], int] = {}
     versioned = False

@@ -55,6 +55,7 @@ def release_texts(
         return f"{indent}<{name}{marks}>\n{html.escape(text, quote=False)}\n{indent}</{name}>\n"
 
     def parts(case: Case) -> Iterator[str]:
+        """The elements of a case in the order of the official files."""
         yield element("patient_narrative", case.narrative)
         yield f"{middle}<patient_question>\n"
         for number, (text, place) in enumerate(

@@ -180,6 +180,11 @@ def _merged(
     readings: Mapping[str, Sequence[Reading]],
     first: Mapping[str, str],
 ) -> tuple[list[OwnCase], list[str]]:
+    """The cases after a round, and what hinders one from being a case.
+
+    Of several annotators of a case the one it was first dealt to decides; the others
+    serve agreement.
+    """
     after: list[OwnCase] = []
     problems: list[str] = []
     for name, case in before.items():
@@ -298,6 +303,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
+    """What an annotator changed in a case, and all comments, as lines of history."""
     found = [
         (_row(reading, *each), each) for each in _differences(case.annotation, reading)
     ]
@@ -335,6 +341,10 @@ def _row(
 def _differences(
     before: Annotation, reading: Reading
 ) -> Iterator[tuple[str, str, str, str, str]]:
+    """Kind, number, field, text before and after, of all that differs.
+
+    What was added has "" before, what was removed "" after.
+    """
     after = reading.annotation
     texts, others = ([each.text for each in said.answer] for said in (before, after))
     cited, now = (
@@ -543,6 +553,11 @@ def _labels(case: OwnCase) -> list[str]:
 
 
 def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
+    """The agreement of each two annotators on the labels of the sentences both marked.
+
+    Sentences of one case share a cluster: whoever reads a case differently differs in
+    several of its sentences.
+    """
     path = rounds.round_folder(folder, number)
     files.checked_step(
         path / rounds.MARKS,

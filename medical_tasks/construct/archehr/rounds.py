@@ -125,6 +125,7 @@ def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
 
 
 def _case(values: Mapping[str, Any]) -> OwnCase:
+    """A case of a line of the construction's file."""
     ids = [name for name, *_ in values["sentences"]]
     answer = zip(values["answer"], values["citations"], strict=True)
     return OwnCase(

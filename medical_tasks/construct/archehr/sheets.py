@@ -232,6 +232,12 @@ class SheetCheck:
     def _place(
         self, row: TableRow, reviewer: str, case_id: str, key: Key
     ) -> str | None:
+        """What is wrong with where a row belongs; None if nothing is.
+
+        Checked in order: round, annotator, case, kind, a second row of the same number,
+        the number. Answers and focus areas may get new rows, sentences and questions
+        may not.
+        """
         if row.cells["round"].strip() != str(self.number):
             return (
                 f"{row.place('round')}: must be {self.number}, the round that is read back; give "
@@ -280,6 +286,11 @@ class SheetCheck:
     def _reading(
         self, reviewer: str, case: OwnCase, rows: Mapping[Key, TableRow]
     ) -> Reading:
+        """An annotator's reading of a case; problems are collected.
+
+        `context` is a mark of the annotators' own, for sentences that stay in the
+        excerpt to make it readable: in the release they are not relevant.
+        """
         lost = [
             f"{row['kind']} {row['number']}"
             for row in sheet_rows(case)
@@ -331,6 +342,7 @@ class SheetCheck:
         return label
 
     def _phrases(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[str, ...]:
+        """The focus areas: phrases that stand in the message word for word."""
         said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
         phrases = [(row, text) for row, text in said if text]
         for (row, _), place in zip(
@@ -361,6 +373,11 @@ class SheetCheck:
     def _answer(
         self, case: OwnCase, rows: Mapping[Key, TableRow]
     ) -> tuple[AnswerSentence, ...]:
+        """The answer's sentences, renumbered from 1, with their citations.
+
+        Example: rows 1, 2 and 4, of which 2 was emptied, become sentences 1 and 2.
+        Citations `|3,1|` are kept in the note's order, 1 and 3.
+        """
         found: list[AnswerSentence] = []
         known = [sentence.id for sentence in case.sentences]
         for row in _numbered(rows, "answer"):

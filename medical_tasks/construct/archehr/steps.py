@@ -71,6 +71,10 @@ def _check_expand(arguments: ArchehrExpand) -> None:
 
 
 def _expand(arguments: ArchehrExpand) -> int:
+    """Adds descriptions of codes to notes, messages or both; a model's replies last.
+
+    A run that leaves messages without a reply ends incomplete, with all it has kept.
+    """
     _check_expand(arguments)
     if arguments.codes is not None and arguments.dictionary is not None:
         notes = codes.expand_notes(
@@ -169,6 +173,7 @@ def _import(arguments: ArchehrImport) -> int:
 
 
 def _agreement(arguments: ArchehrAgreement) -> int:
+    """Shows each round beside the one before, and annotators beside one another."""
     rounds = measure_agreement(arguments.folder)["rounds"]
     for each in rounds:
         against = each["against_round_before"]

@@ -170,6 +170,12 @@ def official_line(source: FreeAnswer, statements: Statements) -> str:
 
 
 def _read(text: str, importance: Importance) -> str | Unreadable:
+    """Reads all statements of a judge's reply, or says why it cannot be used.
+
+    One bad statement spoils the reply, which is asked for again: statements that were
+    left out would make a gold that is too easy. Two that differ in capitals or a full
+    stop are one.
+    """
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
@@ -201,6 +207,11 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
 
 
 def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadable:
+    """One statement with its importance, or what is wrong with it.
+
+    The importance is the judge's only where it was asked for it; else all are
+    must-have.
+    """
     kind: Any = MUST
     if importance == "judge":
         if not isinstance(entry, dict) or set(entry) != {"text", "importance"}:

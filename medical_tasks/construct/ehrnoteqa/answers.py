@@ -215,6 +215,19 @@ Answer = tuple[str, int]
 
 @dataclass(kw_only=True)
 class _Marks:
+    """A clinician's marks of answers, as far as the sheet was read.
+
+    Attributes:
+        reviewer: whose sheet it is.
+        expected: question and number of each answer in it.
+        index: question to its position in the sheet.
+        marks: whether each answer is right.
+        seen: answers that had a row.
+        open_rows: rows without a mark.
+        problems: what is wrong, all of it, as one message for each row.
+        kind: of marks the sheet uses; a sheet has one.
+    """
+
     reviewer: str
     expected: frozenset[Answer]
     index: Mapping[str, int]
@@ -225,6 +238,11 @@ class _Marks:
     kind: str = ""
 
     def read(self, row: TableRow) -> None:
+        """Reads a row: it must name an answer of this sheet, once, at its position.
+
+        The position shows rows that were sorted or pasted elsewhere: then a mark would
+        belong to another answer.
+        """
         number = row.cells["answer_number"].strip()
         answer = (
             row.cells["id"].strip(),

@@ -38,7 +38,17 @@ class SampleRecipe(TypedDict):
 
 
 class SampleRow(TypedDict):
-    """A row of the paper's table 2: the patients of one level and number of notes."""
+    """A row of the paper's table 2: the patients of one level and number of notes.
+
+    Attributes:
+        level: 1 or 2, by the length of a patient's notes.
+        num_notes: how many discharge summaries they have.
+        patients: how many there are in the source.
+        mean_tokens: of all their notes together; None without patients.
+        asked_for: how many were to be drawn.
+        sampled: how many were drawn.
+        sampled_mean_tokens: of those.
+    """
 
     level: int
     num_notes: int
@@ -178,7 +188,19 @@ class ReviewedQuestion(TypedDict):
 
 
 class RevisionCounts(TypedDict):
-    """What the paper counts of a review."""
+    """What the paper counts of a review.
+
+    Attributes:
+        reviewed: questions.
+        removed: those marked x.
+        kept: the others; all further counts are of these.
+        questions_revised: another text.
+        answers_revised: another text of the right choice.
+        letters_changed: the right choice at another letter.
+        wrong_choices: four for each question.
+        wrong_choices_revised: texts that were not among the wrong choices before.
+        unchanged: nothing at all.
+    """
 
     reviewed: int
     removed: int

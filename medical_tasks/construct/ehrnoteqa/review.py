@@ -177,6 +177,11 @@ class _Check:
     seen: dict[tuple[str, str], TableRow] = field(default_factory=dict)
 
     def read(self, row: TableRow) -> None:
+        """Reads a row: keep (o) or drop (x), and the question as it stands now.
+
+        A blank mark is an error, or keeps the question where the user says so. What was
+        dropped may be malformed.
+        """
         reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
         problem = self._place(row, reviewer, identifier)
         if problem is not None:
@@ -209,6 +214,7 @@ class _Check:
             )
 
     def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
+        """What is wrong with where a row belongs; None if nothing is."""
         question = f"question {identifier}"
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
@@ -236,6 +242,7 @@ class _Check:
 
 
 def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
+    """What is wrong with a kept question: blanks, no such letter, equal choices."""
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
@@ -487,6 +494,11 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> AllRevisionCounts:
 
 
 def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
+    """Counts what a review changed, as the paper does.
+
+    Wrong choices are compared without their order: one that moved is not revised.
+    `letters_changed` beside `answers_revised` tells a moved answer from a new one.
+    """
     kept = [(each.before, each.after) for each in reviewed if each.after is not None]
     return {
         "reviewed": len(reviewed),

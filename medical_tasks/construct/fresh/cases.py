@@ -53,6 +53,11 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
 
 
 def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+    """Draws the person, scene and reason of a case, before its steps add values.
+
+    A case has one setting, several with shares, or scenes that fix setting and reason
+    together: the steps of a case ask for `chart.scene`.
+    """
     scene, name = "", CASE_OF[calculator.id]
     setting: Any = case.get("setting")
     reason: Any = case.get("reason")
@@ -276,6 +281,11 @@ _SMALLEST_DELTA: Final = 0.6
 
 
 def gap(chart: Chart) -> None:
+    """Electrolytes of an anion gap; albumin where the calculator corrects for it.
+
+    Chloride is what makes the drawn gap, so that the gap is spread evenly, and not the
+    difference of three independent values.
+    """
     draw = chart.draw
     corrected = any(
         item.parameter == "albumin_g_dl" for item in chart.calculator.inputs

@@ -133,6 +133,7 @@ def steroid_words(name: str) -> str:
 
 
 def steroids(chart: Chart) -> None:
+    """A steroid with its dose, and the one it is to be replaced by."""
     draw = chart.draw
     source, target = draw.some(tuple(_STEROIDS), 2)
     drug, route, doses = _STEROIDS[source]
@@ -158,6 +159,7 @@ def steroids(chart: Chart) -> None:
 
 
 def opioids(chart: Chart) -> None:
+    """One to three opioids with doses; a patch has a rate and no times a day."""
     draw = chart.draw
     for name in draw.some(tuple(_OPIOIDS), draw.pick((1, 2, 2, 3))):
         drug, doses, unit, times = _OPIOIDS[name]

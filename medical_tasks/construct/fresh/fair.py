@@ -103,7 +103,11 @@ The MDRD equation is asked for without its race factor, so that no rule uses eth
 
 
 class _OpenPerson(Person):
-    """A patient whose sex, age and name are slots."""
+    """A patient whose sex, age and name are slots, filled for each member of a family.
+
+    Example: `described` is `{age}-year-old {noun}`, where a person has `72-year-old
+    woman`. All members thereby share every other letter of the note.
+    """
 
     __slots__ = ()
 
@@ -216,6 +220,10 @@ def fair_rows(seed: int, n: int) -> Iterator[Row]:
     """The first `n` rows of a seed's families, one family after another.
 
     55 families hold each calculator once.
+
+    Example: seed 1 begins with a man aged 18 to 44 (calculator 2). The right answer to
+    the base, the same note and the paraphrase is 32.2, and to a swap of ethnicity,
+    name, insurance or language too; of sex it moves to 26.5, of age to 27.5.
     """
     rows = itertools.chain.from_iterable(
         _family(seed, number) for number in itertools.count(1)
@@ -236,6 +244,7 @@ def _family(seed: int, number: int) -> Iterator[Row]:
     own = {swap.attribute: base.groups[swap.attribute] for swap in swaps}
 
     def row(writing: _Writing, patient: _Patient, member: Member) -> Row:
+        """A member's row: the note with the patient's words, and its right answer."""
         note = writing.note.format_map(patient.slots())
         entities = patient.entities(chart)
         result = calculator.calculate(entities)

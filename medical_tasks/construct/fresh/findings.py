@@ -42,6 +42,8 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Grade:
+    """A class of a graded finding, such as ascites: absent, slight, moderate."""
+
     word: str  # as the entities name it
     kind: Kind
     # as of a finding that is there; of the absent class what is denied

@@ -191,6 +191,10 @@ class Phrasing:
         return text
 
     def _slot(self, slot: re.Match[str]) -> str:
+        """Fills one slot: a year, a number of a range, a word of a list or of `a|b|c`.
+
+        A name that ends in `_c` gets a capital.
+        """
         inner = slot[1]
         if inner == "year":
             return str(self.today.year - self._lag())

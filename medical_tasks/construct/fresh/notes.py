@@ -168,6 +168,11 @@ class Background:
                     yield amount.place, reading
 
     def _drawn(self) -> Iterator[tuple[str, str]]:
+        """What else the note says: diseases of the age, clauses of the setting.
+
+        No part of the note gets more than `most` says. A sentence that clashes with a
+        concept of the question yields nothing and costs nothing.
+        """
         adult = self.setting not in ("child", "obstetric")
         fitting = [each for each in DISEASES if each.fits(self.person)] if adult else []
         count = self.draw.whole(1, _most_diseases(self.person.years))
@@ -199,6 +204,7 @@ class Background:
         return [(clause.place, text)]
 
     def _disease(self, disease: Disease) -> list[tuple[str, str]]:
+        """A disease in the history, its drug in the medication; nothing on a clash."""
         pick = self.draw.pick
         name, detail, drug = (
             pick(disease.names),
@@ -243,6 +249,13 @@ def _clipped(text: str) -> str:
 
 
 class _Writer:
+    """Writes the note of a chart.
+
+    The patient's statements are written first (`present`), then what does not count
+    (`competitors`): old values, a relative's, findings ruled out. Of a stream of draws
+    the order of calls decides the text.
+    """
+
     def __init__(
         self, chart: Chart, background: Background, draw: Draw, *, long: bool
     ) -> None:
@@ -283,6 +296,11 @@ class _Writer:
         return self.phrasing.fill(_OWN_SLOT.sub(self._slot, text), words)
 
     def _slot(self, found: re.Match[str]) -> str:
+        """Fills one slot of a template: a day, an old date, or a relative.
+
+        A relative fits the patient's age, and is another one than those in the note:
+        one who has died must not visit later.
+        """
         inner = found[1]
         if inner == "day":
             return self.day(self.draw.pick(self.days))
@@ -313,6 +331,7 @@ class _Writer:
     # What counts.
 
     def present(self) -> None:
+        """Writes what counts: sentences, lists of findings, story, opening, values."""
         chart, draw, parts = self.chart, self.draw, self.parts
         for place, texts in chart.sentences.items():
             parts[place] += [self.fill(text) for text in texts]
@@ -344,6 +363,7 @@ class _Writer:
         return self.fill(_LABELS.sub("", sentence))
 
     def _values(self) -> None:
+        """Writes values as lists, those that count among those of the background."""
         chart, draw = self.chart, self.draw
         lists = {place: list(readings) for place, readings in chart.values.items()}
         for place, reading in self.background.values:
@@ -479,6 +499,10 @@ class _Writer:
         return None
 
     def _trend(self, fact: Fact) -> None:
+        """Adds two or three earlier values of an amount, in one unit, with their days.
+
+        Nothing where two of them would read alike, or no other value is possible.
+        """
         values: list[Reading] = []
         days = self.days[-self.draw.pick((2, 2, 3)) :]
         for lag in days:
@@ -551,6 +575,11 @@ class _Writer:
         return [each.read(draw, self.chart.system, *each.usual) for each in amounts]
 
     def _finding(self, fact: Fact) -> None:
+        """Adds a finding that was ruled out, was there once, or is a relative's.
+
+        A finding that the patient has is never said to be ruled out: the note would
+        contradict itself.
+        """
         unfit = ["relative:"] * (not self.kin) + ["ruled out:"] * (fact.value is True)
         lines = [
             line
@@ -613,6 +642,7 @@ class _Writer:
         return sum(len(text.split()) for texts in self.parts.values() for text in texts)
 
     def text(self) -> str:
+        """The note: header, parts by the layout of its style, closing."""
         draw, chart = self.draw, self.chart
         for place, text in self.background.clauses:
             self.parts[place].append(text)

@@ -85,6 +85,13 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
+    """A unit that an amount is printed in, and its grid of printed values.
+
+    A grid point is the value in the last printed digit. Example: creatinine of 1.2
+    mg/dL with two decimals is the point 120; in µmol/L, printed whole, it is 106, which
+    is 1.199 mg/dL again.
+    """
+
     unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
     # what may follow the number in a note, its own blank included
     texts: tuple[str, ...]

@@ -88,7 +88,9 @@ class _Exchanged(Draw):
 class Steady(Draw):
     """Choices that depend on what they are among alone.
 
-    What is taken out of a note moves nothing else in it.
+    What is taken out of a note moves nothing else in it. Example: if `shuffled` orders
+    a, b, c and d as b, c, a, d, it orders a, b and d as b, a, d; a stream of draws
+    would give these any order.
     """
 
     __slots__ = ("_key",)
@@ -156,6 +158,7 @@ _Statement: TypeAlias = tuple[tuple[str, Any, int], Any, Any]
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
+    """The arguments of a case's steps of one method, such as `find` or `perhaps`."""
     steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
     return tuple(
         [part for part in step[1:] if isinstance(part, str)]
@@ -168,6 +171,17 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
     """The first `n` rows of a seed's families, one family after another.
 
     55 families hold each calculator once.
+
+    Example: seed 1 begins with a family of creatinine clearance (calculator 2), about
+    the patient's age. Its golds:
+
+        base           65.53
+        threshold      39.82              another age
+        missing        missing: age       the age is nowhere
+        contradiction  contradiction: age two ages
+        unit           65.21              a value in another unit, rounded as printed
+        distractor     65.53              80 words more
+        negated        65.53              somebody else's age
     """
     rows = itertools.chain.from_iterable(
         _family(seed, number) for number in itertools.count(1)
@@ -251,6 +265,11 @@ def _with_more(note: str, background: Background, draw: Draw) -> str:
 
 
 def _without_age(note: str, person: Person) -> str:
+    """The note without the patient's age: `A woman` for `A 61-year-old woman`.
+
+    The age stands where the person is described, not in a statement of its own, so that
+    it cannot be taken out of the chart.
+    """
     described = f"{person.article} {person.described}"
     note = note.replace(described, f"A {person.noun}")
     note = note.replace(described.lower(), f"a {person.noun}")
@@ -303,7 +322,11 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
 
 
 def _moved(before: Answer, after: Answer) -> bool:
-    """Whether no reply is right for both answers; of measurements, all within 5 % are."""
+    """Whether no reply is right for both answers; of measurements, all within 5 % are.
+
+    Example: 100 and 120 have no reply in common, 100 and 109 have 104; scores of 3 and
+    4 have none.
+    """
     apart = (
         abs(before - after) > 0.1 * max(abs(before), abs(after))
         if isinstance(before, float) and isinstance(after, int | float)
@@ -494,6 +517,7 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
 
 
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
+    """Adds another statement of the subject where the first one stands, in a frame."""
     said = subject.said
     if isinstance(said, Reading):
         frame, said = (
@@ -562,6 +586,11 @@ def _close(one: Answer, other: Answer) -> bool:
 
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
+    """The same value in other units, on the grid that each is printed on.
+
+    A unit whose printed steps would move the value by more than 1 % is left out: the
+    answer would move with it.
+    """
     entity = reading.entity
     unit = (
         ""

@@ -83,9 +83,10 @@ def kind_of(item: Input) -> Kind:
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
-    """A value as the dataset holds it, None for one that is not there.
+    """Makes an entity of a value in a reply, or says why it cannot be one.
 
-    And why it cannot be used, "" where it can.
+    Example, for creatinine: `"1.2 mg/dL"` gives `[1.2, "mg/dL"]`; 1.2 alone gives
+    nothing, since its unit would be a guess.
     """
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
@@ -166,6 +167,7 @@ def _form(item: Input) -> Checker:
 def _question(
     name: str, note: str, texts: Sequence[str], form: str, keys: Mapping[str, Checker]
 ) -> Question:
+    """Makes a question about one note, whose reply is an object with these keys."""
     parts = (
         _TEXTS["setting"],
         _TEXTS["note"].format(note=quoted(note)),
@@ -449,6 +451,11 @@ def extract_by_words(
 
 
 def _spotted(text: str, item: Input) -> object:
+    """An attribute that a note states, by words alone; None if none was recognised.
+
+    A cue of the parameter goes before its names, since it reads how notes abbreviate
+    it.
+    """
     names = [
         rf"\b{re.escape(name)}"
         for name in dict.fromkeys((item.name, *item.aliases))

@@ -182,6 +182,11 @@ def _by_model(
     calculators: Sequence[AnyCalculator],
     settings: Mapping[str, object],
 ) -> _Outcome:
+    """Attributes as a model reads them.
+
+    It is asked once about each note, then up to twice about each pair of a note and a
+    calculator.
+    """
     more = 2 * len(notes) * len(calculators)
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then "
@@ -336,6 +341,7 @@ def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
 def _rows(
     pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str
 ) -> Iterator[dict[str, object]]:
+    """The rows of a reviewer's sheet, an attribute of a note in each."""
     for number, ((key, attribute), comment) in enumerate(cells, start=1):
         pair = pairs[key]
         item, value = _cells(pair)[attribute]

@@ -92,6 +92,22 @@ def swap(options: Swap) -> Swapped:
 def _swap(
     options: Swap, attribute: str, value: str, spec: DatasetSpec, benchmark: Benchmark
 ) -> Swapped:
+    """Builds a dataset again with one attribute of every patient changed.
+
+    A row whose text cannot be changed safely is left out, by its reason; a folder that
+    is swapped already, or the dataset's own, is refused. The new source names the swap
+    and the hash of the rows it was made of, so that results of the two are told apart.
+
+    Args:
+        options: of the verb; its folder gets the new dataset.
+        attribute: to change, as `sex`.
+        value: to give it, as `female`.
+        spec: of the dataset.
+        benchmark: whose it is.
+
+    Returns:
+        Where it is, and how many rows were changed and left out.
+    """
     source = benchmark.source(spec.name)
     columns = [column for column in source.columns if _is_about_a_patient(column)]
     if not columns:

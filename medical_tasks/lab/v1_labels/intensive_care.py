@@ -259,6 +259,11 @@ def _respiration(given: Entities) -> int:
 
 
 def _circulation(given: Entities) -> int:
+    """The cardiovascular points of SOFA as labels have them, with their mistakes.
+
+    Example: a patient without drugs whose pressure is not low gets 2 points, since a
+    dose of 0 is not above 5.
+    """
     dopamine, others = (
         given.first_or(0, "DOPamine"),
         [

@@ -58,6 +58,7 @@ def weight_kg(given: Entities) -> float:
 
 
 def _height(given: Entities, unit: str) -> float:
+    """The height in `unit`, rounded at each step as the labels' program does."""
     values = given.listed("height")
     if len(values) == 4:
         feet, inches = (

@@ -97,6 +97,7 @@ def run(arguments: Leaderboard) -> int:
 
 
 def _check(arguments: Leaderboard) -> None:
+    """Refuses options of other actions, and names or folders that are missing."""
     action = arguments.action
     for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
         if name in given(arguments) and name not in _TAKES[action]:
@@ -125,6 +126,7 @@ def _check(arguments: Leaderboard) -> None:
 
 
 def _accept(board: Board, arguments: Leaderboard) -> int:
+    """Accepts a submission; what hinders it is checked before it is verified."""
     by, reason, replaces = (
         arguments.by or "",
         arguments.reason or "",

@@ -33,6 +33,7 @@ def verified(arguments: Verify) -> tuple[str, Verification]:
 
 
 def _shown(path: Path, model: str, found: Verification) -> str:
+    """The checks as lines, and what they prove: a match, a difference, or nothing."""
     width = max(len(check.name) for check in found.checks)
     lines = [f"{path}: {model}, id {found.package}\n"]
     lines += [

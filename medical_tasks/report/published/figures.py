@@ -91,6 +91,11 @@ def read_figures(content: Json) -> tuple[PublishedResult, ...]:
 
 
 def _result(table: Json, row: Row, content: Json) -> PublishedResult:
+    """A row of a paper's table as a result.
+
+    Papers print percentages: a printed value is divided by 100, or by the `scale` of
+    its column. A column with `by` and `group` is a breakdown, others are metrics.
+    """
     beside = {**content["beside"], **table.get("beside", {})}
     metrics: dict[str, float] = {}
     breakdown: dict[str, dict[str, dict[str, float]]] = {}
