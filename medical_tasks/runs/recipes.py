@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
+from medical_tasks.plugins import version_of
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
@@ -65,7 +66,6 @@ def make_recipe(
 
     Prompts and lengths are None when answers came from elsewhere.
     """
-    from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
     shown: JsonDict | None = None
@@ -96,7 +96,9 @@ def make_recipe(
         "judge": None,
         "python": sys.version.partition(" ")[0],
         "packages": {
-            package: version for package in _PACKAGES if (version := installed(package))
+            package: version
+            for package in _PACKAGES
+            if (version := version_of(package))
         },
     }
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
 
@@ -58,8 +57,7 @@ def any_of(phrases: str) -> str:
     return f"(?:{'|'.join(parts)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What makes a quantity something else than the answer.
 
     Attributes:
