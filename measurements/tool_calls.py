@@ -6,7 +6,7 @@
 FOLDER is a built medcalc_bench with the configuration v1.0. Each draw takes items with
 replacement and a model that fails at each step with a chance of its own: 10 % of the
 answers come without a call, 10 % of the calls are of another tool, 10 % of the right
-tool's have one wrong argument (another value, one left out, one too many), and 10 % of
+tool's have one wrong argument (another value, another unit, one left out, one too many), and 10 % of
 the answers to a right call are not its result. Printed are the figures that the suite
 gives, their true values, and how often its 95 % intervals hold these.
 

@@ -44,6 +44,10 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of a dataset, by the names of its columns."""
 
 
+ResultEntry: TypeAlias = Mapping[str, Any]
+"""A task's entry in `results.json`."""
+
+
 class ToolCall(TypedDict):
     """A model's wish to have a tool run.
 
@@ -1180,7 +1184,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     def tables(
         self,
         task: TaskSpec,
-        entry: Mapping[str, Any],
+        entry: ResultEntry,
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:

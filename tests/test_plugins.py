@@ -60,6 +60,17 @@ def without(method: str) -> str:
     return changed
 
 
+def returning(change: str) -> str:
+    """The example's `spec` whose scorer changes what it has `scored`."""
+    changed = re.sub(
+        r"return (with_order_values\(.*\))\n",
+        rf"scored = \1\n        {change}\n        return scored\n",
+        SPEC,
+    )
+    assert changed != SPEC
+    return changed
+
+
 @pytest.mark.parametrize(
     ("name", "spec", "reason"),
     [
@@ -206,13 +217,7 @@ def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
     here: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    spec = re.sub(
-        r"return (\[score_item.*?\n?.*?\])\n",
-        rf"scored = \1\n        {change}\n        return scored\n",
-        SPEC,
-    )
-    assert spec != SPEC
-    place = str(written(package, name, spec))
+    place = str(written(package, name, returning(change)))
     assert main(["--plugin", place, "build", name, "--config", "demo"]) == 0
     run = ["run", "--tasks", name, "--model", "baseline/random", "--config", "demo"]
     assert main(["--plugin", place, *run]) == 1
@@ -231,8 +236,7 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
     from medical_tasks.harness.inspect_adapter import registered_scorer
     from medical_tasks.harness.lighteval_adapter import task_configs
 
-    beyond = r"scored = \1\n        scored[0].values['accuracy'] = 2.0\n        return scored\n"
-    spec = re.sub(r"return (\[score_item.*?\n?.*?\])\n", beyond, SPEC)
+    spec = returning("scored[0].values['accuracy'] = 2.0")
     message = "the package scores_at_doors: score_items gave item .* outside of the metric's limits"
     with plugins.using([str(written(package, "scores_at_doors", spec))]):
         assert main(["build", "scores_at_doors", "--config", "demo"]) == 0

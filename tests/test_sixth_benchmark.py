@@ -134,6 +134,7 @@ def test_its_own_test_passes(place: Path) -> None:
 
 
 def test_it_is_small() -> None:
-    # The contract asks a newcomer for little: CONTRIBUTING.md says about 1,000 nodes.
+    # The contract asks a newcomer for little: CONTRIBUTING.md says about 1,150 nodes, of
+    # which the other orders of choices, code and test, are 150.
     modules = read_modules(ROOT, "examples/medical_mcq")
-    assert 0 < count_nodes(modules) <= 1_100
+    assert 0 < count_nodes(modules) <= 1_200

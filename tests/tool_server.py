@@ -27,8 +27,8 @@ from tests.fault_server import Call, Fault, FaultServer
 Error = Literal["no_call", "tool", "value", "unit", "missing", "extra", "unused"]
 """What is planted: nothing is called, another tool, one argument is wrong, the result is not the answer."""
 
-ARGUMENT_ERRORS: tuple[Error, ...] = ("value", "missing", "extra")
-"""Those that every calculator's call can have."""
+ARGUMENT_ERRORS: tuple[Error, ...] = ("value", "unit", "missing", "extra")
+"""Those of an argument; not every call can have each."""
 
 
 def right_tool(item: Item) -> AnyCalculator:

@@ -26,15 +26,3 @@ def test_the_last_letter_counts_and_no_letter_is_wrong() -> None:
     answers = [Answer(text=text) for text in texts]
     scores = BENCHMARK.score_items(TASK, ITEMS[:1] * len(texts), answers)
     assert [score.values["accuracy"] for score in scores] == [1.0, 1.0, 0.0, 0.0]
-
-
-def test_gold_is_right_in_every_order_of_the_choices() -> None:
-    """`--task-args order=all` asks each question four times."""
-    task = TASK.asked_with({"order": "all"})
-    items = BENCHMARK.load_items(task, ROWS)
-    answers = [Answer(text=BENCHMARK.gold_response(task, item)) for item in items]
-    scores = BENCHMARK.score_items(task, items, answers)
-    assert len(items) == 4 * len(ROWS)
-    assert {score.values["accuracy"] for score in scores} == {1.0}
-    always = [score.values["always_right"] for score in scores[::4]]
-    assert always == [1.0] * len(ROWS)

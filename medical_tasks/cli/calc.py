@@ -49,7 +49,7 @@ def run(arguments: Calc) -> int:
             "See: medical-tasks calc --help"
         )
     if arguments.mcp:
-        from medical_tasks.cli.calc_mcp import serve
+        from medical_tasks.harness.mcp_server import serve
 
         serve()
         return 0

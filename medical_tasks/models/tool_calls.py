@@ -188,7 +188,7 @@ def _bare_calls(answer: str, names: Collection[str]) -> Iterator[_Written]:
     except (ValueError, RecursionError):
         return
     calls = [_call_of(one) for one in _listed(value)]
-    # Any other object may be the answer.
+    # Another object may be the answer.
     if all(call is not None and call[0] in names for call in calls):
         yield from (call for call in calls if call is not None)
 

@@ -189,7 +189,10 @@ class RepeatedEstimator(Estimator):
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
         value = fmean(each["value"] for each in valued)
-        _widen(figure, value, spread.margin, metric.limits)
+        # Each vote of a judge is drawn by itself, so that nothing is common to an
+        # evaluation as a whole; runs of a model may differ so.
+        margin = spread.margin if self._source == "repeats" else 0.0
+        _widen(figure, value, margin, metric.limits)
         for name in BOUNDS:
             bounds = [each[name] for each in figures]
             figure[name] = None if None in bounds else fmean(bounds)

@@ -47,7 +47,7 @@ from medical_tasks.runs.imported import (
     keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import GivenAnswers, read_file, read_responses
 from medical_tasks.runs.results import Json, JsonDict, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
@@ -192,8 +192,8 @@ def _as_asked(
     if not isinstance(answers, Path) or not answers.is_dir():
         return task.asked_with(given)
     entry = read_results(answers)["tasks"].get(task.name)
-    recipe = {} if entry is None else entry["recipe"]
-    return task.asked_with(recipe.get("task_args", {}))
+    recipe = {} if entry is None else mapping(entry.get("recipe"))
+    return task.asked_with(mapping(recipe.get("task_args")))
 
 
 def _answered(

@@ -27,13 +27,14 @@ import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
+from typing import Final, NamedTuple, TypeAlias, TypedDict
 
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import (
     Item,
     ItemScore,
     MetricSpec,
+    ResultEntry,
     Table,
     TaskSpec,
     unclear_limits,
@@ -553,7 +554,7 @@ def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
 # ---- 5. A report's table ----
 
 
-def preference_table(entry: Mapping[str, Any]) -> list[Table]:
+def preference_table(entry: ResultEntry) -> list[Table]:
     """A table of how often each place was chosen, with p values; none without orders.
 
     Args:

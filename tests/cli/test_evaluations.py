@@ -121,7 +121,9 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
     assert "| verdicts |" in Path("r/report.md").read_text()
     assert f"The same answers judged {N} times." in capsys.readouterr().out
     mt.report("r", out="r.html")
-    assert "Evaluations by the judge" in Path("r.html").read_text()
+    mt.report("r", out="r.md")
+    for page in ("r.html", "r.md"):
+        assert "Evaluations by the judge" in Path(page).read_text()
 
 
 def test_the_first_evaluation_is_that_of_a_single_scoring(server: FaultServer) -> None:
@@ -156,6 +158,9 @@ def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
             [0, 1, 2, 3, 4, 5],
         )
     assert entry("r")["judge"]["votes_saved"] == 6 * STATEMENTS - len(server.calls)
+    # Two evaluations are enough for an interval: nothing is common to one as a whole.
+    figure = entry("r")["metrics"]["comprehensiveness"]
+    assert figure["ci_high"] - figure["ci_low"] < 0.6
 
 
 def test_a_forecast_is_of_all_evaluations(

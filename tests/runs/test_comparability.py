@@ -137,7 +137,10 @@ def test_official_figures_by_a_judge_need_the_authors_prompts() -> None:
     # Only what a judge decides depends on how it is asked.
     for task in tasks().values():
         left_out = {each.name for each in task.metrics} - {
-            each.name for each in task.reporting(task.scoring_arguments).metrics
+            each.name
+            for each in task.reporting(
+                [*task.arguments, *task.scoring_arguments]
+            ).metrics
         }
         assert left_out == {
             each.name

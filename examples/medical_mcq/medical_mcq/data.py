@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from medical_mcq.declarations import DATASET
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.columns import Column
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Row
 
 __all__ = ["SOURCES"]
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
-    yield from json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
+    yield from packaged(__file__, "demo.json")
 
 
 SOURCES = (

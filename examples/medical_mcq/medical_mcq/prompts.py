@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.judges.judged import user_message
 from medical_tasks.spec import Item, Message, PromptSet, texts_sha256
 
 __all__ = ["load_prompts"]
@@ -18,8 +19,4 @@ def _render(item: Item) -> tuple[Message, ...]:
     choices = "\n".join(
         f"{letter}. {text}" for letter, text in zip("ABCD", item.fields["choices"], strict=True)
     )
-    return (
-        Message(
-            role="user", content=QUESTION.format(question=item.fields["question"], choices=choices)
-        ),
-    )
+    return user_message(QUESTION, {"question": item.fields["question"], "choices": choices})

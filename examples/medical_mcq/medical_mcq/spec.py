@@ -38,8 +38,6 @@ class MedicalMCQ(Benchmark):
     """Four choices, one letter."""
 
     name = "medical_mcq"
-    title = "Medical MCQ"
-    paper = DATASET.paper
     datasets = (DATASET,)
     prompt_sets = ("own",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import (
     DATASET,
@@ -31,6 +31,7 @@ from medical_tasks.spec import (
     PaperSetting,
     PromptSet,
     PublishedAnswer,
+    ResultEntry,
     Row,
     Scoring,
     Table,
@@ -234,7 +235,7 @@ class EHRNoteQA(Benchmark):
     def tables(
         self,
         task: TaskSpec,
-        entry: Mapping[str, Any],
+        entry: ResultEntry,
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:

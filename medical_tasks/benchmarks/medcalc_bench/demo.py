@@ -7,11 +7,14 @@ the published formulas.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.calculators import AnyCalculator, find
 from medical_tasks.io.files import packaged
+
+DemoRow: TypeAlias = dict[str, Any]
+"""An invented row, by the names of its columns."""
 
 DEMO_ROWS: Final = 31
 """How many rows `demo` has; a build refuses another number."""
@@ -19,19 +22,19 @@ FAIR_DEMO_ROWS: Final = 20
 """How many rows of `medcalc_fair` it has beside."""
 
 
-def demo_rows() -> list[dict[str, Any]]:
+def demo_rows() -> list[DemoRow]:
     """The rows of the `demo` configuration, numbered from 1, with the names and types of the released rows."""
     records = packaged(__file__, "demo_records.json")
     return [_row(number, record) for number, record in enumerate(records, start=1)]
 
 
-def fair_demo_rows() -> list[dict[str, Any]]:
+def fair_demo_rows() -> list[DemoRow]:
     """Families of `medcalc_fair` for the `demo` configuration, numbered after its other rows.
 
     They are the generator's own (`medical_tasks.construct.fresh.fair`), kept as rows:
     one whose rule uses sex and age, and one whose rule uses neither.
     """
-    records: list[dict[str, Any]] = packaged(__file__, "demo_fair.json")
+    records: list[DemoRow] = packaged(__file__, "demo_fair.json")
     return [
         _row(number, record) | {"note_type": record["note_type"]}
         for number, record in enumerate(records, start=DEMO_ROWS + 1)
@@ -45,7 +48,7 @@ def decimal_limits(answer: str) -> tuple[str, str]:
     return low, high
 
 
-def _row(number: int, record: dict[str, Any]) -> dict[str, Any]:
+def _row(number: int, record: DemoRow) -> DemoRow:
     calculator = find(record["calculator_id"])
     asked = (record["text"], record["question"], record["entities"])
     return synthetic_row(
@@ -65,7 +68,7 @@ def synthetic_row(
     asked: tuple[str, str, object],
     answer: str,
     explanation: str,
-) -> dict[str, Any]:
+) -> DemoRow:
     """A row with the names and types of the released ones.
 
     `asked` are note, question and entities.

@@ -6,9 +6,9 @@ corrected label on the note itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.corrected import (
     CorrectedLabel,
@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
 from medical_tasks.benchmarks.medcalc_bench.gold import label_agrees, recompute_or_none
 from medical_tasks.calculators import Result
 from medical_tasks.runs.numbers import interval, valued
-from medical_tasks.spec import Row, Table
+from medical_tasks.spec import ResultEntry, Row, Table
 
 __all__ = ["RowGolds", "golds_of", "golds_table"]
 
@@ -81,7 +81,7 @@ _SAME: Final = "itself"
 
 
 def golds_table(
-    entry: Mapping[str, Any], rows: Iterable[Row], labels: CorrectedLabels | None
+    entry: ResultEntry, rows: Iterable[Row], labels: CorrectedLabels | None
 ) -> Table | None:
     """The accuracy by each gold, and how many rows two golds agree on; None where all agree."""
     golds = [golds_of(row, labels) for row in rows]

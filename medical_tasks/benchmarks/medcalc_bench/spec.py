@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.benchmarks.medcalc_bench.declarations import (
     CORRECTED_LABELS,
@@ -39,6 +39,7 @@ from medical_tasks.spec import (
     Plot,
     PromptSet,
     PublishedAnswer,
+    ResultEntry,
     Row,
     Scoring,
     Table,
@@ -254,7 +255,7 @@ class MedCalcBench(Benchmark):
     def tables(
         self,
         task: TaskSpec,
-        entry: Mapping[str, Any],
+        entry: ResultEntry,
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:

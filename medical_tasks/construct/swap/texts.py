@@ -1,8 +1,8 @@
 """Changes one attribute of a patient in texts about the patient, word for word.
 
 There are two ways. A patient's sex is in words that are everywhere (`she`, `Mr.`,
-`58-year-old man`): each is replaced by its counterpart. Any other attribute is stated
-in a sentence of its own at the head of the note, since released notes seldom mention
+`58-year-old man`): each is replaced by its counterpart. All other attributes are stated
+in a sentence of their own at the head of the note, since released notes seldom mention
 it. Both arms of a comparison have such a sentence, so that they differ in its value and
 not in its being there.
 
@@ -353,7 +353,8 @@ def head(attribute: str, value: str, sex: Sex | None) -> str:
     if attribute == "sex":
         return ""
     if attribute == "name":
-        assert sex is not None, "a name has the patient's sex"
+        if sex is None:
+            raise ValueError("a name needs the patient's sex; check_texts tells it")
         return f"Name: {NAMES[value][sex]}."
     return STATEMENTS[attribute][value]
 

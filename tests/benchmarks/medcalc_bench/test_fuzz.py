@@ -48,8 +48,9 @@ def test_the_guard_sees_code_files_and_processes() -> None:
 
 
 def test_random_and_hostile_replies() -> None:
-    replies = list(random_replies(20240610, 3_000))
-    assert len(set(replies)) > 2_500
+    """A long run: measurements/medcalc_fuzz.py."""
+    replies = list(random_replies(20240610, 800))
+    assert len(set(replies)) > 600
     for place, reply in enumerate(replies):
         _decide(reply, ROWS[place % len(ROWS)])
     count = 0

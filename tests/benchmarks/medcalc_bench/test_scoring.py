@@ -209,7 +209,7 @@ def test_items_are_scored() -> None:
         if {metric.name for metric in task.metrics if not metric.needs}
         != set(score.values)
     ]
-    assert others == ["medcalc_twins", "medcalc_fair"]
+    assert others == ["medcalc_tools", "medcalc_twins", "medcalc_fair"]
 
 
 @pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])

@@ -285,6 +285,11 @@ def test_the_task_asks_families_whole_and_reports_pairs(
     assert not any(each["flagged"] for each in entry["pairs"])
     assert "### Pairs" in (run / "report.md").read_text(encoding="utf-8")
     assert {"stays", "moves"} == {row["group_expected"] for row in read_items(run)}
+    report = tmp_path / "both.md"
+    assert (
+        main(["report", str(run), "--data", str(tmp_path), "--out", str(report)]) == 0
+    )
+    assert report.read_text(encoding="utf-8").count("### Pairs") == 1
     some = str(tmp_path / "some")
     assert (
         main([*asking, "--data", str(tmp_path), "--out", some, "--max-samples", "45"])

@@ -1,6 +1,6 @@
 """`calc --mcp`: the calculators as tools of the Model Context Protocol, over standard input and output.
 
-Any agent that speaks the protocol can call them; they are the tools that
+Every agent that speaks the protocol can call them; they are the tools that
 `medcalc_tools` offers to a model.
 """
 
