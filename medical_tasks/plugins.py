@@ -23,7 +23,7 @@ package's (`telling`).
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import (
@@ -95,8 +95,7 @@ def load(reference: str) -> Any:
     return getattr(import_module(module), name)
 
 
-@dataclass(frozen=True)
-class Package:
+class Package(NamedTuple):
     """Who registers something; the version is "" where nothing states it."""
 
     name: str
@@ -106,8 +105,7 @@ class Package:
         return f"{self.name} {self.version}".strip()
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(NamedTuple):
     """An object that a package registered under a name."""
 
     name: str
@@ -120,8 +118,7 @@ class Plugin:
         return self.package.name == OWN_PACKAGE
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Why something registered is left out."""
 
     name: str
@@ -150,8 +147,7 @@ class _Described:
         return load("medical_tasks.benchmarks.from_file.spec:made_from")(self.path)
 
 
-@dataclass(frozen=True)
-class _Registration:
+class _Registration(NamedTuple):
     """An entry point and whose it is."""
 
     package: Package
@@ -261,6 +257,14 @@ def problems() -> Sequence[Problem]:
 def leave_out(plugin: Plugin, reason: str) -> None:
     """Records that something registered cannot be used, and says so once."""
     _record(Problem(plugin.name, plugin.package, reason))
+
+
+def version_of(package: str) -> str:
+    """An installed package's version, "" where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 class PluginError(MedicalTasksError):

@@ -7,7 +7,6 @@ answer.
 from __future__ import annotations
 
 import datetime
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -257,6 +256,8 @@ class Calculator(Generic[P, R_co]):
             for item in self.inputs
             for known in (item.name, item.parameter, *item.aliases)
         }
+        import difflib  # where a name is not known
+
         near = difflib.get_close_matches(fold(name), names, n=3)
         hint = ", ".join(dict.fromkeys(names[known].key for known in near))
         known = ", ".join(item.key for item in self.inputs)

@@ -6,8 +6,7 @@ The corrected QT interval.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.shared_inputs import Sex
@@ -158,8 +157,7 @@ def cha2ds2_vasc(
     return points.score
 
 
-@dataclass(frozen=True, kw_only=True)
-class Coefficients:
+class Coefficients(NamedTuple):
     """The equation of one sex.
 
     A factor for each term of the sum, its constant, and the baseline survival.

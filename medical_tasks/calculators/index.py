@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -68,6 +67,8 @@ def find(calculator: int | str) -> AnyCalculator:
     )
     if found is not None:
         return found
+    import difflib  # where a name is not known
+
     near = difflib.get_close_matches(fold(str(calculator)), _BY_NAME, n=3)
     slugs = list(dict.fromkeys(_BY_NAME[name].slug for name in near))
     hint = f"did you mean {', '.join(slugs)}? " if slugs else ""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from medical_tasks.errors import UsageError
 
@@ -280,8 +280,7 @@ def _token(part: str) -> Token | None:
     return base[0], exponent, base[2] ** exponent
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(NamedTuple):
     """A way from one unit to another: `(value + shift) * factor`; `text` is the same as a step."""
 
     shift: float

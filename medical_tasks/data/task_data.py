@@ -316,13 +316,10 @@ def _rows_hash(rows: Sequence[Row]) -> str:
 
     Unlike the parquet file's bytes it does not depend on who wrote the file.
     """
+    written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(
-            json.dumps(
-                dict(row.items()), sort_keys=True, ensure_ascii=True, default=str
-            ).encode()
-        )
+        digest.update(written(dict(row.items())).encode())
     return digest.hexdigest()
 
 

@@ -14,8 +14,8 @@ import re
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from medical_tasks.errors import (
     IncompleteError,
@@ -34,8 +34,7 @@ _OWNER_FILE = "run.txt"
 _GIT_WAIT_S = 30
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrivateFolder:
+class PrivateFolder(NamedTuple):
     """A run's part of the store.
 
     Attributes:
@@ -51,8 +50,7 @@ class PrivateFolder:
     bytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Purged:
+class Purged(NamedTuple):
     """What a purge did, or would do."""
 
     removed: tuple[PrivateFolder, ...]

@@ -17,8 +17,8 @@ from medical_tasks.data.dataset_store import BuiltConfig, built_configs, dataset
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.harness import lighteval_launcher
 from medical_tasks.models.base import processes
-from medical_tasks.models.encoder import installed
 from medical_tasks.models.server import find_vllm, vllm_version
+from medical_tasks.plugins import version_of
 from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
 
@@ -126,7 +126,7 @@ def _plugins() -> Iterator[Finding]:
 
 def _parts() -> Iterator[Finding]:
     for part in _PARTS:
-        found = {package: installed(package) for package in part.packages}
+        found = {package: version_of(package) for package in part.packages}
         absent = [package for package, version in found.items() if not version]
         if absent:
             yield Finding(
@@ -154,10 +154,10 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    if not installed("lighteval"):
+    if not version_of("lighteval"):
         return
     for package, wrong, found in _WRONG_VERSIONS:
-        version = installed(package)
+        version = version_of(package)
         if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
     path = lighteval_launcher.link_path()

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.patterns import Pattern
@@ -73,8 +73,7 @@ def _date(first: str, second: str, signs: str) -> Pattern:
 _DAY, _OF_YEAR = r"0?[1-9]|[12]\d|3[01]", r"0?[1-9]|1[0-2]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
+class _Kind(NamedTuple):
     """Numbers or dates: the form that is read, and another that is written anew."""
 
     option: str

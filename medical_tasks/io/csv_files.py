@@ -12,11 +12,10 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_columns, csv_lines, read_chunks
@@ -47,8 +46,7 @@ def read_csv(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class StreamedRow:
+class StreamedRow(NamedTuple):
     """A row."""
 
     number: int  # of the row in the file; the header is row 1, empty lines do not count

@@ -6,7 +6,6 @@ All is float32: the numbers of half precision would differ from machine to machi
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint
+from medical_tasks.plugins import version_of
 
 if TYPE_CHECKING:
     import torch
@@ -78,17 +78,9 @@ def find_folder(folder: str | Path, missing: str) -> Checkpoint:
     return find_checkpoint(str(place.resolve()), revision=None)
 
 
-def installed(package: str) -> str:
-    """A package's version, "" where it is not installed."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-
-
 def engine() -> str:
     """What computes, for identities: a small update of transformers changes no number."""
-    return f"transformers {installed('transformers').split('.')[0]}"
+    return f"transformers {version_of('transformers').split('.')[0]}"
 
 
 def device() -> torch.device:

@@ -31,9 +31,9 @@ from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     engine,
     first_line,
-    installed,
     readable,
 )
+from medical_tasks.plugins import version_of
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def radgraph_identity(
         **place.identity(),
         "reward": reward,
         "case": "exact" if exact_case else "folded",
-        "package": f"radgraph {installed('radgraph') or 'unknown'}",
+        "package": f"radgraph {version_of('radgraph') or 'unknown'}",
         "engine": engine(),
     }
 
@@ -138,8 +138,8 @@ def _load(place: RadGraphFolder) -> _Annotator:
             ) as error:
                 raise UsageError(
                     f"{place.label}: does not load with radgraph "
-                    f"{installed('radgraph') or 'unknown'} and transformers "
-                    f"{installed('transformers')} ({type(error).__name__}: {first_line(error)}). "
+                    f"{version_of('radgraph') or 'unknown'} and transformers "
+                    f"{version_of('transformers')} ({type(error).__name__}: {first_line(error)}). "
                     "Unpack the archive again."
                 ) from error
             return annotator

@@ -8,8 +8,6 @@ from pathlib import Path
 from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
-from medical_tasks.models.budget import SPENT
-from medical_tasks.models.opener import longer_context
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.results import read_results
@@ -23,12 +21,16 @@ TOO_LONG = "What is too long for the model stays unanswered: {longer}fewer --max
 
 
 def _too_long(models: Iterable[Mapping[str, object]]) -> str:
+    from medical_tasks.models.opener import longer_context  # about models: slow
+
     ways = {longer_context(str(model.get("name", ""))) for model in models}
     way = ways.pop() if len(ways) == 1 else ""
     return TOO_LONG.format(longer=f"a longer context ({way}), or " if way else "")
 
 
 def _is_spent(reason: str) -> bool:
+    from medical_tasks.models.budget import SPENT  # about models: slow
+
     return reason.startswith("no answer: ") and reason.endswith(SPENT)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
-from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.confidence import confidence_said
 from medical_tasks.report.entries import Entry
@@ -112,6 +111,8 @@ def entry_notes(entry: Entry) -> list[str]:
             "tokens allowed. They count as wrong. Allow more: --max-new-tokens 16384."
         )
     if adapted := (recipe.get("generation") or {}).get("adapted"):
+        from medical_tasks.models.refusals import LEFT_OUT  # about servers: slow
+
         said = ", ".join(
             f"{name} ({'left out' if change == LEFT_OUT else f'sent as {change}'})"
             for name, change in adapted.items()

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from medical_tasks.runs.results import (
@@ -58,8 +57,7 @@ Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimated:
+class Estimated(NamedTuple):
     """What stands for an undecided metric of an answered item.
 
     Attributes:

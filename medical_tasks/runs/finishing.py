@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import package_of
@@ -312,8 +312,7 @@ class _Scoring:
         ]
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     """Some of a task's items with their scores; `adjudicated` are those that a sheet decided."""
 
     items: Sequence[Item]

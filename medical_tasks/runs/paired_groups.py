@@ -21,7 +21,6 @@ import numpy.typing as npt
 from medical_tasks.runs.numbers import FEWEST
 from medical_tasks.runs.results import PairedFigure
 from medical_tasks.scoring.estimates import as_json
-from medical_tasks.scoring.paired import ALPHA, holm, mcnemar, paired_bootstrap
 from medical_tasks.spec import Item, ItemScore, MetricSpec, Pairs, TaskSpec
 
 __all__ = ["paired_figures"]
@@ -45,6 +44,9 @@ def paired_figures(
     pairs = task.benchmark.pairs(task, items)
     if not pairs:
         return []
+    # For the few tasks that have pairs.
+    from medical_tasks.scoring.paired import ALPHA, holm
+
     metric = task.metrics[0]
     clusters = {item.id: item.cluster for item in items}
     figures = [_figure(metric, group, scores, clusters) for group in pairs]
@@ -71,6 +73,8 @@ def _figure(
     )
     families = [clusters[item] for item, _ in group.items]
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
+    from medical_tasks.scoring.paired import mcnemar, paired_bootstrap
+
     compared = paired_bootstrap(
         theirs, ours, clusters=families, limits=limits, resamples=_RESAMPLES
     )

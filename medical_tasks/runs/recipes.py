@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import package_of
-from medical_tasks.plugins import OWN_PACKAGE
+from medical_tasks.plugins import OWN_PACKAGE, version_of
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
@@ -68,7 +68,6 @@ def make_recipe(
     Prompts and lengths are None when answers came from elsewhere. Of a task that another
     package registers it says which (`package`).
     """
-    from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
     shown: JsonDict | None = None
@@ -99,7 +98,9 @@ def make_recipe(
         "judge": None,
         "python": sys.version.partition(" ")[0],
         "packages": {
-            package: version for package in _PACKAGES if (version := installed(package))
+            package: version
+            for package in _PACKAGES
+            if (version := version_of(package))
         },
         **_registered_by(task),
     }

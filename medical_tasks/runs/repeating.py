@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -31,10 +31,11 @@ from medical_tasks.runs.results import (
     unanswered_value,
 )
 from medical_tasks.scoring.averages import components, sums
-from medical_tasks.scoring.bootstrap import Repeats, linear
-from medical_tasks.scoring.bootstrap import repeats as spread_of
 from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.scoring.bootstrap import Repeats
 
 Scores = Mapping[str, ItemScore]
 """Scores by item id."""
@@ -245,6 +246,9 @@ class RepeatedEstimator(Estimator):
         Returns how many items all repeats decide, the share of those with one value in
         all, and the parts of the variance.
         """
+        # For runs with repeats alone.
+        from medical_tasks.scoring.bootstrap import Repeats, linear
+        from medical_tasks.scoring.bootstrap import repeats as spread_of
 
         def cell(metric: MetricSpec, score: ItemScore | None) -> tuple[float, float]:
             if score is None:

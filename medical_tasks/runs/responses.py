@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.errors import UsageError, listed
@@ -83,8 +83,7 @@ _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """One answer of a file.
 
     Attributes:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from medical_tasks.spec import MetricSpec
 
@@ -16,8 +15,7 @@ Sums = tuple[float, float]
 """What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Components:
+class Components(NamedTuple):
     """What an average is made of.
 
     Attributes:

@@ -26,8 +26,8 @@ import math
 import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, TypedDict
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeAlias, TypedDict
 
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import (
@@ -92,8 +92,7 @@ _WHOLE: Final = ("always_right", "flip_rate", "flip_rate_wording", "flip_excess"
 # ---- 1. Which orders are asked ----
 
 
-@dataclass(frozen=True, kw_only=True)
-class Orders:
+class Orders(NamedTuple):
     """Which orders of its choices each question is asked in.
 
     Attributes:
@@ -364,8 +363,7 @@ def _common(*, needs: str) -> _Common:
 # ---- 4. The values ----
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(NamedTuple):
     """What an answer takes.
 
     Attributes:
@@ -378,8 +376,7 @@ class _Taken:
     right: bool
 
 
-@dataclass(frozen=True)
-class _Figure:
+class _Figure(NamedTuple):
     """A metric of a question: its smallest and largest value, equal where it is decided."""
 
     low: float

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import Final
 
+from medical_tasks.io.patterns import Pattern
+
 MAX_REPLY: Final = 16_384
 """Most characters of a reply that are read. Of a longer one its end is, where final answers stand."""
 MAX_RUN: Final = 40
@@ -41,23 +43,21 @@ _ALIKE |= {
     code: str(unicodedata.digit(chr(code)))
     for code in (*range(0x2460, 0x2469), 0xB2, 0xB3, 0xB9, *range(0x2074, 0x207A), *range(0xFF10, 0xFF1A))
 }  # fmt: skip
-_UNSEEN: Final = re.compile("[\\0\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff\ue000-\uf8ff]")
-_END_MARK: Final = re.compile(
+_UNSEEN: Final = Pattern("[\\0\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff\ue000-\uf8ff]")
+_END_MARK: Final = Pattern(
     r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:eos|pad|(?:start|end)_of_turn)>|\[(?:/?INST|EOS)\]|<br ?/?>",
     re.IGNORECASE,
 )
-_BEFORE: Final = re.compile(
+_BEFORE: Final = Pattern(
     rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern}|\s)*+", re.IGNORECASE
 )
-_BEHIND: Final = re.compile(
-    rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern})\Z", re.IGNORECASE
-)
+_BEHIND: Final = Pattern(rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern})\Z", re.IGNORECASE)
 _LONGEST_MARK: Final = 40
 _MOST_MARKS: Final = 20
-_ARROW: Final = re.compile("[-=]{1,3}>")
-_BLANKS: Final = re.compile(r"[^\S\n]+")
-_LINES: Final = re.compile(r" ?\n(?: ?\n)++ ?")
-_RUN: Final = re.compile(rf"([^\w\s])\1{{{MAX_RUN},}}+")
+_ARROW: Final = Pattern("[-=]{1,3}>")
+_BLANKS: Final = Pattern(r"[^\S\n]+")
+_LINES: Final = Pattern(r" ?\n(?: ?\n)++ ?")
+_RUN: Final = Pattern(rf"([^\w\s])\1{{{MAX_RUN},}}+")
 
 
 def shortened(text: str) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.reasoning import spoken
@@ -63,8 +62,7 @@ _OPEN_END: Final = Pattern(
 """Behind a number: that it is an end of a range, or one of several."""
 
 
-@dataclass(frozen=True)
-class Stated:
+class Stated(NamedTuple):
     """An answer and what it said about itself.
 
     Attributes:

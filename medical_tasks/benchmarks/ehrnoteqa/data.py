@@ -68,7 +68,7 @@ _NAMES = frozenset(
 )
 # Words that questions begin with; the trigger may begin a sentence with one.
 _BEGINNINGS = frozenset(
-    "A object Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
+    "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
     "Were What When Where Which Who "
     "Why Will With Would".split()
 )

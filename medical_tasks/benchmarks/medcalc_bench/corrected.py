@@ -15,10 +15,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     DAYS,
@@ -202,8 +201,7 @@ def _wrong(place: str, cells: Mapping[str, str], column: str, rule: str) -> Usag
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorrectedLabel:
+class CorrectedLabel(NamedTuple):
     """The corrected label of a row of v1.0, in the form that v1.0 asks for."""
 
     answer: str
@@ -225,8 +223,7 @@ class CorrectedLabel:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorrectedLabels:
+class CorrectedLabels(NamedTuple):
     """All corrected labels, by row."""
 
     by_row: Mapping[tuple[int, str], CorrectedLabel]  # row number and the note's hash

@@ -204,8 +204,7 @@ def _number(value: object) -> float:
     return float(str(value))
 
 
-@dataclass(frozen=True)
-class _Family:
+class _Family(NamedTuple):
     """The replies to the members of a family that others are compared with."""
 
     base: _Reply | None

@@ -6,7 +6,6 @@ keys are no seed of `fresh`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import inspect
@@ -318,7 +317,7 @@ def _coefficients() -> str:
     """The two columns of numbers that the Framingham equation's docstring leaves to the code."""
 
     def column(sex: str, table: Coefficients) -> str:
-        b = {name: f"{value:.12g}" for name, value in dataclasses.asdict(table).items()}
+        b = {name: f"{value:.12g}" for name, value in table._asdict().items()}
         squared = f" + ({b['age_squared']}) × ln(age)²" if table.age_squared else ""
         return (
             f"{sex}: L = {b['age']} × ln(age) + {b['cholesterol']} × ln(total cholesterol) + "

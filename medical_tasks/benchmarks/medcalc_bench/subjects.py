@@ -100,7 +100,7 @@ _QT: Final = ("qtc[bf]?", "(?:rate-)?corrected qt(?: interval)?")
 _TAIL: Final = re.compile(
     rf"(?i)\s(?:(?:for|in) .*|(?:{KINDS})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
 )
-_OTHER: Final = r"(?<!albumin[ -]corrected )(?<!corrected )(?<!adjusted )(?<!measured )"
+_OTHER: Final = r"(?<!corrected )(?<!adjusted |measured )"
 """Not in front of a name: "corrected anion gap" is another quantity than "anion gap"."""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
@@ -209,8 +208,7 @@ _SURFACE: Final = Pattern(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
 _POWER: Final = Pattern(r"(?:\^?([23])|²|³)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A unit as it is compared: `mg/dL` is of mass over volume, in `mg/dl`.
 
     Attributes:

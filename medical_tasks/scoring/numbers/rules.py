@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
 
@@ -48,6 +47,15 @@ def patterns_of(*texts: str) -> tuple[Pattern, ...]:
     return tuple(map(pattern_of, texts))
 
 
+class _BySmallWords(Pattern):
+    """A pattern that one of `_SMALL` can make match without another of its words."""
+
+
+def by_small_words(*texts: str) -> tuple[Pattern, ...]:
+    """As `patterns_of`, of patterns that "of", "to" or "equal" can make match by themselves."""
+    return tuple(_BySmallWords(text, re.VERBOSE) for text in texts)
+
+
 def any_of(phrases: str) -> str:
     r"""A pattern of alternatives, "|" between them; a blank in a phrase is any white space.
 
@@ -58,8 +66,7 @@ def any_of(phrases: str) -> str:
     return f"(?:{'|'.join(parts)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What makes a quantity something else than the answer.
 
     Attributes:
@@ -374,10 +381,13 @@ RULES: Final = (
     Rule(
         OTHER,
         "It stands in a remark about values in general.",
-        patterns_of(
+        by_small_words(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
               (?!\W*$)(?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|returned|reached|arrived|determined|results?
               |because|what\s+we|in\s+this|in\s+our)\b)""",
+            r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
+        )
+        + patterns_of(
             r"""§\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b""",
             r"\bout\s+of\s+▣",
@@ -385,7 +395,6 @@ RULES: Final = (
             r"""§\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣""",
             r"▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))",
             r"""^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣""",
-            r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
         ("A § of ▣ was obtained.", "We get a § of ▣.", "Upshot: a § of ▣."),
@@ -445,12 +454,14 @@ RULES: Final = (
     Rule(
         CONDITION,
         "A condition governs its clause, or a clause beside it that has no quantity.",
-        patterns_of(
+        by_small_words(
+            r"^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){1,3}§[^,;:¤▣]*▣",
+        )
+        + patterns_of(
             rf"{_CONDITION}(?:(?!{_BREAK})[^▣])*▣",
             rf"▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}",
             rf"{_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣",
             rf"▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$",
-            r"^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){1,3}§[^,;:¤▣]*▣",
             r"""(?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
               \s+(?:that\s+)?(?:\w+\s+){0,2}§[^,;¤▣]*▣""",
             r"▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b",
@@ -711,13 +722,15 @@ KEPT_ASIDE: Final = pattern_of(
 # ---- Which patterns can match ----
 
 _HARMLESS: Final = frozenset(
-    "a an and approximately answer are be calculated calculation criteria equals equation "
+    "a an and approximately answer are calculated calculation criteria equals equation "
     "final finally for formula found get give gives giving has have he hence her here his i in "
     "into is it keeping making met my now number obtain our patient plugging points result s score "
     "she so sum the their them then therefore these this thus total us using value values we "
     "which will yields your".split()
 )
 """Words of the patterns for which alone, in front of a quantity, none of them matches."""
+_SMALL: Final = frozenset("equal of to".split())
+"""Words of many patterns, most of which match only with another one of their words, too."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _PHRASE: Final = re.compile(r"(?<!\\)([a-z]+(?:\\s\+[a-z]+)*)([?*]?)")
 _SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
@@ -731,16 +744,16 @@ def _literals(pattern: Pattern) -> frozenset[str]:
     """What stands in a pattern in letters: whole words, and the beginnings of others.
 
     Of a phrase its longest word that is not harmless says enough: "excess" of "in
-    excess of".
+    excess of". Small words count only in patterns that need no other one.
     """
     words: set[str] = set()
+    idle = frozenset() if isinstance(pattern, _BySmallWords) else _SMALL
+    little = _HARMLESS | idle
     for phrase, optional in _PHRASE.findall(pattern.pattern):
         *before, last = phrase.split(r"\s+")
-        telling = max(
-            (*before, last), key=lambda word: (word not in _HARMLESS, len(word))
-        )
+        telling = max((*before, last), key=lambda word: (word not in little, len(word)))
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
-    return frozenset(words)
+    return frozenset(words) - idle
 
 
 def _bits(chosen: Iterable[bool]) -> int:

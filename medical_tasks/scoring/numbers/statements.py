@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.numbers import rules
@@ -45,8 +45,7 @@ _NEAR: Final = 60
 """How much in front of a quantity says what it is of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """What a passage states.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.numbers.quantities import NO_UNIT, Scanner, Unit
@@ -22,8 +21,7 @@ _WITH_NAME: Final = Pattern(
 """What belongs to a name behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """What is asked for.
 
     Attributes:

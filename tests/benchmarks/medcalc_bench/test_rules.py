@@ -117,7 +117,7 @@ WORDS = sorted(
         if THIS not in word
     }
     | set(
-        "× + = ≈ < ( ) - | ? cannot could won't would above each of the § ¤ ¤, ¤. patient's".split()
+        "× + = ≈ < ( ) - | ? cannot could won't would above each of to equal be for the § ¤ ¤, ¤. patient's".split()
     )
 )
 
