@@ -152,6 +152,15 @@ def cohen_difference(
 def _kappa_columns(
     gold: Sequence[str], given: Labels, classes: Sequence[str]
 ) -> list[Floats]:
+    """What each item adds to the counts of `_kappa_of_sums`, in columns of 0 and 1.
+
+    The first is 1 where both labels agree; then come one a class for the gold label and
+    one a class for the given one. An item without a given label is 0 in all, and does
+    not count.
+
+    Example: with the classes yes and no, an item of gold yes that was given no has the
+        row 0 | 1, 0 | 0, 1.
+    """
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
@@ -264,6 +273,7 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
 def _codes(
     name: str, labels: Sequence[str | None], classes: Sequence[str]
 ) -> npt.NDArray[np.intp]:
+    """The number of each label's class; None, no label, has the one after the last."""
     numbers: dict[str | None, int] = {
         label: number for number, label in enumerate(classes)
     }

@@ -113,6 +113,10 @@ def intraclass_interval(
     sums = _by_cluster(_icc_sums(table), clusters)
 
     def differing(draws: Floats) -> tuple[Floats, Floats]:
+        """The parts of ICC(2,1): what differs within items, and what differs at all.
+
+        Within are the judges, by how they differ on average, and the rest.
+        """
         items, judges, rest = _mean_squares(draws)
         count = draws[:, 0]
         among = k * (judges - rest) / count
