@@ -267,6 +267,7 @@ def sample_needed(
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
 
     def width(size: int, seed: int) -> float:
+        """Half the interval's width of one sample, drawn as `run --subset` draws it."""
         sample = draw(task, data, (size, seed))
         drawn = alone.part(np.array([positions[item.id] for item in sample.items]))
         strata, units = strata_of(task, sample.items, sample.subset or {})

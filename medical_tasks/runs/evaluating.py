@@ -140,6 +140,10 @@ class _Setup:
 
 
 def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
+    """Checks all options and loads the data, before a model is opened.
+
+    What is wrong with them shows now, and not after hours of answers.
+    """
     name = full_name(arguments.model)
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
@@ -204,6 +208,10 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
 
 
 def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    """Runs or forecasts; the folder, or None after a forecast.
+
+    A folder is private as soon as texts of one of its datasets may not be kept openly.
+    """
     setup = _set_up(arguments, tasks, specs)
     path = arguments.out or default_folder(setup.name, setup.settings)
     if arguments.forecast:

@@ -657,6 +657,7 @@ def _generate(
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
+        """Keeps an answer as soon as it is there, or why there is none."""
         nonlocal last
         progress.step()
         # Answers that are made side by side share the time: together they take what the
@@ -980,6 +981,7 @@ def _words_to_cut(
 def _refusal(
     task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model
 ) -> str:
+    """Why nothing is asked: which questions are too long, and what can be done."""
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
     way = longer_context(model.name)
     longer = f"a longer context if the model has one ({way}), " if way else ""

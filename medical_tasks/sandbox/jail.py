@@ -71,6 +71,7 @@ def mount(
     flags: int,
     options: str | None = None,
 ) -> None:
+    """Mounts by the C library, as Python cannot; an error names both paths."""
     texts = [
         None if text is None else os.fsencode(text)
         for text in (source, target, kind, options)
@@ -150,6 +151,7 @@ class _Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Sends an error of a stage under its name, and ends the process."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -226,6 +228,11 @@ def _line() -> bytes:
 
 
 def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
+    """Process 1 of the sandbox: builds it, starts the program, waits, and reports.
+
+    Rights are given up only when everything is built. The program's input ends at once,
+    and nothing of its output stays open here, so that its end is seen by the starter.
+    """
     with report.stage("host name"):
         _done(
             _libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))),
@@ -295,6 +302,11 @@ def _build(plan: Plan) -> None:
 
 
 def _bind(source: Path, place: Path) -> None:
+    """Shows a file or folder of the machine in the sandbox, for reading alone.
+
+    A bind mount takes flags only when it is mounted again, and the kernel refuses that
+    in a user namespace where a flag of the original is missing.
+    """
     if source.is_dir():
         place.mkdir(parents=True)
     else:
@@ -311,6 +323,7 @@ def _bind(source: Path, place: Path) -> None:
 
 
 def _become_nobody(plan: Plan) -> None:
+    """Gives up all rights for good, and checks that they are gone."""
     no_new_privileges()
     drop_bounding_set()
     if plan["several_users"]:
@@ -325,6 +338,10 @@ def _become_nobody(plan: Plan) -> None:
 
 
 def _become_program(plan: Plan, silence: int) -> NoReturn:
+    """Sets the limits, then the filter of calls, and becomes the program.
+
+    The filter comes last: what stands before may need calls that it forbids.
+    """
     os.dup2(silence, _LIFELINE)
     os.chdir(FOLDER)
     os.umask(0o077)
