@@ -56,7 +56,15 @@ NOT_BINARY: Final = (
 
 
 class BinFigures(TypedDict):
-    """Answers of similar confidence: a point of the reliability curve."""
+    """Answers of similar confidence: a point of the reliability curve.
+
+    Attributes:
+        low: the smallest confidence.
+        high: the largest.
+        n: how many answers there are.
+        confidence: their mean confidence.
+        accuracy: the share that is right, with the interval `ci_low` to `ci_high`.
+    """
 
     low: float
     high: float

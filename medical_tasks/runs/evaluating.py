@@ -129,7 +129,16 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class _Setup:
-    """A run before anything is opened: what is asked of whom, and the settings of its folder."""
+    """A run before anything is opened: what is asked of whom, and the settings of its folder.
+
+    Attributes:
+        name: of the model, whole.
+        tasks: in the order in which they are asked.
+        data: the items of each, by task name.
+        options: how they are asked.
+        judge: None where no task takes one.
+        settings: those that decide answers: another value is another folder.
+    """
 
     name: str
     tasks: Sequence[TaskSpec]

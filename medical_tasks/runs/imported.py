@@ -110,7 +110,7 @@ def _answered(
     scoring_args: Mapping[str, str],
     reported: Sequence[ReportedFigure] = (),
 ) -> AnsweredTask:
-    """What a source collected as a task's answers; its second answers are repeats."""
+    """What a source collected as a task's answers; second answers are repeats."""
     first, *others = (
         AnsweredTask(
             task=task,

@@ -161,7 +161,18 @@ class Fitted:
 
 @dataclass(kw_only=True)
 class _TaskRun:
-    """A task that a model is asked, and its conversations in the repeat at hand."""
+    """A task that a model is asked, and its conversations in the repeat at hand.
+
+    Attributes:
+        task: the task.
+        data: its items.
+        prompts: what writes the questions.
+        fitted: the items as they are asked, some of them shortened.
+        protocol: decides what is asked next; None for one question an item.
+        meter: what the answers took; `role_meters` what those of each role took.
+        conversations: those that are over.
+        texts: final answers by item; `details` what is known beside them.
+    """
 
     task: TaskSpec
     data: TaskData
@@ -187,6 +198,17 @@ class _Conversation:
     """What is asked and answered about one item.
 
     `role` is who is asked now, "" the model under test.
+
+    Attributes:
+        request: what is asked now.
+        answers: all replies of the model under test, in turn; `calls` the tools that
+            each of them calls.
+        replies: those of each role.
+        records: all that the store holds of the answers, by key.
+        done: the final answer, once the protocol is satisfied.
+        unanswered: why there is none.
+        cut: whether the last reply was cut at the length limit.
+        thought_only: whether reasoning left no tokens for it.
     """
 
     run: _TaskRun

@@ -166,7 +166,14 @@ def _fixed_plan() -> Mapping[str, object]:
 
 
 class _Run:
+    """One run of one program, from the start of its sandbox to the end of all in it."""
+
     def __init__(self, code: str, limits: Limits) -> None:
+        """Prepares the plan; nothing is started yet.
+
+        As root the program gets a user of its own; else the one user is shown as
+        nobody.
+        """
         self.limits = limits
         own = {
             "limits": dataclasses.asdict(limits),

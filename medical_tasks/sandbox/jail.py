@@ -172,7 +172,21 @@ class PlanLimits(TypedDict):
 
 
 class Plan(TypedDict):
-    """What is made and run: the first line that the starter sends."""
+    """What is made and run: the first line that the starter sends.
+
+    Attributes:
+        base: a folder to mount on; what lies in it is hidden from the sandbox alone.
+        binds: files and folders of the machine, and where they are shown.
+        withheld: folders inside these that an empty one covers.
+        links: symbolic links in `/lib`, by name and target.
+        program: the model's code.
+        pivot_root: the number of that system call, as `capset` is.
+        several_users: whether the starter is root, so that users can be changed.
+        filter: the filter of system calls, in hexadecimal.
+        limits: of the program.
+        command: what runs it.
+        environment: all variables that it has.
+    """
 
     base: str
     binds: list[tuple[str, str]]

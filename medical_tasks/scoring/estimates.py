@@ -19,7 +19,11 @@ import numpy.typing as npt
 class Estimate:
     """A number with its confidence interval; `nan` where nothing counted, or no ends can be given.
 
-    `n` items counted.
+    Attributes:
+        value: the estimate.
+        ci_low: the lower end of its interval.
+        ci_high: the upper end.
+        n: how many items counted, which need not be all that there are.
     """
 
     value: float
@@ -56,6 +60,15 @@ class McNemar:
     """Two runs on the same items, right or wrong.
 
     `p_exact` is often too large, `p_mid` closer to the nominal level.
+
+    Attributes:
+        both: how many items both have right.
+        only_a: those that only the first has right; `only_b` only the second.
+        neither: those that both have wrong.
+        p_exact: the p-value of the exact test.
+        p_mid: the mid-p value.
+        n: how many items have an outcome in both runs.
+        n_clusters: how many clusters they make.
     """
 
     both: int

@@ -346,7 +346,8 @@ class _Claim:
         place: where it begins in the text.
         taken: the numbers of the choices, from 0 for A.
         why: the rule by which it was read.
-        strength: how plainly it is said; the strongest claims decide.
+        strength: how plainly it is said; the first of the strongest decides, with all
+            that follow.
         corrects: whether it takes back what was claimed before it.
     """
 
@@ -408,7 +409,7 @@ class _Answer:
     def _claims(self) -> Iterator[_Claim]:
         """All claims, of every rule; which of them counts is decided later.
 
-        A letter that only heads a line is no claim where the answer goes through the
+        The letter that an answer begins with is no claim where it goes through the
         choices one by one.
         """
         enumerated = self._enumerates()
