@@ -182,7 +182,7 @@ class Measure:
         return f"{name}: {value:.6g} {self.unit} is far from any usual value{fits}. Check the unit."
 
     def _impossible(self, value: float, raw: object, name: str) -> CalculatorInputError:
-        """The error of a value out of range, with a unit that would fit it."""
+        """The error of a value out of range, with a unit that fits it, if any."""
         meant = self.meant(raw)
         hint = f" ({meant[0]:.10g} {meant[1]} would be usual)" if meant else ""
         return CalculatorInputError(

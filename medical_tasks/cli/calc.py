@@ -260,7 +260,7 @@ def _calculator(record: Mapping[str, object]) -> AnyCalculator:
 
 
 def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """The names and values of a line's inputs; a name may stand there twice."""
+    """The names and values of a line's inputs; `Calculator.named` sees a name twice."""
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = (

@@ -211,6 +211,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
         cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan,
     )
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
+    # Votes move the mean of an answer's votes too; what is left is from run to run.
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (
         judge / votes if votes > 1 else 0.0
     )

@@ -151,6 +151,7 @@ def whole_set_estimate(
     names, unit = np.unique(labels[counted], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
     stratum[unit] = np.asarray(strata, dtype=np.intp)[counted]
+    # Sums of each unit: an item, or all items of a cluster that was drawn whole.
     sums = np.stack(
         [np.bincount(unit, column[counted], len(names)) for column in table]
     )
@@ -160,20 +161,27 @@ def whole_set_estimate(
     )
     drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
     of, least = np.asarray(units, dtype=np.float64), np.maximum(drawn, 1.0)
+    # Each unit drawn counts N / n times, for those of its stratum that were not.
     totals = sums @ (of / least)[stratum]
     if not n or (totals[1::2] == 0.0).any():
         return Estimate(math.nan, math.nan, math.nan, n)
     ratios, (low, high) = totals[::2] / totals[1::2], limits
     value = min(max(float(np.asarray(shares) @ ratios), low), high)
+    # Nothing is left to chance where the whole set was drawn.
     if (drawn >= of).all():
         return Estimate(value, value, value, n)
+    # What each unit adds to the estimate's error, to first order, and how far that is
+    # from the mean of its stratum.
     added = (np.asarray(shares) / totals[1::2]) @ (
         sums[::2] - ratios[:, np.newaxis] * sums[1::2]
     )
     apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
+    # Each stratum gets its share of one more unit, which varies as all units do: two
+    # units that happen to be alike must not show a stratum without variance.
     squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(
         added @ added
     ) / len(names)
+    # N (N - n) / n s², summed over strata (Cochran 1977, chapter 5).
     variance = float(
         (
             of

@@ -128,7 +128,7 @@ _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
 
 def _plain(answer: str) -> str:
-    """The end of an answer in plain signs: one form for the many of an answer's marks.
+    """The end of an answer in plain signs, with one form for each kind of mark.
 
     Example: `<answer>C</answer>` becomes "answer: C", and `**Answer:** (B)` "Answer:
         (B)". A lone letter with its decoration becomes the letter.
@@ -362,9 +362,10 @@ class _Answer:
     def __init__(self, text: str) -> None:
         """Takes a text in which choices are signs, as `_mentions` writes them.
 
-        Its label ("B: ...") or the question repeated before it becomes "answer:", "all
-        but B are wrong" becomes "answer: B", and asides are covered. Where sentences
-        end is kept, since a claim counts by what its sentence says before it.
+        An "A:" that begins it may stand for the word: it becomes "answer:", as does a
+        question that is repeated first. "All but B are wrong" becomes "answer: B", and
+        asides are covered. Where sentences end is kept, since a claim counts by what
+        its sentence says before it.
         """
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"

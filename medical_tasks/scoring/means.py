@@ -329,6 +329,7 @@ def _interval(
         )
     else:
         ends = _ends_of_alike(value, error.effective, tail, (low, high))
+    # An interval holds its value, whatever rounding makes of the ends.
     low, high = min(ends[0], value), max(ends[1], value)
     return Estimate(value, finite_end(low), finite_end(high), error.items)
 

@@ -475,6 +475,8 @@ def equivalence(
     def beyond(shift: float) -> float:
         """The difference's distance from a shift, in standard errors at that shift."""
         better, worse = float((each > 0).sum()), float((each < 0).sum())
+        # The share that is worse, at most likelihood where the true difference is the
+        # shift: the larger root of 2n x² + b x + c (Tango 1998).
         b_ = -better - worse + (2 * n - better + worse) * shift
         c_ = -worse * shift * (1.0 - shift)
         least = (math.sqrt(b_ * b_ - 8 * n * c_) - b_) / (4 * n)

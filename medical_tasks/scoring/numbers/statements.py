@@ -330,8 +330,8 @@ _VALUES: Final = re.compile(VALUE)
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
     """Every value of a masked text, with its sentence before and behind it.
 
-    Where the text breaks off, what it meant to say is not known: of its last sentence
-    no value is the answer, and before it only one given by name.
+    Where the text breaks off, what it meant to say is not known: in its last sentence
+    no value is the answer, and before it only one given by name may be.
     """
     mentions: list[_Mention] = []
     pieces = [*rules.SENTENCE_END.split(masked), ""]
