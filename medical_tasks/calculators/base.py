@@ -251,6 +251,7 @@ class Calculator(Generic[P, R_co]):
         return self._shown(answer)
 
     def _unknown(self, name: str) -> str:
+        """The message for an unknown input: names like it, and all names."""
         names = {
             fold(known): item
             for item in self.inputs
@@ -278,6 +279,11 @@ class Calculator(Generic[P, R_co]):
     def _calculate(
         self, entities: Mapping[str, object], conventions: frozenset[str]
     ) -> Result:
+        """Reads the inputs, applies the rule and keeps every step as a line.
+
+        The lines come in this order: conventions, inputs, entities that are not used,
+        warnings, the rule's own steps, the answer.
+        """
         given, ignored = self._find(entities)
         lines: list[str] = []
         say = lines.append
@@ -350,6 +356,11 @@ class Calculator(Generic[P, R_co]):
     def _warnings(
         self, given: Mapping[str, object], values: Mapping[str, object]
     ) -> Iterator[str]:
+        """What is doubtful of the values that were read.
+
+        They lie outside the range that the rule was published for, or were read by a
+        factor on which laboratories do not agree.
+        """
         for valid, quantity in self._ranges:
             if (warning := valid.warning(quantity, values)) is not None:
                 yield warning
@@ -391,6 +402,11 @@ class Calculator(Generic[P, R_co]):
     def _find(
         self, entities: Mapping[str, object]
     ) -> tuple[dict[str, object], list[str]]:
+        """Sorts entities: raw values by parameter, and the names that no input has.
+
+        A value that says it is missing is left out. The same input under two names
+        counts once; with two values it is refused, since either may be wrong.
+        """
         table = self._table
         found: dict[str, object] = {}
         ignored: list[str] = []
@@ -460,6 +476,11 @@ def calculator(
     """
 
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
+        """Joins a function with its facts of `catalog.json` and a reader a parameter.
+
+        With `adapt` the inputs are not the function's parameters: it makes these of
+        those.
+        """
         facts = dict(_CATALOG[function.__name__])
         readers = _readers(facts.pop("inputs", {}), facts.pop("findings", {}), inputs)
         if adapt is None:

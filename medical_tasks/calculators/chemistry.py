@@ -168,6 +168,10 @@ def _delta_gap(gap: float, say: Say) -> float:
 
 
 def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
+    """The delta gap over the fall of bicarbonate from normal.
+
+    It has no value where bicarbonate is normal, and the other sign where it is above.
+    """
     fall = _NORMAL_BICARBONATE - bicarbonate_mmol_l
     if fall == 0:
         raise CalculatorInputError(

@@ -126,6 +126,10 @@ class _PatchInput(Input):
 
 
 def _inputs() -> tuple[Input, ...]:
+    """A dose and a number of doses a day for each opioid.
+
+    None is required, and no step speaks of one that is not mentioned.
+    """
     inputs: list[Input] = []
     for drug, (_, unit) in FACTORS.items():
         name, parameter = f"{drug} Dose", drug.lower().replace(" ", "_")
@@ -148,6 +152,11 @@ def _inputs() -> tuple[Input, ...]:
 
 
 def _opioid_doses(values: dict[str, Any]) -> dict[str, Any]:
+    """The doses of the opioids that are taken, each of them complete.
+
+    A patch needs no number of doses a day where its dose is a rate, which says already
+    how much a day is.
+    """
     doses: list[OpioidDose] = []
     for drug in FACTORS:
         parameter = drug.lower().replace(" ", "_")

@@ -188,6 +188,7 @@ class Flag(Input):
         return present
 
     def _word(self, raw: object) -> bool:
+        """A finding from a word: yes or no in usual words or the input's."""
         if isinstance(raw, (str, int, float)):
             word = fold(f"{raw:g}" if isinstance(raw, float) else str(raw))
             if word in _YES or word in self.yes:
@@ -304,6 +305,10 @@ def numbers_agree(value: float, other: float, *, within: float) -> bool:
 
 
 def _day(raw: object) -> datetime.date | None:
+    """A date as Python has it, or as text; None for what is no date.
+
+    Text is month/day/year, as in the dataset, or year-month-day.
+    """
     if isinstance(raw, datetime.datetime):
         return raw.date()
     if isinstance(raw, datetime.date):

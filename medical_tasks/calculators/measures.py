@@ -119,6 +119,11 @@ class Measure:
         return way
 
     def _read_slowly(self, raw: object, name: str) -> tuple[float, str]:
+        """Reads all that is no plain pair of number and unit.
+
+        A bare number is in the measure's unit, and its step says so. Several parts, as
+        of `5 ft 10 in`, are added up where the measure is compound.
+        """
         parts = _parts(raw, self.compound)
         if not parts:
             raise CalculatorInputError(
@@ -177,6 +182,7 @@ class Measure:
         return f"{name}: {value:.6g} {self.unit} is far from any usual value{fits}. Check the unit."
 
     def _impossible(self, value: float, raw: object, name: str) -> CalculatorInputError:
+        """The error of a value out of range, with a unit that fits it, if any."""
         meant = self.meant(raw)
         hint = f" ({meant[0]:.10g} {meant[1]} would be usual)" if meant else ""
         return CalculatorInputError(

@@ -121,6 +121,11 @@ _POWER: Final = {
 
 
 def _tokens() -> dict[str, Token]:
+    """All units by their folded names: dimension, power, and factor to the base unit.
+
+    Litres are cubes of lengths, so that µL and mm³ meet. Minutes and months have names
+    of their own, since `m` is the metre.
+    """
     table: dict[str, Token] = {}
 
     def prefixed(
@@ -294,6 +299,11 @@ class Conversion(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion | None:
+    """The way between two folded units; None where they do not measure the same.
+
+    Of an amount of a substance the step names what it was converted by, as "386.654
+    g/mol", but not between two masses.
+    """
     source, target = _read(unit, substance), _read(to, substance)
     if source is None or target is None or source[1] != target[1]:
         return None
@@ -340,5 +350,12 @@ def conversion(
 def convert(
     value: float, unit: str, to: str, *, substance: Substance | None = None
 ) -> float:
-    """A value in another unit."""
+    """A value in another unit.
+
+    Example:
+        >>> convert(98.6, "f", "celsius")
+        37.0
+        >>> round(convert(200, "mg/dL", "mmol/L", substance=CHOLESTEROL), 2)
+        5.17
+    """
     return conversion(unit, to, substance=substance)(value)

@@ -42,6 +42,7 @@ def run(arguments: Adjudicate) -> int:
 
 
 def _tell_sheet(scored: Path, path: Path, made: UnclearSheet, *, judged: bool) -> None:
+    """Says where the sheet lies, what to fill in, and how to score with it."""
     read = f", {made.read} of them read by the judge" if judged else ""
     todo = "Check" if judged else "Fill in"
     tell(

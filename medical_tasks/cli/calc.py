@@ -110,6 +110,7 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
 
 
 def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
+    """Calculates the lines of a file; those without an answer say why in theirs."""
     check_conventions(conventions)
     counts = calculate_batch(source, out, frozenset(conventions))
     tell(None, counts, out=out)
@@ -240,6 +241,10 @@ def _described(calculator: AnyCalculator) -> dict[str, object]:
 
 
 def _calculator(record: Mapping[str, object]) -> AnyCalculator:
+    """The calculator that a line names by id or name.
+
+    JSON may write the id 7 as 7.0. `true` is no id, though Python takes it for 1.
+    """
     if "calculator_id" not in record:
         raise CalculatorInputError(
             f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}"
@@ -255,6 +260,7 @@ def _calculator(record: Mapping[str, object]) -> AnyCalculator:
 
 
 def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    """The names and values of a line's inputs; `Calculator.named` sees a name twice."""
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = (
@@ -321,6 +327,12 @@ def _records(source: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
+    """The JSON object of a line.
+
+    Raises:
+        UsageError: it is no text, no JSON, no object, or has a key twice. The message
+            names file and line.
+    """
     try:
         value = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -162,6 +162,7 @@ _STOPPED = 130
 
 
 def _overview() -> str:
+    """What the command prints without a verb: all verbs, by group."""
     lines = [
         "usage: medical-tasks VERB ...",
         "",
@@ -321,6 +322,11 @@ def _with_plugins(words: list[str]) -> int:
 
 
 def _run_verb(verb: Verb, words: Sequence[str]) -> int:
+    """Reads a verb's options and runs it; returns the exit code.
+
+    With `--json` all that it says is one object on standard output, of an error too;
+    the error is raised all the same, for its message and exit code.
+    """
     if verb.options is None:
         return int(load(verb.run)(words))
     typed = read(verb, words)

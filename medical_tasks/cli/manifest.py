@@ -46,6 +46,11 @@ def run(arguments: Manifest) -> int:
 
 
 def _write_package(folder: Path) -> list[Path]:
+    """Writes the generated files of a package that need not be installed.
+
+    A benchmark that does not fulfil the contract is registered by nobody, so the
+    reasons for which packages were left out are part of the message.
+    """
     with plugins.using([str(folder)]):
         package = plugins.package_in(folder)
         own = [each for each in benchmarks() if package_of(each) == package]

@@ -237,6 +237,11 @@ def declare(parser: argparse.ArgumentParser, fields: Mapping[str, Parameter]) ->
 
 
 def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> None:
+    """Declares one option to the parser, by its type and what `Option` says of it.
+
+    Whether it is a switch, takes one value or several, may stand without a value
+    (`bare`), or is a word in its position.
+    """
     option, about = parameter.option, dict[str, Any]()
     about["help"] = option.help.replace("%", "%%")
     if parameter.type is bool:

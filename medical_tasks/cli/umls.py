@@ -20,6 +20,7 @@ def run(arguments: UmlsBuild | UmlsFind) -> int:
 
 
 def _build(arguments: UmlsBuild) -> int:
+    """Builds the index, or says that it is there already from the same file."""
     out = arguments.out.expanduser()
     info, kept = build(arguments)
     if kept:
@@ -40,6 +41,7 @@ def _build(arguments: UmlsBuild) -> int:
 
 
 def _find(arguments: UmlsFind) -> int:
+    """Prints the concepts of a text with where they stand; `-` reads standard input."""
     text, variant = arguments.text, arguments.variant
     if text == _STDIN:
         text = sys.stdin.buffer.read().decode(errors="replace")

@@ -114,7 +114,13 @@ class Finding:
     paper: tuple[str, ...] = ()
 
     def decided(self, rules: int) -> Finding:
-        """The same with its verdict, as one of so many rules."""
+        """The same with its verdict, as one of so many rules.
+
+        Example: at least 80 % are to be right. An interval from 82 to 90 % is GO, one
+            from 60 to 75 % NO-GO, and one from 78 to 88 % leaves it open. Of several
+            rules a NO-GO needs more: each interval is wider, so that one of twenty
+            rules is not broken by chance.
+        """
         if self.reason or self.value is None or self.low is None or self.high is None:
             return replace(self, reason=self.reason or "no figure")
         sign = -1.0 if self.at_most else 1.0
@@ -176,7 +182,14 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
 
 @dataclass(frozen=True)
 class _Held:
-    """A rule held against a run; for a margin beside the baseline that it names."""
+    """A rule held against a run; for a margin beside the baseline that it names.
+
+    Attributes:
+        rule: the rule.
+        scope: which results the policy is about.
+        run: the results that must meet it.
+        baseline: the run that the rule names in `against`, else None.
+    """
 
     rule: Rule
     scope: Scope

@@ -293,6 +293,11 @@ def _sample(
 
 
 def _verdict(entry: Json, group: str) -> str:
+    """The gap in words, by where its interval lies.
+
+    An interval around 0 shows no gap only if it is narrow enough and there are groups
+    enough; else the data are too few, and how many would do is said.
+    """
     if entry["n_groups"] < FEWEST:
         return f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
     if entry["ci_low"] > 0.0:

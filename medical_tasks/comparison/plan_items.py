@@ -157,6 +157,11 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
 def _assumed(
     task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan
 ) -> dict[str, Any]:
+    """Plans without a past run, by the score or agreement that the user assumes.
+
+    That works for shares of items alone: of any other metric nobody can say beforehand
+    how much it varies.
+    """
     if metric.kind != "proportion":
         raise UsageError(
             f"{metric.name} is no share of items, so give past runs (--run): how much it varies is "
@@ -177,6 +182,7 @@ def _assumed(
 def _from_runs(
     task: TaskSpec, metric: MetricSpec, goal: Goal, runs: tuple[Compared, Compared]
 ) -> dict[str, Any]:
+    """Plans by how much the items of one past run, or the pairs of two, vary."""
     data, columns = runs_columns(task, metric, runs)
     needed = needed_from_runs(goal, columns)
     sample = None
@@ -211,6 +217,7 @@ def _option(kind: str) -> str:
 
 
 def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
+    """The plan as text: how many items, whether the set has them, what to run."""
     points = "" if unit else " points"
     sign = " %" if goal.kind in _LIMITS and not unit else points
     what = _SAID[goal.kind].format(number(goal.value, unit) + sign)

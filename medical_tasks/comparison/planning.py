@@ -267,6 +267,7 @@ def sample_needed(
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
 
     def width(size: int, seed: int) -> float:
+        """Half the interval's width of one sample, drawn as `run --subset` draws it."""
         sample = draw(task, data, (size, seed))
         drawn = alone.part(np.array([positions[item.id] for item in sample.items]))
         strata, units = strata_of(task, sample.items, sample.subset or {})
@@ -292,7 +293,11 @@ def sample_needed(
 
 
 def wilson_half_width(items: int, share: float) -> float:
-    """The expected half-width of Wilson's interval."""
+    """The expected half-width of Wilson's interval.
+
+    Example: a model that is right on 80 % of 100 items has an interval of about ±7.7
+        points.
+    """
     total = 0.0
     for right, chance in _binomial(items, share):
         low, high = wilson_interval(right, items)
@@ -307,6 +312,13 @@ def mcnemar_power(items: int, difference: float, apart: float) -> float:
         items: that stand alone.
         difference: of the two shares of right items.
         apart: the share of items that one model has right and the other wrong.
+
+    Example:
+        Two models differ on 30 % of the items and by five points. 500 items show it
+        half of the time, 975 four times in five:
+
+        >>> [round(mcnemar_power(items, 0.05, 0.3), 2) for items in (500, 975)]
+        [0.5, 0.8]
     """
     better = (apart + difference) / (2.0 * apart)
     return math.fsum(

@@ -172,7 +172,17 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule of a policy."""
+    """One rule of a policy.
+
+    Attributes:
+        kind: `at_least`, `margin` and so on.
+        limit: what the figure is held against, in its own unit.
+        task: the task.
+        metric: "" for a rule on coverage or on a judge's check.
+        by: the breakdown whose groups are held against it, each by itself.
+        against: the folder of the run of a `margin`.
+        check: the file of a judge's check.
+    """
 
     kind: str
     limit: float
@@ -356,6 +366,7 @@ def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
 
 
 def _check_breakdown(task: TaskSpec, metric: str, by: str, where: str) -> None:
+    """Refuses a `by` that the task does not have, or of a corrected metric."""
     if by not in breakdown_names(task):
         raise UsageError(
             f"{where}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "

@@ -292,6 +292,10 @@ def adjust(entries: Sequence[Difference]) -> None:
 def _bootstrap(
     columns: Columns, limits: tuple[float, float] | None, resamples: int
 ) -> Comparison:
+    """The difference with its interval and p-value, of resampled items.
+
+    Averages and ratios are resampled as sums; of one value an item the mean does.
+    """
     settings: JsonDict = {
         "clusters": columns.clusters,
         "limits": limits,
@@ -357,6 +361,7 @@ def _flips(columns: Columns) -> dict[str, int] | None:
 
 
 def _few_said(comparison: Comparison) -> str:
+    """Why so few pairs say little, for the note below a table."""
     if not comparison.n:
         return "no item has a value in both runs, so that nothing can be said"
     pairs = f"{comparison.n} pair" + ("" if comparison.n == 1 else "s")
@@ -505,6 +510,10 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
 def _members(
     rows: Rows, by: str, group_names: Iterable[str]
 ) -> dict[str, npt.NDArray[np.intp]]:
+    """The rows of each group of a breakdown, by index.
+
+    A row can be of several groups, and one without a group is of none.
+    """
     places: dict[str, list[int]] = {}
     names, read = frozenset(group_names), {}
     for index, row in enumerate(rows):

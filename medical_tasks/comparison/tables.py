@@ -371,6 +371,11 @@ def _papers(pair: Pair) -> Iterator[str]:
 
 
 def _equivalence(tested: Json, unit: str) -> str:
+    """The sentence on equivalence: shown, refuted, or neither.
+
+    Each is a test of its own: that the difference is not significantly within the
+    margin says nothing of its being beyond.
+    """
     within, beyond = (
         tested[name] is not None and tested[name] < ALPHA for name in ("p", "p_beyond")
     )
@@ -410,6 +415,7 @@ def change_said(entry: Difference, direction: str) -> str:
 
 
 def _few(metrics: Differences) -> list[str]:
+    """Notes below a table, each once with all the metrics that it is about."""
     notes: dict[str, list[str]] = {}
     for name, entry in metrics.items():
         for note in entry["notes"]:
@@ -485,6 +491,7 @@ def _by_number(text: str) -> list[tuple[int, int, str]]:
 
 
 def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
+    """An item that changed: both values, and what was read of both answers."""
     change: JsonDict = {
         "id": str(a["id"]),
         "a": item_value(metric, a),

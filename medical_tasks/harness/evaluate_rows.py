@@ -37,6 +37,14 @@ def _as_it_is(value: object) -> object:
 
 
 def _value(row: Row, name: str, others: Sequence[Source], where: str) -> object:
+    """A field of a row, from the first of its sources whose columns are all there.
+
+    Args:
+        row: of the dataset.
+        name: of the field; the column of that name is the last source.
+        others: columns of another name, or a function with the columns that it reads.
+        where: the row's position, for the message.
+    """
     sources = [
         source if isinstance(source, tuple) else (_as_it_is, source)
         for source in (*others, name)

@@ -125,6 +125,7 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _parts() -> Iterator[Finding]:
+    """What of each extra is installed; what is not comes with its next step."""
     for part in _PARTS:
         found = {package: version_of(package) for package in part.packages}
         absent = [package for package, version in found.items() if not version]
@@ -154,6 +155,7 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
+    """What is wrong with the installed lighteval, and whether it knows our tasks."""
     if not version_of("lighteval"):
         return
     for package, wrong, found in _WRONG_VERSIONS:

@@ -163,6 +163,11 @@ class _Memory(dict[tuple[str, str], dict[str, object]]):
 def _protocol_solver(
     protocol: MultiStep, items: dict[str, Item], prompts: PromptSet
 ) -> Solver:
+    """A solver that asks what the benchmark's protocol wants, turn by turn.
+
+    The protocol blocks while it decides. So it does in a thread, and other samples go
+    on meanwhile.
+    """
     memory = _Memory()
 
     @solver(name="medical_protocol")
@@ -215,6 +220,7 @@ def _pooled(name: str, official: bool = False) -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> float:
+        """The ratio of sums; an item without a weight ends an official script."""
         values = []
         for each in scores:
             value = each.score.as_float()
@@ -276,6 +282,7 @@ def registered_scorer(
         prompts: str = "own",
         upstream: str | None = None,
     ) -> Scorer:
+        """The scorer for one configuration of the task's data."""
         items, judge = _held(task, config, data, prompts, upstream)
         metrics = (
             shown_metrics(task)
@@ -409,6 +416,10 @@ def _loaded(
     upstream: str | None,
     arguments: Mapping[str, object] | None,
 ) -> Task:
+    """The inspect task, made of rows, prompts and scorer with the user's `-T` options.
+
+    The scorer gets the options that were given, so that it opens the same data.
+    """
     part = load_task_data(
         task, spec, data=None if data is None else Path(data), config=config
     )

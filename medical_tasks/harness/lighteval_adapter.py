@@ -202,6 +202,11 @@ class _JudgedAnswers:
         self._scores: list[ItemScore] = []
 
     def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:
+        """The scores of these answers, judged once however many metrics want them.
+
+        Answers without a verdict are counted in a warning; under the data guard its
+        reasons hold no text of theirs.
+        """
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
@@ -233,6 +238,7 @@ class _JudgedAnswers:
 
 
 def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetric]:
+    """A metric of lighteval for each of ours, and one for the judged share."""
     answers = _JudgedAnswers(task, judge)
     return [
         SampleLevelMetric(
@@ -253,6 +259,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
+    """How the items' values become one number: pooled, cut, or a mean."""
     if metric.total is None:
         return _pooled_mean if is_pooled(metric) else _mean
     low, high = metric.total
@@ -265,6 +272,7 @@ def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
+    """One group of metrics, so that an answer is read once for all of them."""
     metrics = shown_metrics(task)
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
     return [
@@ -340,10 +348,11 @@ class _Prompt:
     """
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
+        """Stands for a function, and has a name as one has."""
         self.task, self.judge = task, judge
         # ids of the items, where they are known
         self.asked: frozenset[str] | None = None
-        # of the data, where they are known the one found
+        # the configuration asked for; that of the data once they are known
         self.config = wanted_config() or ""
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
@@ -364,6 +373,11 @@ class _Prompt:
 
     @as_lighteval_shows_it()
     def __call__(self, line: dict[str, Any], task_name: str) -> Doc | None:
+        """A row as lighteval's document; None for a row that is not asked.
+
+        Of a dataset with several items a row lighteval is given the row as often: each
+        time it is met the next of its items is asked.
+        """
         if line.pop("__few_shots", False):
             # lighteval would take the examples from the questions that are being asked.
             raise UsageError(
@@ -421,6 +435,7 @@ class _Config(LightevalTaskConfig):
 
     @as_lighteval_shows_it()
     def __deepcopy__(self, memo: dict[int, object]) -> _Config:
+        """A copy with its data: the rows that `medical-tasks run` asks."""
         made, prompt = copy.copy(self), copy.copy(self.prompt_function)
         check_command(prompt.task)
         # lighteval would draw another sample than `medical-tasks run`.
@@ -450,6 +465,7 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
 
 
 def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfig:
+    """The configuration of a task for lighteval, under one of its names."""
     spec = dataset_of(task)
     judge = HarnessJudge(harness_request(task=task)) if task.judge else None
     mixed = task.benchmark.mixed_rows

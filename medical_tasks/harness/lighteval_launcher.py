@@ -371,6 +371,7 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
 
 
 def _server_address(path: Path) -> str:
+    """The address in a YAML file of lighteval, which decides whether texts leave."""
     import yaml
 
     try:

@@ -64,7 +64,14 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class UnclearAnswer:
-    """An answer of which the task's reader could not tell what it is."""
+    """An answer of which the task's reader could not tell what it is.
+
+    Attributes:
+        task: the task.
+        item: what was asked.
+        answer: the reply, whole.
+        reason: why its reader could not tell.
+    """
 
     task: TaskSpec
     item: Item
@@ -127,6 +134,7 @@ def unclear_answers(
 
 
 def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
+    """Refuses a run of which no sheet can be made, and says what to do instead."""
     again = f"medical-tasks score {task.name} --responses {run}"
     recipe = entry["recipe"]
     if "unclear" not in entry["coverage"]:
@@ -156,6 +164,11 @@ def _with_texts(
     unclear: Mapping[str, Json],
     places: AnswerPlaces,
 ) -> Iterator[UnclearAnswer]:
+    """The unclear answers with their texts, from where the run's answers lie.
+
+    A hash tells whether a text is the one that was scored: a decision about another one
+    would be worth nothing.
+    """
     recipe = read_results(run)["tasks"][task.name]["recipe"]
     source, responses = run, places.responses
     if responses is not None and responses.is_dir():
@@ -355,6 +368,7 @@ class _Readings:
 def _judge_request(
     arguments: Adjudicate, tasks: Sequence[TaskSpec]
 ) -> JudgeRequest | None:
+    """The judge that reads the answers first; None where a person reads them all."""
     if arguments.judging is not None:
         raise UsageError(
             "--judging: each answer is asked about by itself. Leave it out."
@@ -399,6 +413,7 @@ def _asked(
 
 
 def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readings:
+    """What a judge says each answer is; why not, where it gave no such verdict."""
     values: dict[str, str] = {}
     failed: dict[str, str] = {}
     for outcome in session.ask([reading_question(unclear) for unclear in answers]):
@@ -432,6 +447,7 @@ def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
 def _row(
     unclear: UnclearAnswer, readings: _Readings, *, whole: bool
 ) -> dict[str, object]:
+    """A row of the sheet; of a long answer the end, where the final answer stands."""
     reading = readings.values.get("/".join(unclear.key))
     left_out = 0 if whole else max(0, len(unclear.answer) - _LONGEST_CELL)
     mark = f"[... {left_out:,} characters left out ...]\n" if left_out else ""
@@ -449,6 +465,7 @@ def _row(
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Writes the sheet as CSV or, by any other suffix, as a workbook."""
     if path.suffix.lower() == ".csv":
         write_sheet(path, COLUMNS, rows)
         return

@@ -103,6 +103,10 @@ def _conversations(
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
 ) -> tuple[Iterable[str], Json]:
+    """A baseline's answers, and what its recipe says of it.
+
+    A benchmark's own baseline comes before a general one of that name.
+    """
     own = task.benchmark.baselines()
     if name in own:
         return own[name].respond(task, data.items, arguments), dict(

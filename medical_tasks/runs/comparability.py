@@ -126,6 +126,7 @@ def is_same_model(name: str, paper: str) -> bool:
 
 
 def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    """All in which the run is not as the paper's, each in a few words."""
     paper, judge = task.paper, _recipe(entry, "judge")
     if paper is None:
         yield "no paper has this task"
@@ -157,6 +158,7 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
 
 
 def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    """How the prompts differ, or that no model was asked."""
     model = str(_recipe(entry, "model").get("name"))
     prompts = _recipe(entry, "prompts")
     if model.startswith(_BASELINE):
@@ -171,6 +173,10 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
 
 
 def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
+    """How the judge differs: none, its prompts, another model, fewer votes.
+
+    More votes than the paper took are no difference.
+    """
     if not judge:
         yield "no judge was asked"
         return
@@ -187,6 +193,7 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
 
 
 def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    """How the items differ: other data, lacking answers, shortened questions."""
     data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
     if paper.configs and data.get("config") not in paper.configs:
         theirs = " or ".join(paper.configs)
@@ -204,6 +211,7 @@ def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator
 
 
 def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    """What a comparable run has in common with the paper's."""
     paper = task.paper or PaperSetting()
     if any(metric.official is not None for metric in task.metrics):
         yield "by the metrics that end in _official"

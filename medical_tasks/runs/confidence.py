@@ -56,7 +56,15 @@ NOT_BINARY: Final = (
 
 
 class BinFigures(TypedDict):
-    """Answers of similar confidence: a point of the reliability curve."""
+    """Answers of similar confidence: a point of the reliability curve.
+
+    Attributes:
+        low: the smallest confidence.
+        high: the largest.
+        n: how many answers there are.
+        confidence: their mean confidence.
+        accuracy: the share that is right, with the interval `ci_low` to `ci_high`.
+    """
 
     low: float
     high: float
@@ -199,7 +207,17 @@ def confidence_cells(
 
 @dataclass
 class _Answers:
-    """The answers that count, in columns, and how many do not, by reason."""
+    """The answers that count, in columns, and how many do not, by reason.
+
+    Attributes:
+        confidence: from 0 to 1, one an answer that counts, as in the columns below.
+        outcome: its value of the headline metric.
+        cluster: its item's cluster, or its item.
+        probabilities: of all choices, for tasks that have them.
+        left_out: how many do not count, by reason.
+        answers: how many there are.
+        stated: how many of them have a confidence.
+    """
 
     confidence: list[float] = field(default_factory=list)
     outcome: list[float] = field(default_factory=list)
@@ -261,6 +279,7 @@ def _collected(
     items: Sequence[Item],
     repeats: Sequence[Mapping[str, ItemScore]],
 ) -> _Answers:
+    """The answers that count, of all repeats, in columns; others by why they do not."""
     collected = _Answers()
     for item in items:
         cluster = item.cluster if task.cluster else item.id

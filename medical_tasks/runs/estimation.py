@@ -380,6 +380,7 @@ class _Tally:
     """
 
     def __init__(self, metric: MetricSpec, *, clustered: bool) -> None:
+        """Starts without items; `clustered` where clusters widen intervals."""
         self.metric, self.clustered, self.pooled = (
             metric,
             clustered,
@@ -544,6 +545,10 @@ class _Tally:
 
         The denominator is the largest possible one. None where there is no end: an item
         may have any value, or nothing counts.
+
+        Example: two items are right, one is wrong, one is unclear and counts as wrong,
+            one has no answer. The bounds are 2/5 and 4/5: the last two had been wrong,
+            or right.
         """
         limited = [limits for limits in self.missing if limits.weight < math.inf]
         below = [
@@ -628,7 +633,12 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
 def _around(
     value: float, estimates: Iterable[Estimate], limits: tuple[float, float]
 ) -> tuple[float, float]:
-    """An interval around a value that is on no side narrower than those of what is decided."""
+    """An interval around a value that is on no side narrower than those of what is decided.
+
+    Example: the value is 0.95, and what is decided has 0.9 from 0.85 to 0.97. The end
+        above, 0.95 + 0.07, is 0.02 too high, by which the lower one goes down: 0.88 to
+        1.
+    """
     sides = [
         (estimate.value - estimate.ci_low, estimate.ci_high - estimate.value)
         for estimate in estimates
@@ -713,7 +723,11 @@ class _Rates:
         self._lengths: dict[str, float] = {}
 
     def completed(self, counts: Counts) -> tuple[float, float]:
-        """Hits of an answer and what its value divides them by, estimates for what is missing."""
+        """Hits of an answer and what its value divides them by, estimates for what is missing.
+
+        Example: of four statements three have verdicts, of which two hold. The fourth
+            counts as 2/3, so that the hits are 2.67 of 4.
+        """
         if counts.how == "any":
             missing = sum(verdicts.missing for verdicts in counts.verdicts)
             return self._any_of(round(counts.of), missing), 1.0

@@ -129,7 +129,16 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class _Setup:
-    """A run before anything is opened: what is asked of whom, and the settings of its folder."""
+    """A run before anything is opened: what is asked of whom, and the settings of its folder.
+
+    Attributes:
+        name: of the model, whole.
+        tasks: in the order in which they are asked.
+        data: the items of each, by task name.
+        options: how they are asked.
+        judge: None where no task takes one.
+        settings: those that decide answers: another value is another folder.
+    """
 
     name: str
     tasks: Sequence[TaskSpec]
@@ -140,6 +149,10 @@ class _Setup:
 
 
 def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
+    """Checks all options and loads the data, before a model is opened.
+
+    What is wrong with them shows now, and not after hours of answers.
+    """
     name = full_name(arguments.model)
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
@@ -204,6 +217,10 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
 
 
 def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    """Runs or forecasts; the folder, or None after a forecast.
+
+    A folder is private as soon as texts of one of its datasets may not be kept openly.
+    """
     setup = _set_up(arguments, tasks, specs)
     path = arguments.out or default_folder(setup.name, setup.settings)
     if arguments.forecast:

@@ -115,6 +115,11 @@ def _value(metric: MetricSpec, score: ItemScore | None) -> float:
 
 
 def _of_metric(metric: MetricSpec, scored: ScoredTask, figures: Figures) -> JsonDict:
+    """How far evaluations agree on a metric: its values, and agreement over the items.
+
+    Intraclass correlation and exact agreement need items that all evaluations decide;
+    alpha needs two values of an item.
+    """
     figure = figures[metric.name]
     values = figure["evaluations"]["values"]
     known = [value for value in values if value is not None]

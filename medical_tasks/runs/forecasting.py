@@ -129,6 +129,7 @@ def forecast_said(model: str, forecasts: Mapping[str, TaskForecast]) -> str:
 
 
 def _line(model: str, task: str, foreseen: TaskForecast) -> str:
+    """The forecast of a task in a line; what cannot be known is called "at most"."""
     by = (
         "by the model's tokenizer"
         if foreseen["tokens_by"] == "tokenizer"

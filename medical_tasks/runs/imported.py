@@ -110,6 +110,7 @@ def _answered(
     scoring_args: Mapping[str, str],
     reported: Sequence[ReportedFigure] = (),
 ) -> AnsweredTask:
+    """What a source collected as a task's answers; second answers are repeats."""
     first, *others = (
         AnsweredTask(
             task=task,
@@ -183,6 +184,7 @@ def _lines(answered: AnsweredTask) -> bytes:
 
 
 def _records(answered: AnsweredTask) -> Iterator[JsonDict]:
+    """A record for each item of each repeat, as `kept_answers` reads them."""
     for number, each in enumerate((answered, *answered.repeats), start=1):
         for item in each.items:
             text = each.responses.get(item.id)

@@ -66,6 +66,14 @@ class JudgeRequest:
     """The judge a user asked for, such as `openai-api/my-host/my-model`.
 
     `recorded/FILE` for verdicts that are there already.
+
+    Attributes:
+        name: the model, or the file of verdicts.
+        args: how it is opened (`--judge-args`).
+        options: votes, evaluations, budget and the like.
+        mode: one question a call, or several (`--judging`).
+        prompts: own or official.
+        calibration: the check by which its verdicts are corrected, if any.
     """
 
     name: str = "lexical"
@@ -159,6 +167,7 @@ def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
 def _agreed(
     own: Mapping[str, Chosen], default: Chosen, differ: str, option: str
 ) -> Chosen:
+    """What all tasks take, or the default; one judge serves all, so they must agree."""
     if len(set(own.values())) > 1:
         said = ", ".join(f"{task} {each}" for task, each in own.items())
         raise UsageError(
@@ -240,6 +249,10 @@ class _Patient:
     def answer(
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
+        """Asks the backend, and gives every call a reply or a `NoReply`.
+
+        Once it cannot be reached nothing is asked of it again, and the reason is kept.
+        """
         answered: set[str] = set()
 
         def deliver(reply: Reply | NoReply) -> None:
@@ -275,6 +288,13 @@ class RunJudge:
     def __init__(
         self, request: JudgeRequest, *, log_dir: Path, store: Path | None = None
     ) -> None:
+        """Opens the judge, or its file of verdicts, and checks what is wanted of it.
+
+        Args:
+            request: the judge that the user chose.
+            log_dir: for the logs of a server that is started.
+            store: the file that keeps verdicts; None to keep none.
+        """
         self.request = request
         self._path = store
         self._prices = read_prices(request.args, model=request.name, what="judge")

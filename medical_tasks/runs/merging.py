@@ -113,6 +113,12 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
 
 
 def _read_part(path: Path) -> Part:
+    """A part's settings and recipes.
+
+    Raises:
+        UsageError: the folder is no part of a run, or was scored with a sheet.
+        MissingError: its answers are elsewhere.
+    """
     settings = {
         name: value for name, value in run_settings(path).items() if name != PRIVATE
     }
@@ -242,6 +248,11 @@ def _whole(
     data: Path | None,
     config: str | None,
 ) -> _Whole:
+    """The recipe and items of the whole, as if one command had asked it all.
+
+    Model arguments on which parts differ decide no answer (another address, say) and
+    are left out. What each part cut from questions is joined.
+    """
     recipes = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not recipes:
         raise IncompleteError(

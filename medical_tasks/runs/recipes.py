@@ -449,6 +449,11 @@ def _same_file(first: object, second: object) -> bool:
 
 
 def _prompts_differ(first: Json, second: Json) -> Difference | None:
+    """How the prompts differ.
+
+    One side may have asked nothing: that is the difference, but of a baseline, whose
+    name says so.
+    """
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -501,6 +506,7 @@ def deciding_generation(recipe: Json) -> JsonDict:
 
 
 def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
+    """How two recipes differ in one part, None where they do not."""
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (
@@ -529,6 +535,7 @@ def comparable_judges(*recipes: Json) -> bool:
 
 
 def _difference(first: Json, second: Json) -> Difference:
+    """How two judges differ, by the first of these: files, name, votes, all else."""
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
@@ -610,6 +617,10 @@ def differing(first: Json, second: Json) -> str:
 
 
 def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
+    """Nested objects as one, with dotted names.
+
+    Example: `{"data": {"split": "test"}}` is `{"data.split": "test"}`.
+    """
     flat: JsonDict = {}
     for name, content in value.items():
         if isinstance(content, Mapping) and content and depth < _DEEPEST:

@@ -38,7 +38,11 @@ _BASELINE: Final = "baseline/"
 
 
 class _Replay(Model):
-    """Stands for the run's model and answers nothing."""
+    """Stands for the run's model and answers nothing.
+
+    It has the name and identity that the run recorded. These are part of the key of
+    each answer, so that the questions, asked anew, meet the answers in the store.
+    """
 
     def __init__(self, recorded: Json) -> None:
         self.name = str(recorded["name"])
@@ -171,6 +175,10 @@ def replayed(
     """Answers items as the run of a recipe did: from its folder's store, or by its baseline.
 
     No model is opened.
+
+    An answer is kept under a hash of model, question and settings. With other prompts
+    or settings none would be met, and all items would look unanswered: so these are
+    compared first, and a difference is an error that names them.
     """
     name = str(recipe["model"]["name"])
     if name.startswith(_BASELINE):
@@ -244,6 +252,7 @@ def _check_same(folder: Path, part: str, ran: object, here: object) -> None:
 def _from_file(
     name: str, task: TaskSpec, data: TaskData, recipe: Json, responses: Path | None
 ) -> Mapping[str, str]:
+    """The answers of a run of `score`, from the very file that it scored."""
     if responses is None:
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with "

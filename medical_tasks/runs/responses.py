@@ -263,6 +263,11 @@ def _answers(
 def _published_answers(
     path: Source, values: Iterable[Record], task: TaskSpec, names: _Names
 ) -> Iterator[Answer]:
+    """The answers of records in the authors' form, each named by an item's id.
+
+    An answer whose question is an item's, but with other choices or another patient,
+    gets a name that no item has: it is reported, and not scored as that item's.
+    """
     for place, value in values:
         answers = _taken_out(path, task, place, value)
         if not answers:
@@ -318,6 +323,7 @@ class _Names:
     """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
 
     def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
+        """Keeps ids, the numbers that a spreadsheet makes of them, and questions."""
         self._ids = ids
         self._numbers: dict[Decimal, list[str]] = {}
         self._asked: dict[str, list[str]] = {}
@@ -392,6 +398,12 @@ def _table_answers(
 def _text_column(
     path: Source, columns: Sequence[str], source: DatasetSource | None
 ) -> str:
+    """The one column with the model's answers.
+
+    A column that is called like the gold is taken where no other could be meant, but
+    not beside other columns of the dataset: then it is the gold, and would score full
+    marks.
+    """
     candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
     ]

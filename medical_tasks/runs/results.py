@@ -184,7 +184,15 @@ class PairedFigure(TypedDict, total=False):
 
 
 class Coverage(TypedDict):
-    """How many items were asked, answered and scored on all metrics, and why others were not."""
+    """How many items were asked, answered and scored on all metrics, and why others were not.
+
+    Attributes:
+        asked: all items.
+        answered: those with an answer.
+        scored: those with a value of every metric.
+        unscored: the others that were answered, by reason.
+        unclear: answers that count as not right since nobody could tell, by reason.
+    """
 
     asked: int
     answered: int
@@ -276,6 +284,7 @@ class ItemsFile:
     """`items.parquet` in the making: takes rows in blocks and holds them as the compressed file."""
 
     def __init__(self, columns: Iterable[str]) -> None:
+        """Opens a table in memory for these columns: texts, or numbers of 64 bits."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

@@ -161,7 +161,18 @@ class Fitted:
 
 @dataclass(kw_only=True)
 class _TaskRun:
-    """A task that a model is asked, and its conversations in the repeat at hand."""
+    """A task that a model is asked, and its conversations in the repeat at hand.
+
+    Attributes:
+        task: the task.
+        data: its items.
+        prompts: what writes the questions.
+        fitted: the items as they are asked, some of them shortened.
+        protocol: decides what is asked next; None for one question an item.
+        meter: what the answers took; `role_meters` what those of each role took.
+        conversations: those that are over.
+        texts: final answers by item; `details` what is known beside them.
+    """
 
     task: TaskSpec
     data: TaskData
@@ -187,6 +198,17 @@ class _Conversation:
     """What is asked and answered about one item.
 
     `role` is who is asked now, "" the model under test.
+
+    Attributes:
+        request: what is asked now.
+        answers: all replies of the model under test, in turn; `calls` the tools that
+            each of them calls.
+        replies: those of each role.
+        records: all that the store holds of the answers, by key.
+        done: the final answer, once the protocol is satisfied.
+        unanswered: why there is none.
+        cut: whether the last reply was cut at the length limit.
+        thought_only: whether reasoning left no tokens for it.
     """
 
     run: _TaskRun
@@ -657,6 +679,7 @@ def _generate(
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
+        """Keeps an answer as soon as it is there, or why there is none."""
         nonlocal last
         progress.step()
         # Answers that are made side by side share the time: together they take what the
@@ -980,6 +1003,7 @@ def _words_to_cut(
 def _refusal(
     task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model
 ) -> str:
+    """Why nothing is asked: which questions are too long, and what can be done."""
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
     way = longer_context(model.name)
     longer = f"a longer context if the model has one ({way}), " if way else ""

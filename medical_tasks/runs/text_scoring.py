@@ -201,6 +201,7 @@ def _columns(
 def _texts(
     where: str, place: str, row: Mapping[str, Any], columns: Sequence[str]
 ) -> list[str]:
+    """The texts of a row by its columns; a cell may hold a list of them."""
     found: list[str] = []
     for column in columns:
         cell = row.get(column)

@@ -124,6 +124,12 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
 
 @functools.cache
 def _fixed_plan() -> Mapping[str, object]:
+    """What of a plan is the same for every program on this machine.
+
+    Raises:
+        SandboxError: the sandbox knows no such system, or there is no folder to build
+            it on that hides nothing of Python.
+    """
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
         raise SandboxError(
@@ -160,7 +166,14 @@ def _fixed_plan() -> Mapping[str, object]:
 
 
 class _Run:
+    """One run of one program, from the start of its sandbox to the end of all in it."""
+
     def __init__(self, code: str, limits: Limits) -> None:
+        """Prepares the plan; nothing is started yet.
+
+        As root the program gets a user of its own; else the one user is shown as
+        nobody.
+        """
         self.limits = limits
         own = {
             "limits": dataclasses.asdict(limits),
@@ -198,6 +211,11 @@ class _Run:
                     _close(pipe)
 
     def start(self) -> None:
+        """Starts the process that makes the sandbox, and returns when the program runs.
+
+        It unshares first, then waits until its users are mapped from outside. Each step
+        answers on the status pipe before the next.
+        """
         here = Path(__file__).resolve().parent
         self.status, theirs = os.pipe()
         try:
@@ -273,6 +291,12 @@ class _Run:
             ) from error
 
     def _await(self, word: str, deadline: float) -> None:
+        """Waits until a word comes on the status pipe.
+
+        Raises:
+            SandboxError: the process ended or took too long; with its last line of
+                errors.
+        """
         while not any(word in entry for entry in self._entries()):
             if not self._read(deadline - time.monotonic()):
                 told = (
@@ -306,6 +330,7 @@ class _Run:
         return bool(events)
 
     def watch(self) -> None:
+        """Reads what the program writes until it ends or passes a limit."""
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
         while self.selector.get_map() and not any(
@@ -345,6 +370,10 @@ class _Run:
             process.wait()
 
     def outcome(self) -> Outcome:
+        """How the program ended, with its output cut at the limit and its last errors.
+
+        The limit is checked once more: it may have written too much and ended at once.
+        """
         ended = next((entry for entry in self._entries() if "code" in entry), None)
         if ended is None and self.stopped is None:
             raise SandboxError(
@@ -365,6 +394,11 @@ class _Run:
         return Outcome(stdout=stdout, stderr_tail=tail, exit=kind, seconds=self.seconds)
 
     def _judged(self, ended: Mapping[str, Any] | None, stderr: str) -> tuple[Exit, str]:
+        """Why it ended, and the sentence that says so where it was stopped.
+
+        A signal alone does not say which limit it was: used-up processor time also
+        kills. So time is looked at first, then Python's own `MemoryError`, then a kill.
+        """
         limits = self.limits
         if self.stopped == "output":
             return "output", f"Stopped: it wrote more than {limits.output_bytes} bytes."
@@ -492,6 +526,7 @@ def find_runtime() -> Runtime:
 
 
 def _look(interpreter: Path) -> list[Any]:
+    """What a Python, started by itself, says of its files and version."""
     command = [str(interpreter), "-I", "-S", "-X", "utf8", "-c", _LOOK]
     try:
         done = subprocess.run(
@@ -555,6 +590,13 @@ class Machine:
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
+    """The system calls of one processor, by number.
+
+    Args:
+        column: of the table of calls, in which a processor without a call has None.
+        audit_arch: the processor as the kernel's filter names it.
+        first_foreign: from which number on calls are those of another processor mode.
+    """
     numbers = {
         group: {name: both[column] for name, both in calls.items()}
         for group, calls in _CALLS.items()

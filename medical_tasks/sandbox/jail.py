@@ -71,6 +71,7 @@ def mount(
     flags: int,
     options: str | None = None,
 ) -> None:
+    """Mounts by the C library, as Python cannot; an error names both paths."""
     texts = [
         None if text is None else os.fsencode(text)
         for text in (source, target, kind, options)
@@ -150,6 +151,7 @@ class _Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Sends an error of a stage under its name, and ends the process."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -170,7 +172,21 @@ class PlanLimits(TypedDict):
 
 
 class Plan(TypedDict):
-    """What is made and run: the first line that the starter sends."""
+    """What is made and run: the first line that the starter sends.
+
+    Attributes:
+        base: a folder to mount on; what lies in it is hidden from the sandbox alone.
+        binds: files and folders of the machine, and where they are shown.
+        withheld: folders inside these that an empty one covers.
+        links: symbolic links in `/lib`, by name and target.
+        program: the model's code.
+        pivot_root: the number of that system call, as `capset` is.
+        several_users: whether the starter is root, so that users can be changed.
+        filter: the filter of system calls, in hexadecimal.
+        limits: of the program.
+        command: what runs it.
+        environment: all variables that it has.
+    """
 
     base: str
     binds: list[tuple[str, str]]
@@ -226,6 +242,11 @@ def _line() -> bytes:
 
 
 def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
+    """Process 1 of the sandbox: builds it, starts the program, waits, and reports.
+
+    Rights are given up only when everything is built. The program's input ends at once,
+    and nothing of its output stays open here, so that its end is seen by the starter.
+    """
     with report.stage("host name"):
         _done(
             _libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))),
@@ -295,6 +316,11 @@ def _build(plan: Plan) -> None:
 
 
 def _bind(source: Path, place: Path) -> None:
+    """Shows a file or folder of the machine in the sandbox, for reading alone.
+
+    A bind mount takes flags only when it is mounted again, and the kernel refuses that
+    in a user namespace where a flag of the original is missing.
+    """
     if source.is_dir():
         place.mkdir(parents=True)
     else:
@@ -311,6 +337,7 @@ def _bind(source: Path, place: Path) -> None:
 
 
 def _become_nobody(plan: Plan) -> None:
+    """Gives up all rights for good, and checks that they are gone."""
     no_new_privileges()
     drop_bounding_set()
     if plan["several_users"]:
@@ -325,6 +352,10 @@ def _become_nobody(plan: Plan) -> None:
 
 
 def _become_program(plan: Plan, silence: int) -> NoReturn:
+    """Sets the limits, then the filter of calls, and becomes the program.
+
+    The filter comes last: what stands before may need calls that it forbids.
+    """
     os.dup2(silence, _LIFELINE)
     os.chdir(FOLDER)
     os.umask(0o077)

@@ -66,6 +66,11 @@ def _works() -> str | None:
 
 
 def _holds() -> str | None:
+    """What a program of ours could reach that it must not, None for nothing.
+
+    Among its aims are things made for it, a server and a file that all can read: what
+    it fails to reach there is no chance.
+    """
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         tempfile.NamedTemporaryFile(mode="w", prefix="medical-tasks-probe-") as witness,

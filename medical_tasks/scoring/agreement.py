@@ -126,6 +126,16 @@ def cohen_interval(
     """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval.
 
     Clusters are drawn whole.
+
+    Example:
+        Of six statements four get their class. By chance three would, since both sides
+        call half of them yes: kappa is (4 - 3) / (6 - 3).
+
+        >>> gold = ["yes", "yes", "no", "no", "yes", "no"]
+        >>> given = ["yes", "no", "no", "no", "yes", "yes"]
+        >>> estimate = cohen_interval(gold, given, classes=["yes", "no"])
+        >>> round(estimate.value, 3), estimate.n
+        (0.333, 6)
     """
     drawing: Drawing = {"seed": seed, "resamples": resamples}
     columns = _kappa_columns(gold, given, classes)
@@ -152,6 +162,15 @@ def cohen_difference(
 def _kappa_columns(
     gold: Sequence[str], given: Labels, classes: Sequence[str]
 ) -> list[Floats]:
+    """What each item adds to the counts of `_kappa_of_sums`, in columns of 0 and 1.
+
+    The first is 1 where both labels agree; then come one a class for the gold label and
+    one a class for the given one. An item without a given label is 0 in all, and does
+    not count.
+
+    Example: with the classes yes and no, an item of gold yes that was given no has the
+        row 0 | 1, 0 | 0, 1.
+    """
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
@@ -181,7 +200,13 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 def rating_counts(
     ratings: Sequence[Sequence[str]], *, classes: Sequence[str]
 ) -> Counts:
-    """Counts how many raters gave each item each class; shape (items, classes)."""
+    """Counts how many raters gave each item each class; shape (items, classes).
+
+    Example:
+        >>> ratings = [["yes", "yes", "yes"], ["yes", "no", "yes"]]
+        >>> rating_counts(ratings, classes=["yes", "no"]).tolist()
+        [[3, 0], [2, 1]]
+    """
     raters = _one_number(map(len, ratings), least=2)
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
@@ -209,6 +234,15 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 
     Items without a majority of the others are left out for that rater; a judge is
     fairly compared on the same items.
+
+    Example:
+        The second rater is compared on the first item alone: of the other two, one says
+        yes and one no on the second.
+
+        >>> ratings = [["yes", "yes", "yes"], ["yes", "no", "no"]]
+        >>> compared = leave_one_out(ratings)
+        >>> compared.counted, compared.references[1]
+        ((2, 1, 1), ('yes', None))
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -264,6 +298,7 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
 def _codes(
     name: str, labels: Sequence[str | None], classes: Sequence[str]
 ) -> npt.NDArray[np.intp]:
+    """The number of each label's class; None, no label, has the one after the last."""
     numbers: dict[str | None, int] = {
         label: number for number, label in enumerate(classes)
     }

@@ -117,6 +117,17 @@ def _bleu(
     *,
     nothing: bool,
 ) -> Bleu:
+    """Combines precisions and brevity penalty (Papineni et al. 2002, section 2.3).
+
+    Args:
+        segments: the predictions' tokens, with those of their references; without any
+            the score is `nan`.
+        reference_length: in tokens, of all references that count.
+        precisions: of n-grams of length 1, 2, ...
+        orders: how many of these lengths count.
+        nothing: whether no n-gram matched at all, which is 0 though smoothing makes
+            every precision positive.
+    """
     prediction_length = sum(len(said) for said, _ in segments)
     penalty = brevity_penalty(prediction_length, reference_length)
     if not segments:
@@ -168,6 +179,12 @@ def sacrebleu_corpus(
 def _sacrebleu(
     texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order: bool
 ) -> Bleu:
+    """BLEU by sacreBLEU's tokenizer and smoothing.
+
+    With `effective_order` only lengths of n-grams count that the predictions are long
+    enough to have, so that a sentence of two words is not scored by its lack of groups
+    of four.
+    """
     # The library cuts white space off the end first, so that a last "-" before a line
     # break stays.
     segments = [

@@ -152,6 +152,17 @@ def bootstrap_statistic(
     Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must
     not change when all sums are doubled (a mean, a ratio; not a total); division by
     zero is allowed and means "not defined".
+
+    Example:
+        Two answers with 2 and 1 true positives, and one with none: micro-F1 is 2 * 3 /
+        (2 * 3 + 2 + 1). Three items say so little that the interval is all that is
+        possible:
+
+        >>> def f1(tp, fp, fn):
+        ...     return 2 * tp / (2 * tp + fp + fn)
+        >>> estimate = bootstrap_statistic([[2, 1, 0], [0, 1, 1], [1, 0, 0]], f1)
+        >>> round(estimate.value, 3), estimate.ci_low, estimate.ci_high, estimate.n
+        (0.667, 0.0, 1.0, 3)
     """
     check_limits(limits)
     if not len(columns):
@@ -174,6 +185,18 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     items of a cluster may be alike. Intervals add by Graybill and Wang (1980), J Am
     Stat Assoc 75:869: half² = half² of the items' means + margin². Runs get a margin as
     far as they differ more than answers that are drawn by themselves explain.
+
+    Args:
+        values: shape (items, repeats, votes), at least two repeats, all finite.
+        clusters: the label of each item's cluster.
+
+    Example:
+        Of two items one was right in two of three runs, the other in none. Runs as a
+        whole differ no more than single answers do, so that the margin is 0:
+
+        >>> spread = repeats([[[1], [1], [0]], [[0], [0], [0]]])
+        >>> round(spread.sd_items, 3), round(spread.sd_run, 3), spread.margin
+        (0.408, 0.408, 0.0)
     """
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
@@ -188,6 +211,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
         cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan,
     )
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
+    # Votes move the mean of an answer's votes too; what is left is from run to run.
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (
         judge / votes if votes > 1 else 0.0
     )
@@ -228,6 +252,14 @@ def linear(
     """What each item adds to an average of ratios.
 
     Values whose mean it is, and whose variance is its own to first order.
+
+    Args:
+        shares: the weight of each ratio.
+        columns: numerators and denominators in turns, of shape (items,) each.
+        counted: which items count; the others get `nan`.
+
+    Example: of the ratios 1/2, 9/10 and 4/4 the pooled one is 14/16 = 0.875. The items
+        add 0.734, 0.922 and 0.969, whose mean is 0.875.
     """
     added = np.where(counted, 0.0, np.nan)
     for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
@@ -245,6 +277,7 @@ def _estimate(
     limits: Limits | None,
     **drawing: Unpack[Drawing],
 ) -> Estimate:
+    """The statistic with its interval; rounding takes the value past no limit."""
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = (
         draws.value

@@ -177,6 +177,11 @@ def read_orders(task: str, arguments: Mapping[str, str]) -> Orders | None:
 
 
 def _whole(task: str, name: str, text: str, *, rule: str, low: int, high: int) -> int:
+    """Reads a whole number from `low` to `high`; `rule` says so in the message.
+
+    Text longer than the largest number is refused before it is read: `int` takes long,
+    and at some length an error, over very many digits.
+    """
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(high))
     if not is_number or not low <= int(text) <= high:
         raise UsageError(f"{task}: {name} must be {rule}, got {text!r}.")
@@ -246,6 +251,11 @@ def in_orders(
 
 
 def _copy(item: Item, order: Order, choices: str, answer: str) -> Item:
+    """The item with its choices in another order, and an id, letter and group to fit.
+
+    Example: the item `q7`, whose right choice is A of A-C, in the order (1, 2, 0) shows
+        B, C and A under the letters A, B and C. So its id is `q7@BCA`, and C is right.
+    """
     given = item.fields[choices]
     letters = string.ascii_uppercase
     right = letters[order.index(letters.index(item.fields[answer]))]

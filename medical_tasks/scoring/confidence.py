@@ -272,6 +272,10 @@ def ranking(
 def _checked(
     confidence: npt.ArrayLike, outcome: npt.ArrayLike, *, binary: bool
 ) -> tuple[Floats, Floats]:
+    """Both columns, checked: of one length, from 0 to 1, with no `nan`.
+
+    `binary` outcomes are 0 or 1, others a share.
+    """
     sure = as_column("confidence", confidence, limits=UNIT)
     good = (
         as_binary("right", outcome)
@@ -291,6 +295,14 @@ def _codes(clusters: Clusters | None, n: int) -> Codes:
 def _bins(
     sure: Floats, right: Floats, code: Codes, clusters: Clusters | None
 ) -> list[Bin]:
+    """The reliability curve: for each bin its mean confidence and its accuracy.
+
+    Args:
+        sure: the answers' confidences.
+        right: their outcomes, 0 or 1.
+        code: the number of each answer's bin, from 0 on without a gap.
+        clusters: labels for the accuracy's interval.
+    """
     made = []
     for number in range(int(code.max()) + 1):
         inside = np.flatnonzero(code == number)
@@ -448,6 +460,7 @@ def _at_shares(taken: Floats, won: Floats) -> Floats:
 
 
 def _estimated(value: float, drawn: Floats, effective: float, n: int) -> Estimate:
+    """An estimate from 0 to 1 with the interval of its draws, which holds its value."""
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, n)
     value = min(max(value, 0.0), 1.0)

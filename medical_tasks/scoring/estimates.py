@@ -19,7 +19,11 @@ import numpy.typing as npt
 class Estimate:
     """A number with its confidence interval; `nan` where nothing counted, or no ends can be given.
 
-    `n` items counted.
+    Attributes:
+        value: the estimate.
+        ci_low: the lower end of its interval.
+        ci_high: the upper end.
+        n: how many items counted, which need not be all that there are.
     """
 
     value: float
@@ -33,6 +37,12 @@ class Comparison:
     """Two runs on the same items: b minus a, two-sided.
 
     `n_clusters` equals `n` where items stand alone.
+
+    Attributes:
+        value_a: the first run's value, `value_b` the second's.
+        difference: b minus a, with the interval `ci_low` to `ci_high`.
+        p_value: of a true difference of 0, two-sided.
+        n: how many items have a value in both runs.
     """
 
     value_a: float
@@ -50,6 +60,15 @@ class McNemar:
     """Two runs on the same items, right or wrong.
 
     `p_exact` is often too large, `p_mid` closer to the nominal level.
+
+    Attributes:
+        both: how many items both have right.
+        only_a: those that only the first has right; `only_b` only the second.
+        neither: those that both have wrong.
+        p_exact: the p-value of the exact test.
+        p_mid: the mid-p value.
+        n: how many items have an outcome in both runs.
+        n_clusters: how many clusters they make.
     """
 
     both: int
@@ -200,6 +219,16 @@ def sum_table(
 
     Items with a `nan` in any column or 0 in all of them are left out, and so are
     clusters that have no others.
+
+    Example:
+        Four items in the clusters a, a, a and b, with how many are right and how many
+        there are. One cluster has most of the weight, so that both are worth 1.6 equal
+        ones:
+
+        >>> columns = [np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4)]
+        >>> table = sum_table(columns, np.ones(4), ["a", "a", "a", "b"])
+        >>> table.rows.tolist(), table.totals(), round(table.effective, 2)
+        ([[1.0, 1.0], [2.0, 3.0]], [3.0, 4.0], 1.6)
     """
     stacked = np.stack(columns)
     kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)

@@ -34,7 +34,10 @@ _TAIL = 0.025
 class Strata(NamedTuple):
     """The strata of a set.
 
-    Each cell's, and how many units each has in the set and in the sample.
+    Attributes:
+        of_cell: the number of each cell's stratum.
+        units: how many units the set has in each stratum.
+        drawn: how many of them the sample has.
     """
 
     of_cell: Mapping[str, int]
@@ -46,6 +49,23 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
     """Allocates a sample in proportion.
 
     Cells too small for two units are joined with the next ones by name.
+
+    Every stratum gets its share rounded down; what is left goes to the largest
+    remainders.
+
+    Args:
+        sizes: how many units the set has in each cell.
+        drawn: how many are drawn of all.
+
+    Example:
+        Of 3 newborns a sample of 20 in 93 would hold less than one, so they are drawn
+        together with the children:
+
+        >>> strata = allocate({"adult": 60, "child": 30, "newborn": 3}, 20)
+        >>> strata.of_cell["child"] == strata.of_cell["newborn"]
+        True
+        >>> strata.units, strata.drawn
+        ([60, 33], [13, 7])
     """
     total = sum(sizes.values())
     of_cell: dict[str, int] = {}
@@ -108,6 +128,18 @@ def whole_set_estimate(
     `columns`: numerators and denominators in turns, of parts whose ratios are added up
     by `shares`; `nan` for items without a value. `strata` has each item's, `units` how
     many the set has in each; `clusters` are given where they were drawn whole.
+
+    Example:
+        16 of 20 answers are right. The interval is the narrower the more of the set
+        they are; of the whole set nothing is left to chance.
+
+        >>> columns, strata = [[1.0] * 16 + [0.0] * 4, [1.0] * 20], [0] * 20
+        >>> for n in (10000, 30, 20):
+        ...     whole = whole_set_estimate(columns, [1.0], strata, [n], proportion=True)
+        ...     print(n, round(whole.ci_low, 3), round(whole.ci_high, 3))
+        10000 0.578 0.921
+        30 0.679 0.883
+        20 0.8 0.8
     """
     table = np.array(columns, dtype=np.float64)
     counted = np.atleast_1d(np.isfinite(table).all(axis=0))
@@ -119,6 +151,7 @@ def whole_set_estimate(
     names, unit = np.unique(labels[counted], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
     stratum[unit] = np.asarray(strata, dtype=np.intp)[counted]
+    # Sums of each unit: an item, or all items of a cluster that was drawn whole.
     sums = np.stack(
         [np.bincount(unit, column[counted], len(names)) for column in table]
     )
@@ -128,20 +161,27 @@ def whole_set_estimate(
     )
     drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
     of, least = np.asarray(units, dtype=np.float64), np.maximum(drawn, 1.0)
+    # Each unit drawn counts N / n times, for those of its stratum that were not.
     totals = sums @ (of / least)[stratum]
     if not n or (totals[1::2] == 0.0).any():
         return Estimate(math.nan, math.nan, math.nan, n)
     ratios, (low, high) = totals[::2] / totals[1::2], limits
     value = min(max(float(np.asarray(shares) @ ratios), low), high)
+    # Nothing is left to chance where the whole set was drawn.
     if (drawn >= of).all():
         return Estimate(value, value, value, n)
+    # What each unit adds to the estimate's error, to first order, and how far that is
+    # from the mean of its stratum.
     added = (np.asarray(shares) / totals[1::2]) @ (
         sums[::2] - ratios[:, np.newaxis] * sums[1::2]
     )
     apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
+    # Each stratum gets its share of one more unit, which varies as all units do: two
+    # units that happen to be alike must not show a stratum without variance.
     squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(
         added @ added
     ) / len(names)
+    # N (N - n) / n s², summed over strata (Cochran 1977, chapter 5).
     variance = float(
         (
             of

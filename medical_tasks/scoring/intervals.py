@@ -34,6 +34,14 @@ def wilson_interval(
     """Wilson's score interval of `successes` out of `n`, without continuity correction.
 
     (nan, nan) for n = 0.
+
+    Example:
+        Even 0 of 10 leaves up to 28 % possible:
+
+        >>> [round(end, 3) for end in wilson_interval(8, 10)]
+        [0.49, 0.943]
+        >>> [round(end, 3) for end in wilson_interval(0, 10)]
+        [0.0, 0.278]
     """
     n, successes = (
         check_whole("n", n, least=0),
@@ -110,7 +118,11 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def binomial_tail(successes: int, n: int, p: float) -> float:
-    """Probability of at least so many successes of `n`, each with probability `p`."""
+    """Probability of at least so many successes of `n`, each with probability `p`.
+
+    Example: by chance 9 or 10 of 10 yes-or-no questions are right with probability 11 /
+        1024 = 0.0107.
+    """
     if successes <= 0:
         return 1.0
     return beta_cdf(p, successes, n - successes + 1.0) if successes <= n else 0.0

@@ -128,6 +128,11 @@ _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
 
 def _plain(answer: str) -> str:
+    """The end of an answer in plain signs, with one form for each kind of mark.
+
+    Example: `<answer>C</answer>` becomes "answer: C", and `**Answer:** (B)` "Answer:
+        (B)". A lone letter with its decoration becomes the letter.
+    """
     answer = shortened(answer)[-MAX_ANSWER:]
     text = normal_form(_STRUCK.sub("", answer).translate(_CIRCLED))
     alone = _ALONE.fullmatch(text)
@@ -228,6 +233,16 @@ def _words(choice: str) -> list[str]:
 
 
 def _mentions(text: str, choices: tuple[str, ...]) -> str:
+    """The text with one sign for each mention of a choice, its letter or its words.
+
+    A letter beside the words of the same choice is one mention. One or two words of a
+    choice in a sentence that goes on get a sign of their own: they may be there by
+    chance.
+
+    Example: of the choices Chest pain, Fever and Cough, "The answer is B, not A."
+        becomes "The answer is [B], not [A]." and "The answer is B: Fever." has the sign
+        of B once.
+    """
     letter, whole = _patterns(choices)
 
     def text_sign(match: re.Match[str]) -> str:
@@ -326,6 +341,14 @@ class _Claim:
 
     The choices it takes, the rule, how strongly, and whether it takes back what was
     said.
+
+    Attributes:
+        place: where it begins in the text.
+        taken: the numbers of the choices, from 0 for A.
+        why: the rule by which it was read.
+        strength: how plainly it is said; the first of the strongest decides, with all
+            that follow.
+        corrects: whether it takes back what was claimed before it.
     """
 
     place: int
@@ -337,6 +360,13 @@ class _Claim:
 
 class _Answer:
     def __init__(self, text: str) -> None:
+        """Takes a text in which choices are signs, as `_mentions` writes them.
+
+        An "A:" that begins it may stand for the word: it becomes "answer:", as does a
+        question that is repeated first. "All but B are wrong" becomes "answer: B", and
+        asides are covered. Where sentences end is kept, since a claim counts by what
+        its sentence says before it.
+        """
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
         text = re.sub(
@@ -378,6 +408,11 @@ class _Answer:
         return (min(taken), claims[first].why) if len(taken) == 1 else None
 
     def _claims(self) -> Iterator[_Claim]:
+        """All claims, of every rule; which of them counts is decided later.
+
+        The letter that an answer begins with is no claim where it goes through the
+        choices one by one.
+        """
         enumerated = self._enumerates()
         for why, strength, pattern in _CLAIMS:
             for match in pattern.finditer(self.text):
@@ -399,6 +434,11 @@ class _Answer:
         yield from self._last_line()
 
     def _claim(self, match: re.Match[str], why: str, strength: int) -> _Claim:
+        """The claim of one match.
+
+        A plain claim is stronger where its sentence calls it final or a conclusion, and
+        it takes earlier claims back where the words before it turn round ("wait").
+        """
         before = self.text[max(0, match.start() - _BEFORE) : match.start()]
         said = (
             self._sentence_before(match.start())

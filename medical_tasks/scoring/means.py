@@ -82,7 +82,7 @@ def mean_interval(
 
         >>> found = mean_interval([1.0] * 18 + [0.5] * 2)
         >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
-        (0.95, 0.846, 0.985)
+        (0.95, 0.824, 0.987)
     """
     check_limits(limits, finite=False)
     column = as_column("values", values, limits=limits)
@@ -96,6 +96,18 @@ def proportion_interval(
     """The proportion of items that are right.
 
     Wilson's interval, and `mean_interval` of clusters.
+
+    Example:
+        16 of 20 answers are right. If they are five notes of four questions each, and
+        one note has all that are wrong, the interval is much wider:
+
+        >>> right = [1.0] * 16 + [0.0] * 4
+        >>> alone = proportion_interval(right)
+        >>> round(alone.ci_low, 3), round(alone.ci_high, 3)
+        (0.584, 0.919)
+        >>> notes = proportion_interval(right, clusters=[n // 4 for n in range(20)])
+        >>> round(notes.ci_low, 3), round(notes.ci_high, 3)
+        (0.223, 0.982)
     """
     if (
         isinstance(values, list)
@@ -135,6 +147,13 @@ def ratio_interval(
 
     Items with 0 in both, or with `nan` in either, do not count; `limits` is the range
     an item's own ratio can lie in. Other arguments as for `mean_interval`.
+
+    Example:
+        1 of 2, 9 of 10 and 4 of 4 statements hold: 14 of 16, while the mean of the
+        three shares is 0.8.
+
+        >>> ratio_interval([1, 9, 4], [2, 10, 4]).value
+        0.875
     """
     check_limits(limits, finite=False)
     above, below = (
@@ -161,6 +180,13 @@ def average_interval(
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
+
+    Example:
+        Two pooled ratios, 14/16 and 2/3, with equal weight:
+
+        >>> columns = [[1, 9, 4], [2, 10, 4], [1, 0, 1], [1, 1, 1]]
+        >>> round(average_interval(columns, [0.5, 0.5]).value, 3)
+        0.771
     """
     check_limits(limits, finite=False)
     named = [
@@ -190,6 +216,14 @@ def score_ends(
 
     Returns:
         The two θ with (θ̂ - θ)² = t² V(θ); an infinite end where the data give none.
+
+    Example:
+        A share of 0.8 lies further from its lower end than from its upper one, which 1
+        is near; ends at equal distance would be 0.625 and 0.975:
+
+        >>> ends = score_ends(0.8, 0.008, t=1.96, exposure=20, limits=(0.0, 1.0))
+        >>> [round(end, 3) for end in ends]
+        [0.584, 0.919]
     """
     low, high = limits
     if math.isfinite(low) and math.isfinite(high):
@@ -212,6 +246,9 @@ def unseen_share(tail: float, clusters: float) -> float:
     """The share q of other clusters that so many clusters, all alike, leave possible.
 
     They would all be alike with probability (1-q)^clusters, which is `tail` for this q.
+
+    Example: 100 notes without an error leave it possible that 3.6 % of all notes have
+        one, since 100 such notes in a row would still come in 2.5 % of cases.
     """
     return -math.expm1(math.log(tail) / clusters)
 
@@ -292,6 +329,7 @@ def _interval(
         )
     else:
         ends = _ends_of_alike(value, error.effective, tail, (low, high))
+    # An interval holds its value, whatever rounding makes of the ends.
     low, high = min(ends[0], value), max(ends[1], value)
     return Estimate(value, finite_end(low), finite_end(high), error.items)
 

@@ -67,6 +67,22 @@ def paired_bootstrap(
     """The difference of two runs' means over the same items, b minus a.
 
     `nan` in either run does not count.
+
+    Args:
+        a: the first run's values, one an item.
+        b: the second run's, of the same items in the same order.
+        clusters: the label of each item's cluster; clusters are drawn whole.
+        limits: the smallest and largest value an item can have.
+        drawing: `seed` and `resamples`.
+
+    Example:
+        Of 20 questions five are right in both runs, one in A alone, nine in B alone:
+
+        >>> a = [1.0] * 6 + [0.0] * 14
+        >>> b = [1.0] * 5 + [0.0] + [1.0] * 9 + [0.0] * 5
+        >>> compared = paired_bootstrap(a, b)
+        >>> f"{compared.difference:.2f}, from {compared.ci_low:.2f}; p {compared.p_value:.2f}"
+        '0.40, from 0.10; p 0.01'
     """
     first, second, counted = _sides(a, b, limits)
     return _compare(
@@ -83,6 +99,7 @@ def paired_bootstrap(
 def _sides(
     a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None
 ) -> tuple[Floats, Floats, Floats]:
+    """Both runs' values, and a column that is 1 where both have one, else `nan`."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
@@ -291,6 +308,16 @@ def mcnemar(
     """Whether two runs differ in how many of the same items they have right.
 
     1, or 0 for wrong, or `nan`, which does not count.
+
+    Only the items on which the runs differ decide. With clusters these differences are
+    added up in each, and whole clusters change sides.
+
+    Example:
+        >>> a = [1.0] * 6 + [0.0] * 14
+        >>> b = [1.0] * 5 + [0.0] + [1.0] * 9 + [0.0] * 5
+        >>> test = mcnemar(a, b)
+        >>> test.only_a, test.only_b, round(test.p_exact, 4), round(test.p_mid, 4)
+        (1, 9, 0.0215, 0.0117)
     """
     first, second = as_binary("a", a), as_binary("b", b)
     check_same_length(a=first, b=second)
@@ -311,7 +338,12 @@ def mcnemar(
 
 
 def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """Exact and mid-p two-sided p-value of a sum of differences whose signs are coin flips."""
+    """Exact and mid-p two-sided p-value of a sum of differences whose signs are coin flips.
+
+    Example: five clusters differ by 1 each, all in one direction. Of the 32 ways to
+        choose signs two are as extreme, all for A and all for B: p is 2/32 = 0.0625,
+        and mid-p, which counts the observed outcome half, 0.03125.
+    """
     if not differences.size:
         return 1.0, 1.0
     sizes = np.abs(differences)
@@ -370,6 +402,12 @@ def minimum_detectable_difference(
     show the same difference, the spread is not known to be zero: the share of clusters
     that may still differ (see `bootstrap`) is then taken to differ as far as the limits
     allow. More than the limits allow means that no difference is found so surely.
+
+    Example:
+        >>> a = [1.0] * 6 + [0.0] * 14
+        >>> b = [1.0] * 5 + [0.0] + [1.0] * 9 + [0.0] * 5
+        >>> round(minimum_detectable_difference(a, b), 2)
+        0.4
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -406,6 +444,22 @@ def equivalence(
     that are right or wrong by Tango's score (1998, Stat Med 17:891), whose variance is
     that at the margin: one taken from the items is too small where few of them differ.
     Clusters widen it by the design effect. `nan` for fewer than two clusters.
+
+    Args:
+        a: the first run's values, one an item.
+        b: the second run's.
+        margin: above 0, in the values' unit: 0.05 of a share are five points.
+        clusters: the label of each item's cluster.
+        limits: the smallest and largest value an item can have.
+
+    Example:
+        Two runs differ on 2 of 200 items, one in each direction: they are shown to be
+        within five points of one another.
+
+        >>> a = [1.0, 0.0] * 100
+        >>> within, beyond = equivalence(a, [0.0, 1.0] + a[2:], margin=0.05)
+        >>> round(within, 3), beyond
+        (0.001, 1.0)
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -421,6 +475,8 @@ def equivalence(
     def beyond(shift: float) -> float:
         """The difference's distance from a shift, in standard errors at that shift."""
         better, worse = float((each > 0).sum()), float((each < 0).sum())
+        # The share that is worse, at most likelihood where the true difference is the
+        # shift: the larger root of 2n x² + b x + c (Tango 1998).
         b_ = -better - worse + (2 * n - better + worse) * shift
         c_ = -worse * shift * (1.0 - shift)
         least = (math.sqrt(b_ * b_ - 8 * n * c_) - b_) / (4 * n)
@@ -449,6 +505,15 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
 
     Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no
     member of the family and stays `nan`.
+
+    Example:
+        The smallest of three counts three times, the next twice; none may come below
+        one before it:
+
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+        >>> holm([0.01, math.nan, 0.04])
+        [0.02, nan, 0.04]
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):

@@ -113,6 +113,10 @@ def intraclass_interval(
     sums = _by_cluster(_icc_sums(table), clusters)
 
     def differing(draws: Floats) -> tuple[Floats, Floats]:
+        """The parts of ICC(2,1): what differs within items, and what differs at all.
+
+        Within are the judges, by how they differ on average, and the rest.
+        """
         items, judges, rest = _mean_squares(draws)
         count = draws[:, 0]
         among = k * (judges - rest) / count
@@ -177,6 +181,14 @@ def interval_alpha(
     Args:
         values: shape (units, raters or evaluations), `nan` where there is none.
         clusters: the label of each unit's cluster.
+
+    Example:
+        Three answers were judged three times each. They differ more among one another
+        than a judge from itself:
+
+        >>> shares = [[0.75, 0.5, 0.75], [0.25, 0.25, 0.25], [1.0, 1.0, 0.75]]
+        >>> round(interval_alpha(shares).value, 3)
+        0.855
     """
     table = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(table)
@@ -207,7 +219,12 @@ def interval_alpha(
 
 
 def within_sd(values: npt.ArrayLike) -> float:
-    """The mean over items of the standard deviation of an item's values; `nan` without items."""
+    """The mean over items of the standard deviation of an item's values; `nan` without items.
+
+    Example:
+        >>> round(within_sd([[0.75, 0.5, 0.75], [0.25, 0.25, 0.25]]), 3)
+        0.072
+    """
     table = _as_table(values)
     return float(table.std(axis=1, ddof=1).mean()) if len(table) else math.nan
 
@@ -216,6 +233,10 @@ def all_alike(ratings: Sequence[Sequence[Hashable | None]]) -> list[float]:
     """Of each unit whether all its ratings are the same (1) or not (0).
 
     `nan` for a unit that lacks one.
+
+    Example:
+        >>> all_alike([["yes", "yes"], ["yes", "no"], ["yes", None]])
+        [1.0, 0.0, nan]
     """
     return [
         math.nan if None in unit or not unit else float(len(set(unit)) == 1)

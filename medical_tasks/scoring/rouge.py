@@ -94,6 +94,11 @@ class _Text:
         self.tokens = [token for line in self.lines for token in line]
 
     def against(self, reference: _Text, variant: str) -> Overlap:
+        """How far the tokens match a reference's, by one variant.
+
+        Matches are shared by the number of n-grams of either side, for both L variants
+        by that of tokens. A text too short for one n-gram scores 0.
+        """
         if variant == "rougeL":
             hits, n = lcs_length(self.tokens, reference.tokens), 1
         elif variant == "rougeLsum":

@@ -198,6 +198,10 @@ def _calculated(node: ast.BinOp, of: Callable[[ast.expr], Value]) -> Value:
 
 
 def _signed(node: ast.UnaryOp, of: Callable[[ast.expr], Value]) -> Value:
+    """Works out a row of signs, such as `---5`.
+
+    In a loop, since a reply may hold more of them than Python lets functions be nested.
+    """
     signs = [node]
     while isinstance(signs[-1].operand, ast.UnaryOp):
         signs.append(signs[-1].operand)
@@ -230,6 +234,13 @@ def _compared(node: ast.Compare, of: Callable[[ast.expr], Value]) -> Value:
 
 
 def _computed(sign: ast.operator, left: Value, right: Value) -> Value:
+    """Works out one operator between two values.
+
+    Raises:
+        TypeError: a side is no number, and it is not text added to text.
+        OverflowError: a whole number would have more than `MAX_BITS` bits, which is
+            known before the power or shift is computed.
+    """
     if not (
         isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add)
     ):

@@ -326,6 +326,11 @@ def scores(text: str) -> list[Quantity]:
 
 
 def _numbers(text: str, pattern: Pattern) -> list[Quantity]:
+    """The numbers of a text with their units, the last `MAX_QUANTITIES` of them.
+
+    Dates and list numbers are covered first. What only numbers something ("stage 4") or
+    is part of a name is left out; a minus belongs to a number where it is no dash.
+    """
     small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
     end = 0
@@ -353,6 +358,10 @@ def _blank(pattern: Pattern, text: str) -> str:
 
 
 def _value(match: re.Match[str]) -> float:
+    """The number of a match, whichever way it is written.
+
+    Example: "1.234,5" is 1234.5, "1,234" is 1234 and "3 1/2" is 3.5.
+    """
     digits = match["digits"]
     if match["european"]:
         digits = digits.replace(".", "").replace(",", ".")
@@ -408,6 +417,12 @@ def in_digits(text: str) -> str:
 
 
 def _digits(words: re.Match[str]) -> str:
+    """A number in words as digits; words that make no one number stay as they are.
+
+    Example: "twenty-three point five" is 23.5, and "three five" stays. Words are added
+        up from the largest on, so one that is not smaller than the last begins another
+        number.
+    """
     whole, _, decimals = words[0].lower().partition(" point ")
     total = part = 0
     last = 10**9
@@ -477,6 +492,10 @@ def dates(text: str) -> list[Quantity]:
 
 
 def _date(year: str, month: str, day: str) -> date | None:
+    """A date, or None where the calendar has none.
+
+    A year of two digits is of the 20th century from `_PIVOT` on, else of the 21st.
+    """
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
     full = (
         int(year)
@@ -546,6 +565,7 @@ def ages(text: str) -> list[Quantity]:
 
 
 def _days(match: re.Match[str]) -> int | None:
+    """An age of weeks and days in days; None with a sign, since no age has one."""
     parts = match.groupdict()
     if parts.get("sign") or parts.get("minus"):
         return None

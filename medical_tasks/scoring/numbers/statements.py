@@ -203,7 +203,14 @@ class _Mention:
 
 
 def _read(text: str, subject: Subject) -> Statement:
-    """Reads a plain text in which what is asked for is `§`."""
+    """Reads a plain text in which what is asked for is `§`.
+
+    The order of the rules matters. What was taken back, the options not chosen and what
+    stands beside a refusal are marked first. Then values are looked at from the end on:
+    the last sentence with a plain value decides, within it the plainest, and what
+    stands before is not looked at. Without any plain value a lone one may do
+    (`_unplain`).
+    """
     masked, groups = _masked(_without_asides(text, subject), subject)
     possible = rules.patterns_for(masked)
     refusals = (
@@ -260,7 +267,11 @@ def _without_asides(text: str, subject: Subject) -> str:
 
 
 def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
-    """The text in small letters with `¤` for each quantity; what belongs together is one."""
+    """The text in small letters with `¤` for each quantity; what belongs together is one.
+
+    Example: "BMI 24.7, BSA 1.9" becomes "bmi ¤, bsa ¤" with a group for each number,
+        and "2-3 points" is one sign with two alternatives.
+    """
     quantities = subject.scan(text)
     text = text.lower()
     ends = [0, *(quantity.end for quantity in quantities)]
@@ -316,6 +327,11 @@ _VALUES: Final = re.compile(VALUE)
 
 
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
+    """Every value of a masked text, with its sentence before and behind it.
+
+    Where the text breaks off, what it meant to say is not known: in its last sentence
+    no value is the answer, and before it only one given by name may be.
+    """
     mentions: list[_Mention] = []
     pieces = [*rules.SENTENCE_END.split(masked), ""]
     for number, (sentence, end) in enumerate(
@@ -363,6 +379,16 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
 
 
 def _own_tier(mention: _Mention, subject: Subject) -> int:
+    """How plainly its sentence gives a quantity, by the first of these that holds.
+
+    - what is asked for is named before it: `BY_NAME`
+    - it is named behind it, or a word such as "gives" stands before it, or it opens the
+      sentence as an answer does: `RESULT`
+    - something is said to be it: `RESULT` of a word for a result, else `OF_SOMETHING`
+    - else `IN_PASSING`
+
+    In a unit of another dimension it is rather a step on the way, and counts for less.
+    """
     kind = unit_of(mention.values[0].unit).dimension
     other_unit = kind not in ("", "fraction", subject.unit.dimension)
     lead = mention.lead

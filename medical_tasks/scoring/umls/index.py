@@ -240,6 +240,11 @@ def _write_parts(
 
 
 def _join_parts(stage: Path, out: Path) -> int:
+    """Writes the index's three files from the parts; returns how many terms it has.
+
+    A part holds the terms whose hashes begin alike, and parts come in the order of
+    their beginnings. So each is sorted in memory by itself, and the whole is sorted.
+    """
     count = place = 0
     with ExitStack() as stack:
         hashes, places, records = (
@@ -278,6 +283,12 @@ class UmlsIndex:
     """An open index; a context manager."""
 
     def __init__(self, folder: Path) -> None:
+        """Opens an index, and checks that it is whole by the sizes of its files.
+
+        Raises:
+            UsageError: the folder holds no index, one of another version, or a part of
+                one.
+        """
         import numpy as np
 
         build = "Build it: medical-tasks umls build --source META_FOLDER --out INDEX"
@@ -354,6 +365,11 @@ class UmlsIndex:
         return found
 
     def _concepts(self, place: int, term: bytes) -> tuple[str, ...]:
+        """The concepts of a term from `place` on; () where the term is not there.
+
+        Different terms can have one hash. They are neighbours, so each of them is
+        compared.
+        """
         hashed = self._hashes[place]
         while place < len(self._hashes) and self._hashes[place] == hashed:
             record = self._records[self._places[place] : self._places[place + 1]]
@@ -453,6 +469,7 @@ _AGAIN = "The file is damaged or another one; unpack it from the release again."
 def _lines(
     path: Path, on_read: Callable[[int], None], digest: hashlib._Hash | None = None
 ) -> Generator[bytes, None, None]:
+    """The lines of a file in bytes; `digest` takes in all that is read."""
     rest = b""
     for chunk in read_chunks(path, again=_AGAIN, on_read=on_read):
         if digest is not None:

@@ -126,6 +126,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
     known: dict[str, list[Token]] = {}
 
     def cut(piece: str) -> list[Token]:
+        """The tokens of a piece between white space, kept until there are too many."""
         if len(known) >= _MOST_KNOWN_WORDS:
             known.clear()
         tokens = []
@@ -206,6 +207,16 @@ class Matcher:
         variant: str,
         parts: Mapping[str, str] = CLOSED_CLASSES,
     ) -> None:
+        """Matches by an index, in one of the `VARIANTS`.
+
+        Args:
+            index: of the UMLS.
+            variant: which stretches of a text are looked up.
+            parts: the part of speech of each word that is known to have one.
+
+        Raises:
+            UsageError: there is no such variant.
+        """
         if variant not in VARIANTS:
             raise UsageError(
                 f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}"
@@ -254,6 +265,7 @@ class Matcher:
         return chosen
 
     def _look_up(self, stretches: Sequence[str]) -> None:
+        """Looks up new stretches all at once; None is kept for those without concepts."""
         asked = [self._index.folding.asked(stretch) for stretch in stretches]
         self._known.update(dict.fromkeys(stretches))
         for position, term, concepts in self._index.find(asked):
