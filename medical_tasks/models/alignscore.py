@@ -375,7 +375,7 @@ def _load_network(
 ) -> Module:
     """Fills the backbone's network with the checkpoint's weights.
 
-    The folder gives its layout alone; its own weights are not loaded. Any weight that
+    The folder gives its layout alone; its own weights are not loaded. A weight that
     is missing or has no place is an error, as scores would be noise.
     """
     import transformers

@@ -452,7 +452,7 @@ def _encoder(
 ) -> PreTrainedModel:
     """The network without its head, filled with weights.
 
-    Any weight that is missing, or has no place, is an error.
+    A weight that is missing, or has no place, is an error.
     """
     prefix = f"{layout}."
     weights = {

@@ -167,7 +167,7 @@ class Spending(Protocol):
 class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
     """A call ended without an answer; `every_call`.
 
-    Any other would fail in the same way (wrong key, wrong model).
+    Others would fail in the same way (wrong key, wrong model).
     """
 
     def __init__(

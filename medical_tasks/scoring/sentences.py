@@ -168,7 +168,7 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
     A known collocation ("Dr. Smith") ends none. Behind an abbreviation the next word
     decides: it must usually start sentences. A number ends none before a word that
     cannot start one, nor does an initial before what may be a name: a word with a
-    capital that is never seen without. Any other full stop ends one.
+    capital that is never seen without. Every other full stop ends one.
     """
     if word in ("?", "!"):
         return True
