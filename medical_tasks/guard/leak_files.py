@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 _CHUNK = 2**20
+_FIRST_OF_JSON = 7 * 2**20  # bytes that the first piece of a JSON file has besides
 _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
 _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
 _DEEPEST = 8  # encodings and archives in one another
@@ -156,10 +157,14 @@ class Looking:
         """The bytes of a stream in pieces of about a megabyte.
 
         Each begins with the last 64 KiB of the one before, so that no run of words is
-        cut. Encoded bytes that go on past the end are kept whole, up to 64 MiB.
+        cut. Encoded bytes that go on past the end are kept whole, up to 64 MiB. The
+        first piece of a JSON file has up to eight megabytes: of a document that is cut,
+        each bracket that is still open is tried in vain.
         """
         kept = b""
         while part := stream.read(_CHUNK):
+            if not kept and part.lstrip()[:1] in (b"{", b"["):
+                part += stream.read(_FIRST_OF_JSON)
             block = kept + part
             while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
                 if len(block) > _WHOLE_LIMIT:

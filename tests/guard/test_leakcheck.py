@@ -751,3 +751,18 @@ def test_words() -> None:
 def test_lines_that_are_no_more_than_their_mark_are_looked_at_too() -> None:
     marks = "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
     assert "y\n\ny\ny\ny\ny" in list(rearranged(marks))
+
+
+def test_a_large_json_document_is_read_whole(tmp_path: Path) -> None:
+    """One that is cut in the middle has open brackets, each of which would be tried in vain."""
+    open_brackets: object = ["it's a note"] * 60_000
+    for depth in range(8):
+        open_brackets = {f"level {depth}": open_brackets, "remark": "a patient's"}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "results.json").write_text(
+        json.dumps(open_brackets, indent=2), encoding="utf-8"
+    )
+    source = tmp_path / "source.csv"
+    source.write_text(f"text\n{NOTE}\n", encoding="utf-8")
+    report = check_leaks(tmp_path / "run", source_files(str(source)))
+    assert (report.found, report.unreadable) == ({}, {})

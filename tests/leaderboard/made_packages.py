@@ -93,7 +93,7 @@ def package(
 
     Its answers may not be `held`, but published elsewhere.
     """
-    spec = task_spec(task).reporting(())
+    spec = task_spec(task)
     items = [
         Item(
             id=f"item-{n}",
