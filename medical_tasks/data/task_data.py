@@ -43,6 +43,10 @@ SWAP: Final = "swap"
 """Key of a built configuration's source: which attribute of the patients was changed, `sex=female`."""
 SWAP_OF: Final = "rows before the swap, {}"
 """Likewise, with a split: the hash of the rows that were changed."""
+SWAP_LEFT_OUT: Final = "rows left out of the swap, {}"
+"""Likewise, with a split: how many rows could not be changed."""
+SWAP_RULES: Final = "rules of the swap"
+"""Likewise: the version of the rules by which they were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +178,10 @@ def load_task_data(
     if SWAP in made_of:
         revision["swap"] = {
             "changed": made_of[SWAP],
+            "rules": made_of[SWAP_RULES],
+            "left_out": sum(
+                int(made_of[SWAP_LEFT_OUT.format(name)]) for name in split_names(asked)
+            ),
             "of_rows_sha256": [
                 made_of[SWAP_OF.format(name)] for name in split_names(asked)
             ],

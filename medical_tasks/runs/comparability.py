@@ -193,8 +193,12 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
 
 
 def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
-    """How the items differ: other data, lacking answers, shortened questions."""
+    """How the items differ: other data or questions, lacking answers, shortened ones."""
     data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
+    if swap := mapping(data.get("swap")):
+        yield f"the patients were changed, {short(swap.get('changed'))}"
+    if given := sorted(_recipe(entry, "task_args").keys() & task.item_arguments):
+        yield f"other questions by {', '.join(given)}"
     if paper.configs and data.get("config") not in paper.configs:
         theirs = " or ".join(paper.configs)
         yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"

@@ -16,6 +16,7 @@ from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.construct.options import Swap
 from medical_tasks.construct.swap.texts import (
     ATTRIBUTES,
+    RULES,
     Refusal,
     Sex,
     change,
@@ -25,7 +26,14 @@ from medical_tasks.construct.swap.texts import (
 )
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import built_config, read_rows
-from medical_tasks.data.task_data import SWAP, SWAP_OF, locate, rows_sha256
+from medical_tasks.data.task_data import (
+    SWAP,
+    SWAP_LEFT_OUT,
+    SWAP_OF,
+    SWAP_RULES,
+    locate,
+    rows_sha256,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.columns import Column
@@ -152,6 +160,7 @@ def _swap(
         replace(
             source,
             read=read,
+            changes=(*source.changes, _said_on_the_card(attribute, value)),
             at=None,
             files={name: {} for name in source.files},
             splits=dict(source.splits) | {config: tuple(built.splits)},
@@ -165,9 +174,14 @@ def _swap(
         made_of={
             **built.source,
             SWAP: f"{attribute}={value}",
+            SWAP_RULES: RULES,
             **{
                 SWAP_OF.format(split): rows_sha256(folder, config, split, spec=spec)
                 for split in built.splits
+            },
+            **{
+                SWAP_LEFT_OUT.format(split): str(built.splits[split].rows - len(rows))
+                for split, rows in splits.items()
             },
         },
     )
@@ -178,6 +192,13 @@ def _swap(
         rows=made.rows,
         changed=changed,
         left_out=dict(left_out.most_common()),
+    )
+
+
+def _said_on_the_card(attribute: str, value: str) -> str:
+    return (
+        f"The patients are not the released ones: by `medical-tasks swap`, {attribute} is "
+        f"{value} in every row. Rows that this cannot be done to are left out."
     )
 
 

@@ -60,6 +60,9 @@ NAMES: Final[Mapping[str, Mapping[Sex, str]]] = {
 In the manner of Bertrand and Mullainathan, American Economic Review 94, 2004.
 """
 
+RULES: Final = "1"
+"""Version of these rules: changes with any that changes a text or which rows there are."""
+
 ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "sex": ("female", "male"),
     "name": tuple(NAMES),

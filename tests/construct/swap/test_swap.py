@@ -23,6 +23,7 @@ from medical_tasks.construct.swap.texts import (
 )
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.errors import UsageError
+from tests.case_tables import json_of
 
 # A text and its counterpart, written by hand: the first column is of a woman.
 COUNTERPARTS = [
@@ -134,6 +135,8 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
             for note in row["notes"]
         )
         ids.append([row["id"] for row in rows])
+        card = (made.folder / "README.md").read_text(encoding="utf-8")
+        assert f"insurance is {value} in every row" in card
         mt.run(
             "ehrnoteqa_mc_level1",
             model="baseline/reference",
@@ -142,6 +145,12 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
             out=f"runs/{value}",
         )
     assert ids[0] == ids[1]
+    entry = json_of(here / "runs/private/results.json")["tasks"]["ehrnoteqa_mc_level1"]
+    swap = entry["recipe"]["data"]["swap"]
+    assert (swap["changed"], swap["rules"]) == ("insurance=private", "1")
+    assert swap["left_out"] == sum(made.left_out.values()) > 0
+    assert not entry["paper"]["comparable"]
+    assert any("the patients were changed" in why for why in entry["paper"]["why"])
     assert (
         main(["compare", *(f"runs/{value}" for value in ATTRIBUTES["insurance"][:2])])
         == 0
