@@ -31,6 +31,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.tables import reported_said
+from medical_tasks.runs.comparability import other_questions
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
@@ -150,6 +151,8 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
         )
     elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
+    for reason in other_questions(task, recipe):
+        yield f"{reason}. Run it on the dataset as it was released, without these settings."
     imported = bool(mapping(recipe.get("imported")))
     if (
         imported

@@ -33,6 +33,8 @@ from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.folders import check_entry
+from medical_tasks.runs.comparability import other_questions
+from medical_tasks.runs.confidence import RECIPE_KEY
 from medical_tasks.runs.numbers import (
     bounds,
     coverage,
@@ -304,6 +306,15 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
             f"it was run on {config}, split {split}; its leaderboard is of "
             f"{' or '.join(official)}, split {task.split}, and other questions are another "
             "benchmark."
+        )
+    reasons += [
+        f"{reason}. Run it on the dataset as it was released, without these settings."
+        for reason in other_questions(task, recipe)
+    ]
+    if recipe.get(RECIPE_KEY):
+        reasons.append(
+            "the model was also asked how sure it is (--confidence asked), which can change its "
+            "answers. Run it without."
         )
     if recipe["max_samples"] is not None:
         reasons.append(

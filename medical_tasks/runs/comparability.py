@@ -114,6 +114,17 @@ def asked_officially(judge: Entry) -> bool:
     return not reads_none and _prompts(judge) == "official"
 
 
+def other_questions(task: TaskSpec, recipe: Entry) -> Iterator[str]:
+    """Why a run's questions are not those of its dataset as released, a few words each.
+
+    Example: `the patients were changed, sex=female`, `other questions by order`.
+    """
+    if swap := mapping(mapping(recipe.get("data")).get("swap")):
+        yield f"the patients were changed, {short(swap.get('changed'))}"
+    if given := sorted(mapping(recipe.get("task_args")).keys() & task.item_arguments):
+        yield f"other questions by {', '.join(given)}"
+
+
 def is_same_model(name: str, paper: str) -> bool:
     """Whether a judge's name is that of a paper's model, or of a dated version of it.
 
@@ -195,10 +206,7 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
 def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
     """How the items differ: other data or questions, lacking answers, shortened ones."""
     data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
-    if swap := mapping(data.get("swap")):
-        yield f"the patients were changed, {short(swap.get('changed'))}"
-    if given := sorted(_recipe(entry, "task_args").keys() & task.item_arguments):
-        yield f"other questions by {', '.join(given)}"
+    yield from other_questions(task, mapping(entry.get("recipe")))
     if paper.configs and data.get("config") not in paper.configs:
         theirs = " or ".join(paper.configs)
         yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"
