@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 Sex = Literal["female", "male"]
@@ -191,6 +192,8 @@ _RELATIVES: Final[Mapping[Sex, frozenset[str]]] = {
 _STAFF: Final = frozenset(
     "dr doctor physician surgeon nurse pcp therapist cardiologist oncologist resident".split()
 )
+# Before `girl`, `man` or the like one of these says that it is not the patient.
+_OF_SOMEBODY_ELSE: Final = frozenset("another other her his my their our".split())
 # `her` before one of these is an object (`him`); before anything else it says whose.
 _AFTER_AN_OBJECT: Final = frozenset(
     "a about after again all also an and any are as at because before but by during for "
@@ -324,6 +327,11 @@ def _somebody_else(sentence: str, sex: Sex) -> str:
     staff = [place for place, word in enumerate(words) if word in _STAFF]
     if pronouns and staff and staff[0] < pronouns[-1]:
         return "staff before a pronoun"
+    if any(
+        noun in _NOUNS[sex] and before in _OF_SOMEBODY_ELSE
+        for before, noun in pairwise(words)
+    ):
+        return "somebody else of the same sex"
     partners = {"female": {"husband", "boyfriend"}, "male": {"wife", "girlfriend"}}
     if set(words) & partners[sex]:
         return "a partner"

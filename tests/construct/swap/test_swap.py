@@ -62,6 +62,8 @@ def test_words_of_the_patients_sex_have_counterparts(female: str, male: str) -> 
         ("He is well. She is not.", "sex not plain"),
         ("A 30-year-old woman, G2P1.", "a condition, organ or test of one sex"),
         ("She is well. Her mother says she is tired.", "a relative of the same sex"),
+        ("She is well. Her girl has a cough.", "somebody else of the same sex"),
+        ("A 50-year-old man. Another man fell.", "somebody else of the same sex"),
         ("He lives alone. The nurse says he fell.", "staff before a pronoun"),
         ("She lives with her husband.", "a partner"),
         (
