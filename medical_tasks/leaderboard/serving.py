@@ -242,6 +242,8 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
     app = Starlette(
         routes=[Route("/submit", submit, methods=["POST"]), shown], lifespan=followed
     )
+    # A file has one address; to make another of a query that is no UTF-8 would fail.
+    app.router.redirect_slashes = False
     return uvicorn.Server(
         uvicorn.Config(
             Door(app, proxied=any(map(os.environ.get, ("SPACE_ID", PROXY_VARIABLE)))),
@@ -268,7 +270,8 @@ class Files:
         """Answers a request; the pages and their tables are kept in memory, packages are not."""
         from starlette.responses import FileResponse, PlainTextResponse, Response
 
-        name = request.path_params["path"] or "index.html"
+        # As it was sent: the route's pattern takes `/` and a line end for `/`.
+        name = request.scope["path"].removeprefix("/") or "index.html"
         path = self._folder / name
         # A file has one address: `index.html/` and `data//queue.json` are none.
         spelt = path.as_posix() == f"{self._folder.as_posix()}/{name}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -128,6 +128,8 @@ PARTS = (
     | st.integers(LONGEST_HEAD, LONGEST_HEAD + 9).map(bytes),
     method=st.sampled_from(["GET", "HEAD"]),
 )
+@example(parts=["\n"], query=b"", method="GET")
+@example(parts=["\n", ""], query=b"\x80", method="GET")
 def test_an_address_is_a_page_or_nothing(
     app: Any, parts: list[str], query: bytes, method: str
 ) -> None:
