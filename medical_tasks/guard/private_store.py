@@ -266,14 +266,14 @@ def check_place(path: Path) -> None:
     for folder in place.parents:
         if (folder / SETTINGS_FILE).is_file():
             raise RefusedError(
-                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed "
+                f"{path}: is in the run's folder {folder}, which holds no text of credentialed "
                 "data and may be passed on. Choose another --out."
             )
         if (folder / ".git").exists():
             if _ignored(place, folder):
                 return
             raise RefusedError(
-                f"{path}: lies in the git work tree {folder}, with which text of credentialed data "
+                f"{path}: is in the git work tree {folder}, with which text of credentialed data "
                 "would be published. Choose another --out, or add the file to .gitignore."
             )
 

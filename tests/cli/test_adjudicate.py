@@ -307,7 +307,7 @@ def test_a_sheet_that_is_being_filled_in_is_not_written_over(
     filled({ran[0]["id"]: "17"}, ran)
     Path("sheet.csv").rename("run/unclear.csv")
     with pytest.raises(
-        UsageError, match="row 2 of it has a reading that this would write over"
+        UsageError, match="row 2 of it has a reading that would be overwritten"
     ):
         mt.adjudicate("run")
     assert sheet()[0]["reading"] == "17"
@@ -428,7 +428,7 @@ def test_credentialed_answers_stay_in_the_private_store(
     )
     # Not where it would be passed on, and to no judge elsewhere.
     assert main(["adjudicate", "run", *given, "--out", "run/sheet.csv"]) == 4
-    assert "lies in the run's folder" in capsys.readouterr().err
+    assert "is in the run's folder" in capsys.readouterr().err
     assert (
         main(["adjudicate", "run", *given, "--judge", "openai-api/far-host/judge"]) == 4
     )

@@ -361,7 +361,7 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
     for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
         with pytest.raises(
             RefusedError,
-            match=r"file.json: lies in the run's folder .*run, which holds no text",
+            match=r"file.json: is in the run's folder .*run, which holds no text",
         ):
             check_place(tmp_path / place)
 
