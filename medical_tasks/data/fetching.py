@@ -22,10 +22,11 @@ from medical_tasks._version import __version__
 from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.data.building import BuiltDataset, build_source, write_error
 from medical_tasks.data.dataset_source import DatasetSource, Pin, steps_to_get
-from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
+from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
+from medical_tasks.io.user_folders import DATA_VARIABLE, datasets_home
 
 if TYPE_CHECKING:
     import httpx
@@ -139,9 +140,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
                         f"(export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
                     ) from error
     except OSError as error:
-        raise write_error(
-            folder, error, work="file", other="MEDICAL_TASKS_DATA"
-        ) from error
+        raise write_error(folder, error, work="file", other=DATA_VARIABLE) from error
     return folder
 
 

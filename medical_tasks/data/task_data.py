@@ -20,13 +20,13 @@ from medical_tasks.data.dataset_store import (
     built_configs,
     built_name,
     built_split,
-    datasets_home,
     read_rows,
     split_names,
 )
 from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.options import WithSubset
 from medical_tasks.spec import (
     Asking,

@@ -25,7 +25,7 @@ from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks.data.dataset_store import datasets_home, split_names
+from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
@@ -49,6 +49,7 @@ from medical_tasks.harness.lighteval_launcher import (
     require_launcher,
     wanted_config,
 )
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import (

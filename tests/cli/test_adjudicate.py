@@ -19,8 +19,9 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.private_store import list_folders, private_home
+from medical_tasks.guard.private_store import list_folders
 from medical_tasks.io.tables import read_sheet, write_sheet
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.adjudicating import COLUMNS, response_sha256

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 from tests.case_tables import json_of
