@@ -231,6 +231,8 @@ SITE: Final = Choice(
     forms={
         ("new",): New,
         ("status",): Status,
+        ("plan",): Plan,
+        ("sample",): Sample,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""
