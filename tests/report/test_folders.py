@@ -12,6 +12,7 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.report.folders import (
     MARK,
+    check_answers,
     read_run,
     report_places,
     short_names,
@@ -188,3 +189,21 @@ def test_reports_are_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text() == f"{MARK}\ntwo"
     assert (tmp_path / "report.md").read_text() == f"{MARK}\ntwo"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_page_without_answers_is_not_written_over_one_with_them(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "report.html"
+    check_answers(page, 0)  # nothing is there yet
+    write_report(page, "first", answers=31)
+    check_answers(page, 1)
+    with pytest.raises(
+        UsageError,
+        match=r"report\.html: this report has 31 answers, and the new one would have "
+        r"none\. Give --responses",
+    ):
+        check_answers(page, 0)
+    assert page.read_text() == f"{MARK}\n<!-- answers: 31 -->\nfirst"
+    write_report(page, "second")
+    check_answers(page, 0)
