@@ -32,7 +32,7 @@ def test_one_run_has_its_report_beside_its_results(
         )
         assert said.err == ""
     page = (runs[0] / "report.html").read_text()
-    assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
+    assert page.startswith(f"{MARK}\n<!-- answers: 31 -->\n<!DOCTYPE html>")
     assert "100.0" in page
     assert len(page) < 3_000_000
     assert not [path for path in runs[0].iterdir() if path.name.endswith(".part")]

@@ -374,7 +374,7 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         RefusedError,
-        match=r"lies in the git work tree .* or add the file to .gitignore",
+        match=r"is in the git work tree .* or add the file to .gitignore",
     ):
         check_place(tmp_path / "deep" / "file.json")
 
@@ -384,5 +384,5 @@ def test_in_a_work_tree_only_what_git_ignores(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("/private/\n")
     check_place(tmp_path / "private" / "file.json")
-    with pytest.raises(RefusedError, match="lies in the git work tree"):
+    with pytest.raises(RefusedError, match="is in the git work tree"):
         check_place(tmp_path / "file.json")

@@ -141,7 +141,7 @@ def test_odd_dialogues_are_kept_whole(
     path.write_text(
         path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8"
     )
-    with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
+    with pytest.raises(UsageError, match="line 2 is damaged: a quote is missing"):
         rows_of(path)
 
 
