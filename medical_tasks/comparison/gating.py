@@ -176,7 +176,7 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
     digest = run.results.get("items_sha256")
     if digest is not None and digest == baseline.results.get("items_sha256"):
         raise UsageError(
-            f"{run.label} is held against itself: {rule.against} has the same items with the "
+            f"{run.label} is compared with itself: {rule.against} has the same items with the "
             "same scores. Name the earlier run in against."
         )
 

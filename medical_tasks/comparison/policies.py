@@ -280,7 +280,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
         if word not in words:
             raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
-            raise UsageError(f"{where}: {word} is of another type, got {value!r}.")
+            raise UsageError(f"{where}: {word} has the wrong type, got {value!r}.")
     config, prompts = (
         table.get("config", dataset.default_config),
         table.get("prompts", ""),

@@ -21,7 +21,7 @@ class Site(Options, usage="medical-tasks site STEP [FOLDER] [options]"):
     `new` writes FOLDER with site.toml, the one file to edit, and a README that says who
     does what. `status` says at any time what is done, what is next, who must do it and
     what it costs. Every step goes on where it stopped, and what people wrote is never
-    lost. Notes are credentialed unless site.toml says `open = true`: their text lies in
+    lost. Notes are credentialed unless site.toml says `open = true`: their text is in
     the private store and goes to models on this machine alone. FOLDER may be left out
     inside it. See docs/hospital.md.
     """
@@ -107,9 +107,9 @@ class Sample(InFolder, heading="sample"):
 class Make(InFolder, WithAttestation):
     """Make the items of the use from the notes that were drawn."""
 
-    forecast: Annotated[
-        bool, Option("only say what asking a model would take; asks nobody")
-    ] = False
+    forecast: Annotated[bool, Option("only count requests and tokens; asks nobody")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +151,9 @@ class Run(InFolder, WithAttestation, heading="run"):
         tuple[str, ...],
         Option("candidate or baseline alone; may be repeated", metavar="WHO"),
     ] = ()
-    forecast: Annotated[
-        bool, Option("only say what asking would take; asks nobody")
-    ] = False
+    forecast: Annotated[bool, Option("only count requests and tokens; asks nobody")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,16 +192,14 @@ class Monitor(InFolder, WithAttestation, heading="monitor"):
 
 @dataclass(frozen=True, kw_only=True)
 class Check(InFolder):
-    """Prove that no text of notes stands in the folder (leakcheck)."""
+    """Prove that no text of notes is in the folder (leakcheck)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
-    with_name: Annotated[bool, Option("the name of the site stands in the file")] = (
-        False
-    )
+    with_name: Annotated[bool, Option("put the name of the site into the file")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +229,8 @@ SITE: Final = Choice(
     forms={
         ("new",): New,
         ("status",): Status,
+        ("plan",): Plan,
+        ("sample",): Sample,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""

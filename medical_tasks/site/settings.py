@@ -120,7 +120,7 @@ def read_settings(path: Path) -> Settings:
             content = tomllib.loads(read_text(path))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(
-                f"{path}: not TOML ({error}). Texts stand in quotes, one setting a line."
+                f"{path}: not TOML ({error}). Write texts in quotes, one setting a line."
             ) from None
     settings = _loaded(Settings, content, f"{path}:")
     _check(settings, path)

@@ -95,7 +95,7 @@ def _check_free(folder: Path) -> None:
     """Refuses a folder with anything in it: nothing is ever written over."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
-            f"{folder}: is there already and not empty. Name another folder, or go on in this "
+            f"{folder}: already exists and is not empty. Name another folder, or go on in this "
             f"one: medical-tasks site status {folder}"
         )
 

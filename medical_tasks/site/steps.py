@@ -55,7 +55,23 @@ class Step:
     alone: bool = True
 
 
-STEPS: Final[tuple[Step, ...]] = ()
+STEPS: Final[tuple[Step, ...]] = (
+    Step(
+        name="plan",
+        summary="how many items and labels the decision needs",
+        who="you",
+        run="medical_tasks.site.planning:run",
+        state="medical_tasks.site.planning:state",
+    ),
+    Step(
+        name="sample",
+        summary="patients drawn by chance, in strata",
+        who="you",
+        needs=("plan",),
+        run="medical_tasks.site.sampling:run",
+        state="medical_tasks.site.sampling:state",
+    ),
+)
 """In the order of the work."""
 
 RUNS: Final[Mapping[str, str]] = {

@@ -93,7 +93,7 @@ def test_what_is_not_shown_or_not_written_is_said(
     assert page.is_file()
     page.write_text("chapter one of somebody's thesis")
     assert main(words) == 2
-    assert "is there and is no report of this suite" in capsys.readouterr().err
+    assert "exists and is not a report of this suite" in capsys.readouterr().err
     assert page.read_text() == "chapter one of somebody's thesis"
 
 

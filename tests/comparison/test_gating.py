@@ -141,7 +141,7 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
     for itself in ("right", "copy"):
         policy = policy_file(runs, FRESH + against_right)
         assert main(["gate", str(policy), str(runs / itself)]) == 2
-        assert "is held against itself" in capsys.readouterr().err
+        assert "is compared with itself" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     )
     with pytest.raises(
         UsageError,
-        match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)",
+        match=r"2 ids are in more than one of the splits test\+test_2026 \(the first is 2\)",
     ):
         load_task_data(task, DATASET, data=tmp_path)
 

@@ -151,7 +151,7 @@ def test_a_wrong_case(tmp_path: Path, changes: dict[str, str], message: str) -> 
 
 
 def test_other_files(tmp_path: Path) -> None:
-    assert "case '1': stands twice" in refusal(
+    assert "case '1': appears twice" in refusal(
         write_cases(tmp_path, case("1"), case("1"))
     )
     assert "case number 1: id must be" in refusal(write_cases(tmp_path, case("")))
