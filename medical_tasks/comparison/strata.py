@@ -21,10 +21,10 @@ from medical_tasks.io.tables import Table, has_columns, read_table
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import (
     Breakdown,
+    Figures,
     Results,
     Row,
     TaskEntry,
-    item_of,
     weight_column,
 )
 from medical_tasks.runs.summary import ScoredTask, not_comparable, summary_of
@@ -107,18 +107,21 @@ def stratified(
 
 
 def _group_of(row: Row, groups: Mapping[str, str]) -> str:
-    """The group of an item; by its cluster where the table names no item."""
+    """The group of an item; by its cluster where the table names no item.
+
+    Items of one patient may be called `p1`, `p1-2`, `p1/3`: the table names `p1`.
+    """
     for name in (row["id"], row.get("cluster")):
-        if isinstance(name, str):
-            known = item_of(name, groups)
-            if known is not None:
-                return groups[known]
+        while isinstance(name, str) and name:
+            if name in groups:
+                return groups[name]
+            name = name[: max(name.rfind("-"), name.rfind("/"), 0)]
     return ""
 
 
 def _figures(
     task: TaskSpec, entry: TaskEntry, rows: list[Row], by: str
-) -> Mapping[str, dict[str, object]] | Breakdown:
+) -> dict[str, Figures]:
     """The figures of each group."""
     column = f"group_{by}"
     grouped = [row for row in rows if row[column]]
