@@ -23,6 +23,7 @@ PATTERNS = (
     "docs/**/*.md",
     "dataset_builders/*/README.md",
     "metrics/*/README.md",
+    "changelog.d/*.md",
 )
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)#?([^)\s]*)\)")
@@ -150,9 +151,10 @@ def test_the_documents_are_found_and_name_every_task() -> None:
         path.name for path in DOCUMENTS
     }
     assert len(DOCUMENTS) >= 12
-    readme, changes = (
-        (ROOT / name).read_text(encoding="utf-8")
-        for name in ("README.md", "CHANGELOG.md")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    fragments = sorted((ROOT / "changelog.d").glob("*.scores.md"))
+    changes = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "CHANGELOG.md", *fragments)
     )
     assert [each.title for each in own_benchmarks() if each.title not in readme] == []
     assert [

@@ -156,7 +156,7 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "a report needs at least one run. Give the folders that `medical-tasks run` or `score` "
             "wrote."
         )
     if max_text_bytes < 0:

@@ -103,7 +103,7 @@ def report_results(
                 entry["recipe"]["model"] for entry in results["tasks"].values()
             )
         raise IncompleteError(
-            f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
+            f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
             f"rest. {next_step}"
         )
     return 0

@@ -221,11 +221,11 @@ def check_place(path: Path) -> None:
             )
     except OSError as error:
         raise UsageError(
-            f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."
+            f"{path}: exists and cannot be read ({system_reason(error)}). Choose another --out."
         ) from error
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
-            f"{path}: is there and is no report of this suite, so it is not written over. Choose "
+            f"{path}: exists and is not a report of this suite, so it is not overwritten. Choose "
             "another --out, or remove it."
         )
 

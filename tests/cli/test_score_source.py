@@ -17,7 +17,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 

@@ -361,7 +361,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         report_data([reference], TextPlaces(data=demos, source=tmp_path / "own.csv"))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
         report_data([reference], TextPlaces(data=demos), max_text_bytes=-1)
-    with pytest.raises(UsageError, match="a report is of one run or more"):
+    with pytest.raises(UsageError, match="a report needs at least one run"):
         report_data([])
 
 

@@ -171,13 +171,13 @@ def test_a_suffix_and_a_format_must_agree(
 def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "report.html").write_bytes(content)
     with pytest.raises(
-        UsageError, match=r"report\.html: is there and is no report of this suite"
+        UsageError, match=r"report\.html: exists and is not a report of this suite"
     ):
         report_places([tmp_path], None, None)
     assert (tmp_path / "report.html").read_bytes() == content
     (tmp_path / "report.html").unlink()
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(UsageError, match="is there and cannot be read"):
+    with pytest.raises(UsageError, match="exists and cannot be read"):
         report_places([tmp_path], None, "html")
 
 
