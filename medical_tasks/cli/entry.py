@@ -79,6 +79,11 @@ OWN: Final = (
     ),
     _own("score", "Evaluate", "score answers you already have"),
     _own(
+        "sheet",
+        "Evaluate",
+        "write a task's questions as a spreadsheet to fill in, which `score` takes back",
+    ),
+    _own(
         "adjudicate",
         "Evaluate",
         "list answers that the reader could not tell, for a person or a judge to read",

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.errors import UsageError, listed
+from medical_tasks.io.cells import plain
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.store import Texts
 from medical_tasks.io.tables import (
@@ -359,10 +360,10 @@ class _Names:
 
     def meant(self, column: str, cell: object) -> list[str]:
         """The items that a cell can name: by their questions in that column, else by their ids."""
+        find = self.by_question if folded(column) == _QUESTION else self.by_id
         text = str(cell).strip()
-        return (
-            self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
-        )
+        # A sheet that we wrote as CSV has '0071 for 0071.
+        return find(text) or find(plain(text))
 
     def fits(self, identifier: str, required: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
