@@ -1,0 +1,1 @@
+"""A hospital's own evaluation."""
