@@ -117,7 +117,7 @@ OWN: Final = (
     _own(
         "leakcheck",
         "Share",
-        "prove that no 12 words in a row of a source's text stand in a run's folder",
+        "prove that no 12 words in a row of a source's text are in a run's folder",
     ),
     _own(
         "purge",
@@ -137,7 +137,7 @@ OWN: Final = (
     _own(
         "doctor",
         "Tools",
-        "what is broken, what is installed, what is optional; links the stock lighteval command",
+        "what is broken, installed and optional; links the stock lighteval command",
     ),
     _own(
         "manifest",

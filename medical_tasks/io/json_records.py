@@ -270,11 +270,11 @@ def shown(value: object) -> str:
 def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Makes an object for `json.loads`.
 
-    Refuses a name that stands twice, since neither value may be dropped in silence.
+    Refuses a name that appears twice, since neither value may be dropped in silence.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name appears twice in one object")
     return found
 
 

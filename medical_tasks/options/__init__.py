@@ -8,7 +8,7 @@ from them, and what does the work takes one:
     class Purge(Options):
         '''Empty the private store.'''      # what `medical-tasks purge --help` says
 
-        dry_run: Annotated[bool, Option("only say what would be deleted")] = False
+        dry_run: Annotated[bool, Option("only list what would be deleted")] = False
 
 The type says how a word is read: `bool` is a flag, `Literal` has choices, `tuple[X,
 ...]` takes several, a `Mapping` is `K=V,...`. A field without a default must be given.

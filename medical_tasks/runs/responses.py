@@ -465,11 +465,11 @@ def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> 
     cell, ids = row[first], items.meant(first, row[first])
     where = f"{where}, column {first!r}"
     if cell is None:
-        raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+        raise UsageError(f"{where}: empty beside an answer. Name the item it answers.")
     if len(ids) > 1:
         raise UsageError(
             f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
-            "number of the id. Say which item it answers."
+            "number of the id. Name the item it answers."
         )
     if any(items.meant(name, row[name]) != ids for name in others):
         names = " and ".join(map(repr, columns))

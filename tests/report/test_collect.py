@@ -337,7 +337,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         "--out",
         str(out),
     ]
-    assert main(words) == 5
+    assert main(words) == 0
     (shown,) = report_data([out], TextPlaces(data=demos)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
     data = report_data([reference, out], TextPlaces(data=demos, responses=[file]))
@@ -346,7 +346,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     # an empty answer is one
     assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()
     assert items["3"].answer == items["3"].answer_sha256 == ""
-    assert items["3"].unscored == "no answer: not in the responses"
+    assert items["3"].unscored == "no answer: none given"
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
     with pytest.raises(
@@ -361,7 +361,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         report_data([reference], TextPlaces(data=demos, source=tmp_path / "own.csv"))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
         report_data([reference], TextPlaces(data=demos), max_text_bytes=-1)
-    with pytest.raises(UsageError, match="a report is of one run or more"):
+    with pytest.raises(UsageError, match="a report needs at least one run"):
         report_data([])
 
 

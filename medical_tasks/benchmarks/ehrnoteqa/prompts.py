@@ -267,7 +267,7 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
         ]
     except ValueError as error:
         raise UsageError(
-            f"{where}: has a brace that stands alone ({error}). {_AGAIN}"
+            f"{where}: has an unpaired brace ({error}). {_AGAIN}"
         ) from error
     if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
         form or turn for _, form, turn in fields
