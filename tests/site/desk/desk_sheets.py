@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
+from typing import Self
 
 from medical_tasks.site.desk.labels import LabelStore
-from medical_tasks.site.desk.serving import Desk, Place, listening, server_of
+from medical_tasks.site.desk.serving import Desk, Place
 from medical_tasks.site.desk.sheets import (
     Choice,
     Field,
     Item,
     Passage,
     Sheet,
-    read_sheet,
     sentences_of,
 )
 from medical_tasks.site.desk.tokens import Tokens
 from medical_tasks.site.desk.work import Work
+from tests.support import ROOT
 
 CHOICES = (
     Choice(key="k", value="keep", label="Keep the question"),
@@ -67,14 +71,61 @@ def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str
     return Desk({sheet.name: work}, tokens, place), drawn
 
 
-def main(sheet: str, folder: str, port: str) -> None:
-    """Serves a sheet until it is killed; prints the port when it listens."""
-    with listening("127.0.0.1", int(port)) as listener:
-        taken = listener.getsockname()[1]
-        desk, _ = a_desk(Path(folder), read_sheet(Path(sheet)), taken)
-        print(taken, flush=True)
-        server_of(desk).run(sockets=[listener])
+class DeskProcess:
+    """`medical-tasks site review --open SHEET` in a process of its own, on one port.
 
+    Attributes:
+        addresses: by person; the first start prints them, the only time.
+        port: the same at each start.
+    """
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    def __init__(self, sheet: Path, home: Path, *more: str) -> None:
+        self._command = ["site", "review", "--open", str(sheet), *more]
+        self._environment = {
+            **os.environ,
+            "MEDICAL_TASKS_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.port = 0
+        self.addresses: dict[str, str] = {}
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Starts it and waits until it listens."""
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "medical_tasks",
+                *self._command,
+                "--port",
+                str(self.port),
+            ],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.match(r"for (\w+): (http\S+)", line):
+                self.addresses[found[1]] = found[2]
+            if found := re.match(r"review desk: http://127\.0\.0\.1:(\d+)/", line):
+                self.port = int(found[1])
+            if line.startswith(("Each address", "Everybody has")):
+                return
+        raise AssertionError("the desk did not start")
+
+    def kill(self) -> None:
+        """Kills it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
