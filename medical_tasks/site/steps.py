@@ -71,6 +71,14 @@ STEPS: Final[tuple[Step, ...]] = (
         run="medical_tasks.site.sampling:run",
         state="medical_tasks.site.sampling:state",
     ),
+    Step(
+        name="review",
+        summary="items checked and answers labelled by people, at the desk",
+        who="reviewers",
+        needs=("sample",),
+        run="medical_tasks.site.desk.command:run",
+        alone=False,
+    ),
 )
 """In the order of the work."""
 
