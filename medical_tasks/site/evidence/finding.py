@@ -68,6 +68,11 @@ def harms(facts: Facts) -> Sequence[Figure]:
     return metrics(*(each.metric for each in facts.measures if each.harm))(facts)
 
 
+def likelihood(facts: Facts) -> Sequence[Figure]:
+    """How often harm is done; where no metric counts it, how often an answer is right."""
+    return harms(facts) or main_metrics(facts)
+
+
 def against_baseline(facts: Facts) -> Sequence[Figure]:
     """How the candidate differs from the baseline on the same items."""
     if facts.baseline is None:
@@ -269,8 +274,7 @@ def _largest_gap(
     }
     if len(known) < 2:
         return []
-    low = min(known, key=lambda group: known[group]["value"])
-    high = max(known, key=lambda group: known[group]["value"])
+    low, *_, high = sorted(known, key=lambda group: known[group]["value"])
     less, more = known[low], known[high]
     gap = more["value"] - less["value"]
     down = math.hypot(more["value"] - more["ci_low"], less["ci_high"] - less["value"])

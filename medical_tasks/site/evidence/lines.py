@@ -328,7 +328,7 @@ LINES: Final[tuple[EvidenceLine, ...]] = (
         framework=DCB0129,
         item="likelihood",
         question="How often does it happen?",
-        find=finding.main_metrics,
+        find=finding.likelihood,
         how=_RUN,
     ),
     EvidenceLine(

@@ -23,6 +23,7 @@ from medical_tasks.leaderboard.export import export_run
 from medical_tasks.plugins import load
 from medical_tasks.report.html_parts import document, html_table, rendered
 from medical_tasks.report.table import Cell, Column, Row, Table
+from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.site.deciding import CANDIDATE, noted_heads
@@ -38,7 +39,8 @@ EXPORTS: Final = ("tripod-llm", "chai-card")
 """Forms of `export` that stand beside the evidence."""
 _TRIPOD_FILE: Final = "tripod_llm.md"
 _TRIPOD_ROW: Final = re.compile(r"\| (\d+) \| (.+?) \| (.*?) ?\|")
-_LEFT_OPEN: Final = "left open"
+_NOTHING: Final = frozenset({"", "left open", "unknown", "not recorded"})
+"""What the export says of an item, task by task, that a run knows nothing of."""
 _FOR_PEOPLE: Final = (
     "people write this; the guideline's checklist says what belongs there"
 )
@@ -119,9 +121,14 @@ def _command(facts: Facts, how: str) -> str:
         folder=".",
         task=facts.task.name,
         dataset=facts.task.dataset,
-        model=facts.candidate.model,
+        model=_named_model(facts.site.settings.models.candidate),
         config=data.get("config"),
     )
+
+
+def _named_model(name: str) -> str:
+    """The model as a command names it; a path on this machine is left to be filled in."""
+    return "MODEL" if "//" in name or "~" in name or "\\" in name else name
 
 
 def _tripod_answers(text: str) -> Iterator[Answer]:
@@ -131,7 +138,8 @@ def _tripod_answers(text: str) -> Iterator[Answer]:
         if found is None:
             continue
         place, topic, said = found.groups()
-        open_ = said.strip() in ("", _LEFT_OPEN)
+        parts = [part.strip() for part in said.strip().rstrip(".").split(". ")]
+        open_ = all(part.rpartition(": ")[2] in _NOTHING for part in parts)
         figure = in_words(
             topic, said.strip(), f"evidence/{_TRIPOD_FILE}", f"item {place}"
         )
@@ -146,6 +154,11 @@ def _tripod_answers(text: str) -> Iterator[Answer]:
         )
 
 
+def require_clean(site: Site) -> None:
+    """Refuses when the last check for text of notes is missing, old, or found something."""
+    load("medical_tasks.site.checking:require_clean")(site)
+
+
 def write_evidence(site: Site) -> list[Answer]:
     """Writes the evidence of a site into its folder `evidence`.
 
@@ -154,7 +167,7 @@ def write_evidence(site: Site) -> list[Answer]:
         RefusedError: the check is old, or found text of notes.
         UsageError: the history of decisions was changed.
     """
-    load("medical_tasks.site.checking:require_clean")(site)
+    require_clean(site)
     chain = verified(site.gates, heads=noted_heads(site))
     if not chain.sound:
         raise UsageError(
@@ -163,9 +176,13 @@ def write_evidence(site: Site) -> list[Answer]:
         )
     facts = Facts(site)
     folder = make_folder(site.evidence)
+    data = site.private / "data"
+    places = TextPlaces(data=data if data.is_dir() else None, items=False)
     exported: list[Path] = []
     for form in EXPORTS:
-        done = export_run(site.runs / CANDIDATE, form, folder, force=True)
+        done = export_run(
+            site.runs / CANDIDATE, form, folder, places=places, force=True
+        )
         exported += done.files
     tripod = next((path for path in exported if path.name == _TRIPOD_FILE), None)
     found = answers(facts, "" if tripod is None else read_text(tripod))
