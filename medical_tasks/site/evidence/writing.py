@@ -246,6 +246,7 @@ def page(
             html_table(_table(framework, own)),
             sum(each.status == "measured" for each in own),
             sum(each.status != "does not apply" for each in own),
+            [each.item for each in own if each.status == "does not apply"],
         )
         for framework in FRAMEWORKS
         if (own := [each for each in found if each.framework == framework])
@@ -277,7 +278,8 @@ def _table(framework: str, found: Sequence[Answer]) -> Table:
         Column(name="n", label="n", kind="number"),
         Column(name="source", label="From, or how to"),
     )
-    rows = [row for each in found for row in _rows(each)]
+    asked = (each for each in found if each.status != "does not apply")
+    rows = [row for each in asked for row in _rows(each)]
     return Table(
         id=_anchor(framework),
         columns=columns,
