@@ -98,12 +98,15 @@ def read_patients(site: Site) -> list[Patient]:
     return [patients[name] for name in ranked(list(patients), settings.seed, str)]
 
 
-def pseudonym_key(site: Site) -> bytes:
-    """The random key of a site's pseudonyms; made once, and never outside the private folder."""
+def pseudonym_key(site: Site, first: bytes | None = None) -> bytes:
+    """The random key of a site's pseudonyms; made once, and never outside the private folder.
+
+    `first`: the key of a folder that has none yet, for invented patients.
+    """
     path = site.private / _KEY
     if not path.exists():
         with WholeFile(path, private=True) as part:
-            part.write(os.urandom(32).hex())
+            part.write((first or os.urandom(32)).hex())
     return bytes.fromhex(read_text(path))
 
 
@@ -167,7 +170,11 @@ def run(options: Sample) -> int:
     note_step(
         site,
         "sample",
-        inputs=[site.notes, "site.toml:seed", "site.toml:strata", "site.toml:use"],
+        inputs=[
+            site.notes,
+            *(f"site.toml:{key}" for key in ("seed", "strata", "use")),
+            *([] if options.items else [_PLAN]),
+        ],
         outputs=[site.sample],
         figures={"patients": len(patients), "drawn": len(drawn)},
     )
