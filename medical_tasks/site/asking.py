@@ -13,7 +13,7 @@ from medical_tasks.errors import IncompleteError, UsageError, did_you_mean
 from medical_tasks.io.output import tell
 from medical_tasks.report.finished import report_results
 from medical_tasks.runs.results import RESULTS_FILE
-from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.folder import Site, last, note_step, open_site
 from medical_tasks.site.judging import calibration_of, hand_over_labels
 from medical_tasks.site.making import data_folder, ready_items
 from medical_tasks.site.options import Run
@@ -80,11 +80,7 @@ def _inputs(site: Site) -> list[str | Path]:
 
 def state(site: Site) -> State:
     """Where the step stands."""
-    settings = site.settings.models
-    asked = [role for role in roles(site) if role not in settings.answers]
-    cost = (
-        f"the answers of {' and '.join(asked)}; --forecast counts them" if asked else ""
-    )
+    cost = _cost(site)
     found = journal_state(site, "run", ready="ask the models", cost=cost)
     missing = [
         f"{role} {counts['scored']} of {counts['asked']} scored"
@@ -95,7 +91,20 @@ def state(site: Site) -> State:
     if found.kind == "done" and missing:
         return State("next", f"unfinished: {', '.join(missing)}", cost)
     if found.kind == "next" and not items_file(site).is_file():
-        return State(
-            "next", "build the items that people kept, and ask the models", cost
-        )
+        text = "build the items that people kept, and ask the models"
+        return State("next", text, cost)
     return found
+
+
+def _cost(site: Site) -> str:
+    """What the models that are asked have to read, by the items that were drafted."""
+    asked = [role for role in roles(site) if role not in site.settings.models.answers]
+    made = last(site, "make")
+    if not asked or made is None:
+        return ""
+    items, tokens = made.figures["items"], made.figures["tokens"]
+    names = " and ".join(getattr(site.settings.models, role) for role in asked)
+    return (
+        f"about {items * len(asked):,} requests and {tokens * len(asked):,} tokens read by "
+        f"{names}"
+    )

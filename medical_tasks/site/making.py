@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from medical_tasks.construct.ehrnoteqa.sample import estimate_tokens
 from medical_tasks.data.fetching import build
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import make_folder
@@ -19,7 +20,7 @@ from medical_tasks.io.tables import write_table
 from medical_tasks.options import Build
 from medical_tasks.plugins import load
 from medical_tasks.site.demo import answer
-from medical_tasks.site.desk.sheets import Sheet
+from medical_tasks.site.desk.sheets import Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site, changed, last, note_step, open_site
 from medical_tasks.site.options import Make
@@ -108,13 +109,18 @@ def run(options: Make) -> int:
             f"{site.path}: no item could be drafted. Give another maker in site.toml, or a table "
             "of items that people wrote (items)."
         )
-    hand_over(site, maker.sheet(site, patients))
+    sheet = maker.sheet(site, patients)
+    hand_over(site, sheet)
     note_step(
         site,
         "make",
         inputs=[site.sample, "site.toml:models.maker", *_written(site)],
         outputs=[sheet_file(site, ITEMS)],
-        figures={"items": drafted.items, "failed": drafted.failed},
+        figures={
+            "items": drafted.items,
+            "failed": drafted.failed,
+            "tokens": sum(map(_tokens, sheet.items)),
+        },
     )
     failed = (
         f" {drafted.failed:,} could not be drafted; the same command tries again."
@@ -127,6 +133,12 @@ def run(options: Make) -> int:
         failed=drafted.failed,
     )
     return 5 if drafted.failed else 0
+
+
+def _tokens(item: Item) -> int:
+    """What a model reads of an item, as construction estimates tokens."""
+    texts = [each for passage in item.passages for each in passage.sentences]
+    return sum(map(estimate_tokens, [*texts, item.prompt]))
 
 
 def _written(site: Site) -> list[Path]:
@@ -176,7 +188,11 @@ def _write_items(site: Site, patients: list[Patient], made: Made) -> None:
 
 def state(site: Site) -> State:
     """Where the step stands."""
-    settings = site.settings
-    maker = settings.models.maker
-    cost = f"two requests a patient to {maker}" if maker and not settings.items else ""
+    settings, drawn = site.settings, last(site, "sample")
+    maker, cost = settings.models.maker, ""
+    if maker not in ("", "lexical") and not settings.items and drawn is not None:
+        patients, tokens = drawn.figures["drawn"], drawn.figures["tokens"]
+        cost = (
+            f"about {2 * patients:,} requests and {2 * tokens:,} tokens read by {maker}"
+        )
     return journal_state(site, "make", ready="draft items from the notes", cost=cost)

@@ -231,6 +231,8 @@ SITE: Final = Choice(
         ("review",): Review,
         ("run",): Run,
         ("judge",): Judge,
+        ("gate",): Gate,
+        ("monitor",): Monitor,
         ("check",): Check,
     },
 )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.construct.ehrnoteqa.sample import estimate_tokens
 from medical_tasks.construct.shared import ranked
 from medical_tasks.errors import MissingError, UsageError, check_least
 from medical_tasks.io.files import WholeFile, read_text
@@ -176,7 +177,11 @@ def run(options: Sample) -> int:
             *([] if options.items else [_PLAN]),
         ],
         outputs=[site.sample],
-        figures={"patients": len(patients), "drawn": len(drawn)},
+        figures={
+            "patients": len(patients),
+            "drawn": len(drawn),
+            "tokens": sum(map(_tokens, drawn)),
+        },
     )
     short = (
         f"\nThe plan asks for {wanted:,}, and there are {len(patients):,}: the decision may be "
@@ -190,6 +195,12 @@ def run(options: Sample) -> int:
         patients=len(patients),
     )
     return 0
+
+
+def _tokens(patient: Patient) -> int:
+    """What a model reads of a patient, as construction estimates tokens."""
+    texts = (cells[name] for cells in patient.rows for name in cells)
+    return sum(map(estimate_tokens, texts))
 
 
 def _counts(site: Site, patients: Sequence[Patient], drawn: Sequence[Patient]) -> str:

@@ -105,11 +105,27 @@ STEPS: Final[tuple[Step, ...]] = (
         state="medical_tasks.site.judging:state",
     ),
     Step(
+        name="gate",
+        summary="GO, NO-GO or INCONCLUSIVE, by the policy",
+        who="you",
+        needs=("run", "judge"),
+        run="medical_tasks.site.deciding:run",
+        state="medical_tasks.site.deciding:state",
+    ),
+    Step(
         name="check",
         summary="no text of notes stands in the folder, which gates all that leaves it",
         who="you",
         run="medical_tasks.site.checking:run",
         state="medical_tasks.site.checking:state",
+    ),
+    Step(
+        name="monitor",
+        summary="later: the same items again; the same, worse, or another model",
+        who="you",
+        needs=("gate",),
+        run="medical_tasks.site.monitoring:run",
+        state="medical_tasks.site.monitoring:state",
     ),
 )
 """In the order of the work."""
