@@ -11,6 +11,7 @@ from medical_tasks.io.files import folder_lock
 from medical_tasks.options import WithAttestation
 from medical_tasks.plugins import load
 from medical_tasks.runs.folder import is_main_process
+from medical_tasks.site.checking import LEAVING, require_clean
 from medical_tasks.site.folder import Site, open_site
 from medical_tasks.site.options import InFolder, New, Review
 from medical_tasks.site.options import Site as SiteOptions
@@ -28,6 +29,8 @@ def run(options: SiteOptions) -> int:
         return int(step(options))  # what is labelled belongs to no site
     site = open_site(options.folder)
     with guarded(site, options), _alone(site, options.step):
+        if options.step in LEAVING:
+            require_clean(site)
         return int(step(options))
 
 

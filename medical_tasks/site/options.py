@@ -62,6 +62,16 @@ class New(InFolder, heading="new"):
     """Make the folder of a site, with its site.toml and README."""
 
     use: Annotated[UseName, Option("what the model is to be used for", metavar="USE")]
+    demo: Annotated[
+        bool, Option("with invented notes, and the answers of two invented models")
+    ] = False
+    patients: Annotated[
+        int | None, Option("invented patients of --demo (default 130)", metavar="N")
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option("of what is drawn, and of --demo (default 1)", metavar="N"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +227,13 @@ SITE: Final = Choice(
         ("status",): Status,
         ("plan",): Plan,
         ("sample",): Sample,
+        ("make",): Make,
         ("review",): Review,
+        ("run",): Run,
+        ("judge",): Judge,
+        ("gate",): Gate,
+        ("monitor",): Monitor,
+        ("check",): Check,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""
