@@ -54,12 +54,11 @@ def hashes() -> str:
 
 def report_page(folder: Path, data: Path | None) -> Path:
     """Scores both, and writes their report."""
-    data_of = {} if data is None else {"data": data}
-    random = mt.run("medcalc", "baseline/random", out=folder / "random", **data_of)
+    random = mt.run("medcalc", "baseline/random", out=folder / "random", data=data)
     answers = ROOT / "examples" / "answers.csv"
-    sample = mt.score("medcalc", answers, out=folder / "sample", **data_of)
+    sample = mt.score("medcalc", answers, out=folder / "sample", data=data)
     page = folder / "report.html"
-    mt.report([sample, random], out=page, **data_of)
+    mt.report([sample, random], out=page, data=data)
     return page
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
 from medical_tasks.calculators import find
-from medical_tasks.calculators.base import CalculatorInputError
+from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.construct.medcalc.extraction import lexical
 from medical_tasks.spec import Row
 

@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 
 from medical_tasks.catalog import dataset_source
 from scripts.sample_answers import OUT, answers, rows_of
@@ -84,8 +85,8 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def give(page: str) -> dict[str, str]:
-    """Gives the commands of a page in their order; what each printed."""
+def give(page: str, then: Callable[[str], None] = lambda line: None) -> dict[str, str]:
+    """Gives the commands of a page in their order, with what the reader does after each; what each printed."""
     said = {}
     for line in "".join(blocks(page, "console")).splitlines():
         if line.startswith(SKIPPED):
@@ -104,6 +105,7 @@ def give(page: str) -> dict[str, str]:
             done.stderr[-2000:],
         )
         said[line] = done.stdout
+        then(line)
     return said
 
 
@@ -157,15 +159,19 @@ def test_an_engineer_with_a_model(place: Path) -> None:
 
 
 def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
-    answers = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
-    with (place / "answers.csv").open("w", encoding="utf-8-sig", newline="") as file:
-        rows = csv.writer(file, delimiter=";")
-        rows.writerows(
-            [
-                ("question", "answer"),
-                *((each["Question"], each["result"]) for each in answers),
-            ]
-        )
+    published = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
+    answers = {each["Question"]: each["result"] for each in published}
+
+    def fill_in(line: str) -> None:
+        """Writes the answers into the sheet, as the page tells its reader."""
+        if not line.startswith("medical-tasks sheet"):
+            return
+        book = load_workbook(place / "kqa.xlsx")
+        assert [cell.value for cell in book.active[1]] == ["id", "question", "answer"]
+        for _, question, answer in book.active.iter_rows(min_row=2):
+            answer.value = answers.get(question.value)
+        book.save(place / "kqa.xlsx")
+
     (place / "questions.csv").write_text(
         'question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8"
     )
@@ -175,8 +181,8 @@ def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
     (place / "summaries.csv").write_text(
         "prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8"
     )
-    said = give("start_answers.md")
-    assert len(said) == 5
+    said = give("start_answers.md", fill_in)
+    assert len(said) == 6
     table = "".join(said.values())
     for row in re.findall(
         r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))

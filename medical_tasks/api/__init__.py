@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.report.judge_checking import CheckedJudges
     from medical_tasks.runs.adjudicating import UnclearSheet
+    from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
     from medical_tasks.scoring.umls.using import Found
 
@@ -102,6 +103,7 @@ __all__ = [
     "run",
     "score",
     "score_text",
+    "sheet",
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
@@ -572,6 +574,49 @@ def import_run(
             "for these."
         )
     return Results(done[0])
+
+
+@public
+def sheet(
+    task: str,
+    out: StrPath,
+    *,
+    max_samples: int | None = None,
+    source: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+) -> MadeSheet:
+    """Writes a task's questions as a spreadsheet to fill in; `score` takes it back.
+
+    Args:
+        task: medcalc, medical:medcalc or medical|medcalc.
+        out: the sheet, .xlsx or .csv.
+        max_samples: at most N questions: no random sample (see `subset`).
+        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
+            in place of `data`.
+        config: dataset configuration.
+        split: split to take, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+
+    Returns:
+        The sheet, and the command that scores it.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.sheet("kqa", "kqa.xlsx")
+        mt.score("kqa", "kqa.xlsx")
+    """
+    from medical_tasks.runs.sheets import write_blank_sheet
+
+    return write_blank_sheet(made(declared.Sheet, locals()))
 
 
 @public

@@ -49,7 +49,7 @@ def report_results(
         next_step: what to do about items without an answer.
         stopped_by: the ceilings of a command that asks a model.
         never_had: the reason of items that the user's own file has no answer to. Where
-            nothing else is missing, they are a note and no error.
+            it has some, and nothing else is missing, they are a note and no error.
     """
     results = read_results(folder)
     # first: who reads the table may leave in its middle, as `head` does
@@ -62,7 +62,8 @@ def report_results(
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
     reasons = {reason for found in missing.values() for reason in found}
-    if reasons == {never_had}:
+    answered = any(entry["coverage"]["scored"] for entry in results["tasks"].values())
+    if answered and reasons == {never_had}:
         _note_partial(results["tasks"])
     elif missing:
         only_too_long = reasons == {"no answer: prompt too long"}

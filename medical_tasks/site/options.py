@@ -153,16 +153,27 @@ class Evidence(InFolder):
 
 @dataclass(frozen=True, kw_only=True)
 class Monitor(InFolder, WithAttestation, heading="monitor"):
-    """Ask the same items again: the same, worse, or another model that is served."""
+    """Ask the same items again: the same, worse, or another model that is served.
 
+    Exit code 0: the same or better; 7: worse; 8: the served model has changed, and is
+    not worse. Over all planned looks the chance of a false "worse" is at most 5 %.
+    """
+
+    run: Annotated[
+        Path | None,
+        Option("a finished run of the same items, in place of asking", metavar="RUN"),
+    ] = None
     answers: Annotated[
         Path | None,
         Option("a file of the model's new answers, in place of asking", metavar="FILE"),
     ] = None
     looks: Annotated[
-        int,
-        Option("how many looks alpha is spent over (default 12)", metavar="N"),
-    ] = 12
+        int | None,
+        Option(
+            "how many looks alpha is spent over (default: as site.toml says, 12)",
+            metavar="N",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

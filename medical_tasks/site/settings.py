@@ -83,6 +83,17 @@ class Decision:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MonitorSettings:
+    """How a model is looked at later.
+
+    Attributes:
+        looks: over how many looks the 5 % of false alarms are spent.
+    """
+
+    looks: int = 12
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """All of `site.toml`.
 
@@ -106,6 +117,7 @@ class Settings:
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     reviewers: Reviewers = field(default_factory=Reviewers)
     decision: Decision = field(default_factory=Decision)
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
     rule: tuple[Mapping[str, object], ...] = ()
 
 
@@ -233,6 +245,8 @@ def _check(settings: Settings, path: Path) -> None:
         )
     if settings.judge.labels < 0 or settings.judge.votes < 0:
         raise UsageError(f"{path}: judge.labels and judge.votes are 0 or more.")
+    if settings.monitor.looks < 1:
+        raise UsageError(f"{path}: monitor.looks is 1 or more.")
     _check_people(settings.reviewers, path)
 
 
