@@ -11,6 +11,7 @@ from medical_tasks.options import Doctor
 _HEADINGS: dict[Level, str] = {
     "warning": "Broken",
     "ok": "Installed",
+    "folder": "Folders",
     "optional": "Optional, not installed",
 }
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
-from medical_tasks.guard.policy import xdg_folder
 from medical_tasks.io.files import (
     folder_lock,
     found_at,
@@ -35,6 +34,7 @@ from medical_tasks.io.files import (
     read_text,
     readable,
 )
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.spec import DatasetSpec, Row
 
 if TYPE_CHECKING:
@@ -68,19 +68,6 @@ class BuiltConfig:
     # for `demo`
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
-
-
-def datasets_home() -> Path:
-    """Returns the folder of built datasets.
-
-    `$MEDICAL_TASKS_DATA`, or one in the user's data directory.
-    """
-    chosen = os.environ.get("MEDICAL_TASKS_DATA")
-    return (
-        Path(chosen).expanduser()
-        if chosen
-        else xdg_folder("XDG_DATA_HOME", ".local", "share") / "datasets"
-    )
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:

@@ -22,10 +22,11 @@ from medical_tasks._version import __version__
 from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.data.building import BuiltDataset, build_source, write_error
 from medical_tasks.data.dataset_source import DatasetSource, Pin, steps_to_get
-from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
+from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
+from medical_tasks.io.user_folders import DATA_VARIABLE, datasets_home
 
 if TYPE_CHECKING:
     import httpx
@@ -139,9 +140,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
                         f"(export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
                     ) from error
     except OSError as error:
-        raise write_error(
-            folder, error, work="file", other="MEDICAL_TASKS_DATA"
-        ) from error
+        raise write_error(folder, error, work="file", other=DATA_VARIABLE) from error
     return folder
 
 
@@ -177,7 +176,7 @@ def _base() -> str:
     given = os.environ.get(MIRROR, "").rstrip("/") or _RAW
     if not _ADDRESS.fullmatch(given):
         raise UsageError(
-            f"{MIRROR} must be an address that stands for {_RAW}, such as "
+            f"{MIRROR} must be an address that replaces {_RAW}, such as "
             "http://mirror.example:8080/raw, without a user, ? or #; got "
             f"{given.rpartition('@')[2]!r}."
         )
@@ -256,7 +255,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 return
             part.unlink()
             if not had or anew:
-                raise _FetchError(f"another file is there, {found}")
+                raise _FetchError(f"the server has another file, {found}")
             anew = True  # what was there before may have been the damaged part
         raise _FetchError(f"cut off {_MOST_TRIES} times")
     except OSError:
@@ -285,7 +284,9 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             size = _announced(response, have) or pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
-                raise _FetchError(f"a file of {size:,} bytes is there", final=True)
+                raise _FetchError(
+                    f"the server has a file of {size:,} bytes", final=True
+                )
             progress = Progress(
                 f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
             )

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.data.dataset_store import built_configs, datasets_home
+from medical_tasks.data.dataset_store import built_configs
 from medical_tasks.errors import UsageError
+from medical_tasks.io.user_folders import datasets_home
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,6 @@ from medical_tasks.data.dataset_store import (
     built_configs,
     built_name,
     built_split,
-    datasets_home,
     read_rows,
     recorded_rows_hash,
     rows_hash,
@@ -25,6 +24,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.options import WithSubset
 from medical_tasks.spec import (
     Asking,
@@ -158,8 +158,8 @@ def load_task_data(
             if times > 1
         ]
         raise UsageError(
-            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the "
-            f"first is {twice[0]}), so that they are no one set of questions. Ask one at a time."
+            f"{task.name}: {len(twice):,} ids are in more than one of the splits {asked} (the "
+            f"first is {twice[0]}), so these are not one set of questions. Ask one at a time."
         )
     if not items:
         raise UsageError(
@@ -285,7 +285,7 @@ def _usual_config(spec: DatasetSpec, built: Sequence[str]) -> str:
         return spec.default_config
     if len(real) > 1:
         raise UsageError(
-            f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
+            f"dataset {spec.name} is built as {', '.join(real)}. Choose one with --config."
         )
     return real[0]
 
@@ -395,7 +395,7 @@ def read_drawn(
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
         raise UsageError(
-            f"--seed {seed} is of --subset N, which is not given. Give both, or neither."
+            f"--seed {seed} belongs to --subset N, which is missing. Give both, or neither."
         )
     if size is not None and max_samples is not None:
         raise UsageError(

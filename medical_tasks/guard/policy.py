@@ -37,6 +37,7 @@ from medical_tasks.guard.addresses import (
     read_address,
     read_host,
 )
+from medical_tasks.io.user_folders import HOME_VARIABLE, audit_path
 from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Access, DatasetSpec
 
@@ -414,34 +415,6 @@ def no_core_files() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
-
-
-HOME_VARIABLE = "MEDICAL_TASKS_HOME"
-
-
-def user_place(name: str, variable: str, *otherwise: str) -> Path:
-    """A place in `$MEDICAL_TASKS_HOME`, or in the user's folder that an XDG variable names."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return (
-        Path(chosen).expanduser() if chosen else xdg_folder(variable, *otherwise)
-    ) / name
-
-
-def xdg_folder(variable: str, *otherwise: str) -> Path:
-    """This package's folder where an XDG variable says."""
-    base = Path(os.environ.get(variable, ""))
-    # The XDG rules: a relative path is invalid and to be ignored.
-    return (
-        base if base.is_absolute() else Path.home().joinpath(*otherwise)
-    ) / "medical-tasks"
-
-
-def audit_path() -> Path:
-    """Returns the log's place.
-
-    `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory.
-    """
-    return user_place("audit.jsonl", "XDG_STATE_HOME", ".local", "state")
 
 
 def write_decision(path: Path, decision: Mapping[str, object]) -> None:

@@ -25,7 +25,7 @@ from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks.data.dataset_store import datasets_home, split_names
+from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
@@ -49,6 +49,7 @@ from medical_tasks.harness.lighteval_launcher import (
     require_launcher,
     wanted_config,
 )
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import (
@@ -226,7 +227,7 @@ class _JudgedAnswers:
                     f"{count} x {reason}" for reason, count in missing.items()
                 )
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and "
+                    "%s: %s of %s answers lack a verdict (%s); known ones replace them, and "
                     "`%s` says how many lack none. Judge them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
@@ -330,7 +331,7 @@ def _earlier_turns(
     if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
         raise UsageError(
             f"{task.name}: lighteval asks users' messages and shows models' answers in turns, and "
-            f"the chat of item {item.id} is of {', '.join(roles)}. Use: medical-tasks run --tasks "
+            f"the chat of item {item.id} has the roles {', '.join(roles)}. Use: medical-tasks run --tasks "
             f"{task.name}"
         )
     texts = [message["content"] for message in chat[:-1]]

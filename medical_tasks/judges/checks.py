@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import medical_tasks.catalog as catalog
-from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import (
     WholeFile,
@@ -24,6 +23,7 @@ from medical_tasks.io.files import (
     readable,
 )
 from medical_tasks.io.store import content_key
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
@@ -234,7 +234,7 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         )
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the "
+            f"{path}: has format {version!r}, and format {CHECK_FORMAT} is needed, which holds the "
             "label of each pair. Make it again: "
             f"{check_command(name, judge=str(checked.get('name')), **how)}"
         )

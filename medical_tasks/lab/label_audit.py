@@ -38,11 +38,11 @@ from medical_tasks.calculators import (
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.data.dataset_source import steps_to_get
-from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 from medical_tasks.io.tables import write_table
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.lab.options import Audit
 from medical_tasks.lab.v1_labels import label as v1_label
 from medical_tasks.spec import Row

@@ -485,8 +485,8 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
         reading = row.cells["reading"].strip()
         if reading and new.get((row.cells["task"], row.cells["id"])) != reading:
             raise UsageError(
-                f"{path}: is there, and row {row.number} of it has a reading that this would write "
-                "over. Choose another --out, or move that file away."
+                f"{path}: exists, and row {row.number} of it has a reading that would be "
+                "overwritten. Choose another --out, or move that file away."
             )
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.catalog import datasets
-from medical_tasks.data.dataset_store import (
-    built_configs,
-    built_name,
-    datasets_home,
-    source_files,
-)
+from medical_tasks.data.dataset_store import built_configs, built_name, source_files
 from medical_tasks.data.task_data import rows_sha256
 from medical_tasks.errors import UsageError, failure_kind
 from medical_tasks.guard.leakcheck import LeakReport, check_leaks
 from medical_tasks.guard.policy import holding_text
 from medical_tasks.io.files import found_at, named_path
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.options import Leakcheck
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 

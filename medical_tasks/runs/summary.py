@@ -39,6 +39,7 @@ from medical_tasks.runs.results import (
     PairedFigure,
     TaskEntry,
     groups_in,
+    in_order,
 )
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
@@ -239,7 +240,7 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
         of_groups = replace(task, metrics=within)
         breakdown[by] = {
             group: _figures(of_groups, estimator, members[group])
-            for group in sorted(members)
+            for group in in_order(members)
         }
     for by, groups in breakdown.items():
         for figures in groups.values():

@@ -523,7 +523,7 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     raw = array.astype(np.float64)
     outside = raw[(raw < 0.0) | (raw > 1.0)]
     if outside.size:
-        raise ValueError(f"p_values must lie in 0 to 1; got {outside[0]:g}")
+        raise ValueError(f"p_values must be in 0 to 1; got {outside[0]:g}")
     adjusted = np.full(raw.shape, math.nan)
     tested = np.flatnonzero(~np.isnan(raw))
     order = tested[np.argsort(raw[tested], kind="stable")]

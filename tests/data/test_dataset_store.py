@@ -18,13 +18,12 @@ from medical_tasks.data.dataset_store import (
     built_configs,
     built_name,
     built_split,
-    datasets_home,
     read_rows,
     rows_hash,
 )
 from medical_tasks.data.task_data import built_from, rows_sha256, source_configs
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import datasets_home, private_home
 from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 

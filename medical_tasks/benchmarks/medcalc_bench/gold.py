@@ -307,7 +307,7 @@ def _unique(pairs: list[tuple[object, object]]) -> dict[object, object]:
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise ValueError(f"the name {key!r} stands twice")
+            raise ValueError(f"the name {key!r} appears twice")
         result[key] = value
     return result
 

@@ -37,6 +37,7 @@ from medical_tasks.spec import (
     MultiStep,
     Pairs,
     PaperSetting,
+    PersonQuestion,
     Plot,
     PromptSet,
     PublishedAnswer,
@@ -102,6 +103,17 @@ class MedCalcBench(Benchmark):
         from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 
         return load_prompts(task, asking.prompts, asking.upstream, config=asking.config)
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """The question, and the patient's note."""
+        return [
+            PersonQuestion(
+                question=item.fields["question"], to_read=item.fields["patient_note"]
+            )
+            for item in items
+        ]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
