@@ -14,9 +14,11 @@ from medical_tasks.construct.annotation import parse_names
 from medical_tasks.errors import MissingError, RefusedError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import Subject
+from medical_tasks.guard.private_store import in_use
 from medical_tasks.io.files import folder_lock, make_folder
 from medical_tasks.io.output import tell
 from medical_tasks.io.tables import read_sheet as read_table
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.site.desk.forms import Form, People, form_of
 from medical_tasks.site.desk.labels import LabelStore
 from medical_tasks.site.desk.options import WithDesk
@@ -134,6 +136,9 @@ def _of_file(options: Review) -> Opened:
     _chosen(options.sheet, [sheet.name])
     folder = make_folder(form.folder(path))
     work = Work(sheet, LabelStore(folder / "labels.jsonl"))
+    for label in form.before(path):
+        if work.store.last(label.rater, label.item) is None:
+            work.store.add(label)
     return Opened(
         works={sheet.name: work},
         folder=folder,
@@ -268,8 +273,13 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second desk from the same labels."""
-    with folder_lock(folder, wait=False) as locked:
+    """Keeps a second desk from the same labels, and `purge` from their folder."""
+    store = private_home()
+    within = [each for each in (folder, *folder.parents) if each.parent == store]
+    with (
+        in_use(within[0]) if within else contextlib.nullcontext(),
+        folder_lock(folder, wait=False) as locked,
+    ):
         if not locked:
             raise UsageError(
                 f"{folder}: a desk is open on these labels already. Use that one, or stop it first."

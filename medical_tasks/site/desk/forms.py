@@ -13,6 +13,7 @@ label; what each rater said stands in the CSV file of labels.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from medical_tasks.io.tables import TableRow
 from medical_tasks.io.tables import read_sheet as read_table
 from medical_tasks.io.tables import write_sheet as write_table
 from medical_tasks.runs import adjudicating
+from medical_tasks.site.desk.labels import Label, now
 from medical_tasks.site.desk.sheets import (
     Choice,
     Field,
@@ -73,6 +75,9 @@ class Form(Protocol):
 
     def make(self, path: Path, people: People) -> Sheet:
         """Makes a sheet of it."""
+
+    def before(self, path: Path) -> list[Label]:
+        """The labels that stand in the file already."""
 
     def subjects(self, path: Path) -> list[Subject]:
         """Whose text it holds."""
@@ -172,6 +177,9 @@ class _Unclear:
             editable=(field,),
             stratum=cells["task"],
         )
+
+    def before(self, path: Path) -> list[Label]:
+        return []  # a judge's readings stand in the fields, for people to check
 
     def subjects(self, path: Path) -> list[Subject]:
         names = dict.fromkeys(row.cells["task"].strip() for row in self._rows(path))
@@ -291,6 +299,36 @@ class _Construction:
     def item(self, path: Path, key: str, cells: Mapping[str, str]) -> Item:
         raise NotImplementedError
 
+    def before(self, path: Path) -> list[Label]:
+        values = {mark: value for value, mark in self.marked.marks.items()}
+        found = []
+        for name, rows in self._sheets(path).items():
+            for row in rows:
+                value = values.get(row.cells[self.marked.mark].strip().lower(), "")
+                if value:
+                    found.append(self._marked_label(name, value, row.cells))
+        return found
+
+    def _marked_label(
+        self, reviewer: str, value: str, cells: Mapping[str, str]
+    ) -> Label:
+        """The label of a row that somebody marked in the sheet itself."""
+        item = self.marked.row_key(cells)
+        digest = hashlib.sha256(f"{reviewer}\n{item}".encode()).hexdigest()
+        own = {name: cells[name] for name in self.edited}
+        return Label(
+            id=f"sheet-{digest[:24]}",
+            item=item,
+            rater=reviewer,
+            value=value,
+            note=cells["comment"],
+            edits=own,
+            at=now(),
+        )
+
+    edited: tuple[str, ...] = ()
+    """Columns that people edit besides the mark."""
+
     def subjects(self, path: Path) -> list[Subject]:
         return [_person_subject(f"review of {self.name}", private=True)]
 
@@ -349,6 +387,7 @@ class _Ehrnoteqa(_Construction):
         mark="inclusion",
         marks={"keep": "o", "drop": "x"},
     )
+    edited = ("question", "answer", *ehrnoteqa_review.CHOICE_COLUMNS)
     title = "Questions to check"
     instruction = (
         "Keep a question that a clinician would ask and the notes answer, and mend its words, "
@@ -368,7 +407,6 @@ class _Ehrnoteqa(_Construction):
         letter = cells["answer"].strip().upper()
         right = cells.get(f"choice_{letter.lower()}", "")
         labels = {"question": "Question", "answer": "Letter of the right choice"}
-        names = ("question", "answer", *ehrnoteqa_review.CHOICE_COLUMNS)
         return Item(
             id=key,
             prompt=cells["question"],
@@ -380,7 +418,7 @@ class _Ehrnoteqa(_Construction):
                     label=labels.get(name, f"Choice {name[-1].upper()}"),
                     text=cells[name],
                 )
-                for name in names
+                for name in self.edited
             ),
         )
 
@@ -424,6 +462,7 @@ class _Medcalc(_Construction):
         mark="verdict",
         marks={"right": "o", "wrong": "x"},
     )
+    edited = ("correction",)
     title = "Values to check"
     instruction = (
         "Say whether the value is what the note says. Where it is not, write what is right into "
@@ -491,6 +530,9 @@ class _Plain:
 
     def make(self, path: Path, people: People) -> Sheet:
         return read_sheet(path)
+
+    def before(self, path: Path) -> list[Label]:
+        return []
 
     def subjects(self, path: Path) -> list[Subject]:
         sheet = read_sheet(path)

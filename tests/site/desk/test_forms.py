@@ -23,7 +23,12 @@ from medical_tasks.site.desk.forms import People, form_of
 from medical_tasks.site.desk.labels import Label, LabelStore
 from medical_tasks.site.desk.work import Work
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import by_hand, read_lines, read_rows
+from tests.construct.ehrnoteqa.construction_files import (
+    by_hand,
+    edit_sheet,
+    read_lines,
+    read_rows,
+)
 
 PEOPLE = People(raters=("ann", "ben"), adjudicator="eve")
 RESPONSES = {
@@ -108,6 +113,9 @@ def test_what_nobody_decided_stays_open_and_no_mark_is_written_over(
 def test_a_construction_of_questions_is_reviewed_and_imported(tmp_path: Path) -> None:
     folder = by_hand(tmp_path / "own", 4)
     export_sheets(folder, ("ann", "ben"), overlap=1)
+    edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": "o"})
+    assert {label.rater for label in form_of(folder).before(folder)} == {"ben"}
+    edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": ""})
     work = opened(folder)
     shared = next(name for name, own in work.sheet.assigned.items() if len(own) == 2)
     for item, names in work.sheet.assigned.items():
