@@ -132,15 +132,18 @@ def _of_file(options: Review) -> Opened:
         adjudicator=options.adjudicator or "",
         overlap=options.overlap,
     )
-    sheet = form.make(path, people)
-    _chosen(options.sheet, [sheet.name])
+    sheets = {sheet.name: sheet for sheet in form.make(path, people)}
     folder = make_folder(form.folder(path))
-    work = Work(sheet, LabelStore(folder / "labels.jsonl"))
+    works = {
+        name: Work(sheets[name], LabelStore(folder / f"{name}.jsonl"))
+        for name in _chosen(options.sheet, list(sheets))
+    }
     for label in form.before(path):
-        if work.store.last(label.rater, label.item) is None:
-            work.store.add(label)
+        for work in works.values():
+            if work.store.last(label.rater, label.item) is None:
+                work.store.add(label)
     return Opened(
-        works={sheet.name: work},
+        works=works,
         folder=folder,
         subjects=form.subjects(path),
         path=path,
@@ -172,12 +175,16 @@ def _sheet_of(path: Path, works: Mapping[str, Work]) -> Work:
 def _export(opened: Opened, out: Path) -> int:
     """Writes labels: in the form of the file they are about, or as CSV of ids and values."""
     if opened.form is not None and opened.path is not None:
-        (work,) = opened.works.values()
-        written = opened.form.write(opened.path, work, out.expanduser())
-        waiting = sum(not each.value for each in work.decided())
+        written = opened.form.write(opened.path, opened.works, out.expanduser())
+        decided = [
+            bool(each.value)
+            for work in opened.works.values()
+            for each in work.decided()
+        ]
+        waiting = len(decided) - sum(decided)
         tell(
-            f"{', '.join(map(str, written))}: {waiting:,} of {len(work.sheet.items):,} items are "
-            "not decided yet.",
+            f"{', '.join(map(str, written))}: {waiting:,} of {len(decided):,} items are not "
+            "decided yet.",
             files=written,
             waiting=waiting,
         )
