@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def test_labels_outlive_a_killed_server_and_are_not_doubled(tmp_path: Path) -> N
     with desk:
         addresses = dict(desk.addresses)
         assert set(addresses) == {"ann", "ben", "eve"}
-        with a_browser(desk, "ann") as client:
+        with contextlib.closing(a_browser(desk, "ann")) as client:
             for number in range(30):
                 label = {"id": str(number), "item": f"p{number:04}", "value": "keep"}
                 assert client.post("/api/label", json=label).json()["saved"]

@@ -118,7 +118,7 @@ def test_what_is_read_again_is_what_was_held(
 def test_what_is_decided(tmp_path: Path) -> None:
     work = a_work(tmp_path)
     texts = {"question": "Another question?"}
-    said = {
+    said: dict[int, list[tuple[str, str, dict[str, str]]]] = {
         0: [("ann", "keep", {}), ("ben", "keep", {"question": " What  was 0? "})],
         1: [("ann", "keep", {}), ("ben", "drop", {})],
         2: [("ann", "keep", texts), ("ben", "keep", {}), ("eve", "keep", texts)],
