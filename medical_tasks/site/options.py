@@ -211,6 +211,9 @@ class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
     with_name: Annotated[bool, Option("put the name of the site into the file")] = False
+    show: Annotated[bool, Option("show what stands in the file; writes nothing")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +235,13 @@ class Pool(Site, heading="pool"):
     out: Annotated[
         Path | None, Option("folder of the report (default: pooled)", metavar="DIR")
     ] = None
+    accept: Annotated[
+        tuple[str, ...],
+        Option(
+            "pool although recipes differ in this: prompts, judge, generation; may be repeated",
+            metavar="KIND",
+        ),
+    ] = ()
 
 
 SITE: Final = Choice(
@@ -242,6 +252,8 @@ SITE: Final = Choice(
         ("status",): Status,
         ("plan",): Plan,
         ("sample",): Sample,
+        ("share",): Share,
+        ("pool",): Pool,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""
