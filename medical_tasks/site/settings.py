@@ -101,6 +101,8 @@ class Settings:
         use: what the model is to be used for.
         name: of the site; stands in the evidence, and leaves only if you say so.
         notes: the table of notes, seen from the folder; read where it lies.
+        items: a table of items that people wrote, in place of a maker; "" for none.
+        calculators: of the use calculator: ids or names; none for all.
         open: whether the notes are invented or public.
         seed: of all that is drawn.
         strata: columns of the notes that the sample and the figures are broken down by.
@@ -110,6 +112,8 @@ class Settings:
     use: UseName
     name: str
     notes: str
+    items: str = ""
+    calculators: tuple[str, ...] = ()
     open: bool = False
     seed: int = 1
     strata: tuple[str, ...] = ()
