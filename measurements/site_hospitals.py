@@ -93,18 +93,18 @@ def _killed(words: Sequence[str], place: Path, hospital: str) -> bool:
     # What an earlier step wrote there does not show that this one has begun.
     begun = place / hospital / BEGUN[step] if step in BEGUN else None
     before = begun is None or begun.exists()
-    with open(os.devnull, "wb") as nothing:
-        process = subprocess.Popen(
-            _python(words), cwd=place, stdout=nothing, stderr=nothing
-        )
-        start = time.monotonic()
-        while process.poll() is None:
-            waited = time.monotonic() - start
-            if waited > MOMENT_S if before or begun is None else begun.exists():
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                return process.returncode == -signal.SIGKILL
-            time.sleep(0.002)
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(
+        _python(words), cwd=place, stdout=nowhere, stderr=nowhere
+    )
+    start = time.monotonic()
+    while process.poll() is None:
+        waited = time.monotonic() - start
+        if waited > MOMENT_S if before or begun is None else begun.exists():
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            return process.returncode == -signal.SIGKILL
+        time.sleep(0.002)
     return False
 
 
