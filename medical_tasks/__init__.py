@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         run,
         score,
         score_text,
+        sheet,
         submit_eval_results,
         submit_shared_task,
         submit_space,
@@ -62,7 +63,7 @@ __all__ = [
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
     "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
-    "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
+    "sheet", "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip
 

@@ -38,6 +38,8 @@ Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
 # begins the reason why an item without an answer is unscored
 UNANSWERED: Final = "no answer: "
+PARTNER_UNCLEAR: Final = "a reply that it is compared with is unclear"
+"""Why an item is open whose own answer is clear, so that nobody needs to read it."""
 _NONE: Mapping[str, Never] = {}  # one for all items that have none
 
 Row: TypeAlias = Mapping[str, Any]
@@ -936,6 +938,21 @@ class Scoring:
 PLAIN_SCORING: Final = Scoring()
 
 
+@dataclass(frozen=True, kw_only=True)
+class PersonQuestion:
+    """An item as a person is asked it, in a sheet to fill in.
+
+    Attributes:
+        question: what is asked, with its choices; "" where the text says it.
+        to_read: what is needed to answer, such as a note; "" for nothing.
+        choices: what may stand in the answer's cell; () for any text.
+    """
+
+    question: str
+    to_read: str = ""
+    choices: tuple[str, ...] = ()
+
+
 class Rows(Protocol):
     """How a benchmark's datasets are built, and which items their rows make."""
 
@@ -963,6 +980,19 @@ class Prompts(Protocol):
             UsageError: A name or setting is not allowed.
             MissingError: Something is not there.
         """
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """Puts items to a person, who fills in a sheet; by default in a model's prompts."""
+        render = self.load_prompts(task, asking).render
+        return [
+            PersonQuestion(
+                question=str(item.fields.get("question", "")),
+                to_read="\n\n".join(message["content"] for message in render(item)),
+            )
+            for item in items
+        ]
 
     @abstractmethod
     def gold_response(self, task: TaskSpec, item: Item) -> str:

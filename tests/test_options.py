@@ -71,6 +71,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("run", declared.Run, set(), set()),
     ("score", declared.Score, set(), set()),
     ("score_text", declared.ScoreText, set(), {"references"}),
+    ("sheet", declared.Sheet, set(), set()),
     ("submit_eval_results", SubmitEvalResults, {"to"}, set()),
     ("submit_shared_task", SubmitSharedTask, set(), set()),
     ("submit_space", SubmitSpace, {"to"}, set()),

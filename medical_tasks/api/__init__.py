@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.report.judge_checking import CheckedJudges
     from medical_tasks.runs.adjudicating import UnclearSheet
+    from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
     from medical_tasks.scoring.umls.using import Found
 
@@ -102,6 +103,7 @@ __all__ = [
     "run",
     "score",
     "score_text",
+    "sheet",
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
@@ -572,6 +574,49 @@ def import_run(
             "for these."
         )
     return Results(done[0])
+
+
+@public
+def sheet(
+    task: str,
+    out: StrPath,
+    *,
+    max_samples: int | None = None,
+    source: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+) -> MadeSheet:
+    """Writes a task's questions as a spreadsheet to fill in; `score` takes it back.
+
+    Args:
+        task: medcalc, medical:medcalc or medical|medcalc.
+        out: the sheet, .xlsx or .csv.
+        max_samples: at most N questions: no random sample (see `subset`).
+        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
+            in place of `data`.
+        config: dataset configuration.
+        split: split to take, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+
+    Returns:
+        The sheet, and the command that scores it.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.sheet("kqa", "kqa.xlsx")
+        mt.score("kqa", "kqa.xlsx")
+    """
+    from medical_tasks.runs.sheets import write_blank_sheet
+
+    return write_blank_sheet(made(declared.Sheet, locals()))
 
 
 @public
@@ -1118,7 +1163,7 @@ def export(
         model_name: the model's name, where the run has a path or an address.
         responses: a file that `score` scored, or the folder of a run whose answers it
             scored; can be repeated.
-        force: write over files that say something else.
+        force: overwrite files with other content.
         data: folder of the built datasets (default: the user's data home).
         source: the one file a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, for runs with `prompts` official.
@@ -1293,7 +1338,7 @@ def submit_space(
         out: the package (default: submission.zip).
         licence: of the weights, as apache-2.0.
         task: only this task; may be repeated.
-        responses: the file that `score` scored, if RUN is of that.
+        responses: for a run of `score`: the file that it scored.
         data: folder of the built dataset (default: the user's data home).
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
@@ -1352,7 +1397,7 @@ def submit_eval_results(
         variant: tells it from another result of the same benchmark, in file name and
             notes.
         allow_partial: also where items have no score; the notes say so.
-        force: write over files that say something else.
+        force: overwrite files with other content.
 
     Returns:
         What was written, in the form of `submit --json`.
@@ -1393,7 +1438,7 @@ def submit_shared_task(
         out: the submission (default: submission.json, or submission.zip for 2026).
         allow_problems: write it with the problems it has.
         task: the task, where the run or the file leaves it open.
-        responses: the file that `score` scored, if RUN is of that.
+        responses: for a run of `score`: the file that it scored.
         upstream: the authors' checkout, if the run used `prompts` official.
         check: check this submission instead, write nothing.
         data: folder of the built dataset (default: the user's data home).
@@ -1468,8 +1513,8 @@ def keep_leaderboard(
         store: a folder, or hub:OWNER/NAME.
         state: list: only these.
         task: entries: of one task.
-        by: accept, reject: who decides; stands in the history.
-        reason: accept, reject: why, one line; stands in the history.
+        by: accept, reject: who decides; kept in the history.
+        reason: accept, reject: why, one line; kept in the history.
         replace: accept: of the same model as this accepted submission, whose place it
             takes.
         out: site: folder of the pages.
@@ -1551,7 +1596,7 @@ def purge(
     """Empties the private store, where answers to tasks on credentialed data lie.
 
     Args:
-        dry_run: only say what would be deleted.
+        dry_run: only list what would be deleted.
 
     Returns:
         What went, what is in use, and what is strange there.
@@ -1697,7 +1742,7 @@ def decompose(
 
     Args:
         benchmark: whose form (kqa if not given).
-        out: where what they say goes.
+        out: file for the statements.
         source: the texts.
         work: where replies are kept (default: OUT.work).
         credentialed: the texts are credentialed: they stay on this machine, and replies

@@ -7,8 +7,8 @@ import functools
 import inspect
 import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -17,11 +17,11 @@ from medical_tasks.api.results import Report, Results
 from medical_tasks.errors import MedicalTasksError, UsageError, did_you_mean
 from medical_tasks.io.cell_forms import reading_tables, table_choice_of
 from medical_tasks.io.output import as_json
+from medical_tasks.io.wording import in_python
 
 _Parameters = ParamSpec("_Parameters")
 _Returned = TypeVar("_Returned")
 _Chosen = TypeVar("_Chosen", bound=declared.Options)
-_OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _WORDS: Final[Mapping[object, str]] = {
     str: "a text",
     int: "a whole number",
@@ -49,22 +49,27 @@ def public(
         try:
             return function(*args, **named)
         except MedicalTasksError as error:
-            error.args = (_in_python(str(error), taken), *error.args[1:])
+            known = _all_parameters() | taken.keys()
+            error.args = (in_python(str(error), known), *error.args[1:])
             raise
 
     return called
 
 
-def _in_python(message: str, parameters: Iterable[str]) -> str:
-    """Names parameters in place of options, but for a command that the message says to give."""
-    known = set(parameters)
-    text, command, rest = message.partition("medical-tasks ")
+@functools.cache
+def _all_parameters() -> frozenset[str]:
+    """The names of parameters that any function of the API has.
 
-    def named(found: re.Match[str]) -> str:
-        name = found[1].replace("-", "_")
-        return name if name in known else found[0]
-
-    return _OPTION.sub(named, text) + command + rest
+    An option of another function is no option to a caller in Python either.
+    """
+    api = sys.modules["medical_tasks.api"]
+    functions = [getattr(api, name) for name in api.__all__]
+    return frozenset(
+        name
+        for function in functions
+        if inspect.isfunction(function)
+        for name in inspect.signature(function).parameters
+    )
 
 
 @contextlib.contextmanager

@@ -349,7 +349,7 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
         )
     if isinstance(value, _Repeated):
         raise UsageError(
-            f"{source}, line {number}: a key of the line stands twice. Keep one; a line is like {FORM}"
+            f"{source}, line {number}: a key of the line appears twice. Keep one; a line is like {FORM}"
         )
     return value
 

@@ -1,6 +1,6 @@
 """The command line: `medical-tasks VERB ...`.
 
-Exit codes: 0 done; 1 an error of another package's code; 2 wrong use; 3 data, judge or
+Exit codes: 0 done; 1 an error of another package's code; 2 usage error; 3 data, judge or
 package missing (with the steps to get it); 4 refused by the data guard; 5 finished, but
 some items could not be answered or scored, or disk or memory was too small; 6 `verify`
 found what does not match; 130 stopped from outside; `gate` has its own. A user's
@@ -79,6 +79,11 @@ OWN: Final = (
     ),
     _own("score", "Evaluate", "score answers you already have"),
     _own(
+        "sheet",
+        "Evaluate",
+        "write a task's questions as a spreadsheet to fill in, which `score` takes back",
+    ),
+    _own(
         "adjudicate",
         "Evaluate",
         "list answers that the reader could not tell, for a person or a judge to read",
@@ -117,7 +122,7 @@ OWN: Final = (
     _own(
         "leakcheck",
         "Share",
-        "prove that no 12 words in a row of a source's text stand in a run's folder",
+        "prove that no 12 words in a row of a source's text are in a run's folder",
     ),
     _own(
         "purge",
@@ -137,7 +142,7 @@ OWN: Final = (
     _own(
         "doctor",
         "Tools",
-        "what is broken, what is installed, what is optional; links the stock lighteval command",
+        "what is broken, installed and optional; links the stock lighteval command",
     ),
     _own(
         "manifest",

@@ -91,7 +91,7 @@ def compare_pairs(
             compared.
     """
     if len(runs) < 2:
-        raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
+        raise UsageError(f"a comparison needs at least two runs, got {len(runs)}.")
     numbers = [
         pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0
     ]
@@ -429,7 +429,7 @@ class _Both:
         low, high = metric.limits
         if margin is not None and margin >= high - low:
             raise UsageError(
-                f"--equivalence {margin:g}: {metric.name} lies between {low:g} and {high:g}, so "
+                f"--equivalence {margin:g}: {metric.name} is between {low:g} and {high:g}, so "
                 "any two models were equivalent. Three points are 0.03. For a metric that is no "
                 "share, name it: --metric NAME."
             )
@@ -530,7 +530,7 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
     by, flips, out = arguments.by, arguments.flips, arguments.out
     if len(folders) < 2:
         raise UsageError(
-            f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the "
+            f"compare needs at least two runs, got only {', '.join(map(str, folders))}. Give the "
             "folder of another run too."
         )
     runs = [read_compared(folder) for folder in folders]

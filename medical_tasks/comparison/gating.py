@@ -39,6 +39,7 @@ from medical_tasks.comparison.gate_risk import (
 )
 from medical_tasks.comparison.policies import Policy, Rule, Scope
 from medical_tasks.comparison.statistics import Columns, columns_of
+from medical_tasks.comparison.strata import read_strata, stratified, with_stratum
 from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
@@ -53,7 +54,7 @@ from medical_tasks.runs.results import (
     groups_of,
 )
 from medical_tasks.scoring.intervals import normal_quantile
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
 _HEADER: Final = (
@@ -159,7 +160,7 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
         finding
         for run in runs
         for rule in policy.rules
-        for finding in _Held(
+        for finding in _held(
             rule, policy.scopes[rule.task], run, baselines.get(rule.against)
         ).findings()
     ]
@@ -175,9 +176,21 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
     digest = run.results.get("items_sha256")
     if digest is not None and digest == baseline.results.get("items_sha256"):
         raise UsageError(
-            f"{run.label} is held against itself: {rule.against} has the same items with the "
+            f"{run.label} is compared with itself: {rule.against} has the same items with the "
             "same scores. Name the earlier run in against."
         )
+
+
+def _held(rule: Rule, scope: Scope, run: Compared, baseline: Compared | None) -> _Held:
+    """A rule held against a run; both are broken down by the rule's table, where it has one."""
+    task = tasks()[rule.task]
+    if rule.strata is not None:
+        groups = read_strata(rule.strata, rule.by)
+        task = with_stratum(task, rule.by)
+        run = stratified(run, task, rule.by, groups)
+        if baseline is not None:
+            baseline = stratified(baseline, task, rule.by, groups)
+    return _Held(rule, scope, run, baseline, task)
 
 
 @dataclass(frozen=True)
@@ -189,12 +202,14 @@ class _Held:
         scope: which results the policy is about.
         run: the results that must meet it.
         baseline: the run that the rule names in `against`, else None.
+        task: the rule's, with the breakdown of its table.
     """
 
     rule: Rule
     scope: Scope
     run: Compared
     baseline: Compared | None
+    task: TaskSpec
 
     def findings(self) -> Iterator[Finding]:
         """What the run says of the rule, of each group where the rule names a breakdown."""
@@ -258,11 +273,12 @@ class _Held:
     def _worse(self, baseline: Compared, finding: Finding) -> Iterator[Finding]:
         """How much worse the run is than the baseline, item by item."""
         rule, name = self.rule, self.rule.metric
-        declared = {metric.name for metric in tasks()[rule.task].metrics}
+        declared = {metric.name for metric in self.task.metrics}
         wanted = Selection(
             tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by
         )
-        comparison = compare_tasks(baseline, self.run, tasks(), selection=wanted)[
+        known = {**tasks(), rule.task: self.task}
+        comparison = compare_tasks(baseline, self.run, known, selection=wanted)[
             rule.task
         ]
         if comparison["refused"]:
@@ -353,7 +369,7 @@ class _Held:
 
     def _columns(self, metric: MetricSpec, group: str) -> Columns:
         """The columns of a metric in the items of a group, beside those they are held against."""
-        rule, task = self.rule, tasks()[self.rule.task]
+        rule, task = self.rule, self.task
         own = rows_by_task(self.run).get(rule.task, {})
         other = own
         if self.baseline is not None:

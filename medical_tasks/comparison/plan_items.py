@@ -123,7 +123,7 @@ def _of_models(
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
     if not least <= apart <= most:
         raise UsageError(
-            f"--agreement {agreement}: that of such models lies between {1.0 - most:g} and "
+            f"--agreement {agreement}: that of such models is between {1.0 - most:g} and "
             f"{1.0 - least:g}."
         )
     return Goal(kind, value, apart=apart)
@@ -136,7 +136,7 @@ def _check_within(goal: Goal, metric: MetricSpec) -> None:
         low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low
     ):
         raise UsageError(
-            f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} "
+            f"{_option(goal.kind)} {goal.value:g}: {metric.name} is between {low:g} and {high:g} "
             "(three points: 0.03)."
         )
 

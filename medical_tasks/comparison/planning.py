@@ -199,8 +199,9 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
     if population is None:
         wanted = {"difference": goal.value, "margin": 0.0}.get(goal.kind, goal.truth)
         raise UsageError(
-            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
-            "beyond what they show, or all show the same. Give other runs, or assume something."
+            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it is "
+            "outside the range of those runs, or all their items are alike. Give other runs, or "
+            "assume a value."
         )
     return _simulated(
         goal, population, population.table.shape[1], items=int(counted.sum())

@@ -18,6 +18,13 @@ A policy is a TOML file:
     [[rule]]
     task = "medcalc"
     metric = "accuracy"
+    at_least = 0.4
+    by = "sex"                 # a column of a table of your own:
+    strata = "sample.csv"      # a row an item (or a patient), named in its column id
+
+    [[rule]]
+    task = "medcalc"
+    metric = "accuracy"
     against = "runs/old"       # a folder, seen from where the policy lies
     margin = 0.03              # at most so much worse than that run, item by item
 
@@ -58,16 +65,16 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 __all__ = ["Policy", "Rule", "Scope", "read_policy"]
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
-    "at_least": frozenset({"metric", "by"}),
-    "at_most": frozenset({"metric", "by"}),
-    "margin": frozenset({"metric", "by", "against"}),
-    "width_at_most": frozenset({"metric", "by"}),
+    "at_least": frozenset({"metric", "by", "strata"}),
+    "at_most": frozenset({"metric", "by", "strata"}),
+    "margin": frozenset({"metric", "by", "strata", "against"}),
+    "width_at_most": frozenset({"metric", "by", "strata"}),
     "coverage_at_least": frozenset(),
     "judge_kappa_at_least": frozenset({"check"}),
 }
 """What a rule limits, and the words that go with it."""
 PROMPTS: Final = ("own", "official", "unknown")
-_OPTIONAL: Final = frozenset({"by"})
+_OPTIONAL: Final = frozenset({"by", "strata"})
 _MOST: Final = 1e6
 """The largest limit of a count, which has no largest value: no answer has a million of anything."""
 _ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
@@ -182,6 +189,7 @@ class Rule:
         by: the breakdown whose groups are held against it, each by itself.
         against: the folder of the run of a `margin`.
         check: the file of a judge's check.
+        strata: the table with the groups of `by`; None where the task has them.
     """
 
     kind: str
@@ -191,6 +199,7 @@ class Rule:
     by: str = NONE
     against: Path = Path()
     check: Path = Path()
+    strata: Path | None = None
 
     @property
     def said(self) -> str:
@@ -271,7 +280,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
         if word not in words:
             raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
-            raise UsageError(f"{where}: {word} is of another type, got {value!r}.")
+            raise UsageError(f"{where}: {word} has the wrong type, got {value!r}.")
     config, prompts = (
         table.get("config", dataset.default_config),
         table.get("prompts", ""),
@@ -324,10 +333,15 @@ def _rule(entry: Any, where: str, folder: Path) -> Rule:
         )
     metric = _metric(task, texts["metric"], where) if "metric" in texts else None
     _check_limit(kind, float(limit), metric, where)
+    if "strata" in texts and "by" not in texts:
+        raise UsageError(f"{where}: strata needs by, the column that has the groups.")
     if "by" in texts:
-        _check_breakdown(task, texts["metric"], texts["by"], where)
+        own = "strata" in texts
+        _check_breakdown(task, texts["metric"], texts["by"], where, own_table=own)
     paths: JsonDict = {
-        name: folder / texts.pop(name) for name in ("against", "check") if name in texts
+        name: folder / texts.pop(name)
+        for name in ("against", "check", "strata")
+        if name in texts
     }
     return Rule(kind=kind, limit=float(limit), **texts, **paths)
 
@@ -365,12 +379,19 @@ def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
     return named.get(name) or corrected[name]
 
 
-def _check_breakdown(task: TaskSpec, metric: str, by: str, where: str) -> None:
+def _check_breakdown(
+    task: TaskSpec, metric: str, by: str, where: str, *, own_table: bool
+) -> None:
     """Refuses a `by` that the task does not have, or of a corrected metric."""
-    if by not in breakdown_names(task):
+    if by not in breakdown_names(task) and not own_table:
         raise UsageError(
             f"{where}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
-            f"got {by!r}."
+            f"got {by!r}. For groups of your own name their table: strata = FILE."
+        )
+    if by in breakdown_names(task) and own_table:
+        raise UsageError(
+            f"{where}: {task.name} has a breakdown {by} itself. Leave out strata, or give the "
+            "column of the table another name."
         )
     if all(metric != each.name for each in task.metrics):
         raise UsageError(

@@ -22,6 +22,7 @@ from medical_tasks.runs.results import (
     Number,
     Row,
     groups_of,
+    in_order,
     weight_column,
 )
 from medical_tasks.scoring import paired
@@ -477,10 +478,13 @@ def compare_breakdowns(
                 )
                 groups.setdefault(metric.part[1], {})[metric.whole] = difference
         if by in task.groups:
-            for group, members in sorted(_members(rows, by, named.get(by, ())).items()):
+            members = _members(rows, by, named.get(by, ()))
+            for group in in_order(members):
                 groups[group] = {
                     name: compare(
-                        each.part(members), resamples=GROUP_RESAMPLES, whole=False
+                        each.part(members[group]),
+                        resamples=GROUP_RESAMPLES,
+                        whole=False,
                     )
                     for name, each in columns.items()
                     if not each.metric.part and by not in each.metric.not_by

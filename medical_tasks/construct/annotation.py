@@ -80,7 +80,7 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
                 "a,b,c."
             )
     if len({name.casefold() for name in names}) < len(names):
-        raise UsageError(f"{option} {text!r}: a name stands twice.")
+        raise UsageError(f"{option} {text!r}: a name appears twice.")
     return names
 
 

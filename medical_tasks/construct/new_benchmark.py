@@ -66,7 +66,7 @@ def write(options: NewBenchmark) -> list[Path]:
     for path in files:
         if path.exists():
             raise UsageError(
-                f"{path}: is there already, and nothing is written over. Give another name, or "
+                f"{path}: already exists and is not overwritten. Give another name, or "
                 "another folder with --out."
             )
     for path, text in files.items():

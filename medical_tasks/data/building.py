@@ -33,6 +33,7 @@ from medical_tasks.data.dataset_store import (
     flush_to_disk,
     marker_text,
     put_in_place,
+    rows_hash_of_file,
     stage_in,
 )
 from medical_tasks.errors import (
@@ -235,6 +236,7 @@ def _write_splits(
             sha256=digest,
             file_bytes=path.stat().st_size,
             num_bytes=info.num_bytes,
+            rows_sha256=rows_hash_of_file(path),
         )
         path.rename(stage / entry.path)
         splits[split] = entry

@@ -7,11 +7,18 @@ named by content, so none is written over.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -48,6 +55,7 @@ class BuiltSplit:
     sha256: str
     file_bytes: int
     num_bytes: int  # size of the rows in memory, as `datasets` counts it
+    rows_sha256: str = ""  # of `rows_hash`; "" where an earlier version built it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,26 +152,52 @@ def built_split(
     return "+".join(name for name in built if name in wanted)
 
 
+class _Columns(dict[str, list[object]]):
+    """The columns of a row group, each read when it is looked at.
+
+    Example:
+        Scoring looks at golds and limits of a thousand rows, and never at their notes,
+        which take most of the file.
+    """
+
+    def __init__(self, file: ParquetFile, group: int) -> None:
+        super().__init__()
+        self._file, self._group = file, group
+        self.names: tuple[str, ...] = tuple(file.schema_arrow.names)
+
+    @doing("load the rows of the dataset")
+    def __missing__(self, name: str) -> list[object]:
+        if name not in self.names:
+            raise KeyError(name)
+        table = self._file.read_row_group(
+            self._group, columns=[name], use_threads=False
+        )
+        values: list[object] = table.column(name).to_pylist()
+        self[name] = values
+        return values
+
+
 class _Row(Mapping[str, object]):
-    """A row that holds no text: its row group is read when it is looked at."""
+    """A row that holds no text: columns of its row group are read when it is looked at."""
 
-    __slots__ = ("_group", "_place")
+    __slots__ = ("_columns", "_place")
 
-    def __init__(self, group: Callable[[], Sequence[Row]], place: int) -> None:
-        self._group, self._place = group, place
+    def __init__(self, columns: Callable[[], _Columns], place: int) -> None:
+        self._columns, self._place = columns, place
 
     def __getitem__(self, name: str) -> object:
-        return self._group()[self._place][name]
+        return self._columns()[name][self._place]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._group()[self._place])
+        return iter(self._columns().names)
 
     def items(self) -> ItemsView[str, object]:
         """The row's columns and values, at one look."""
-        return self._group()[self._place].items()
+        columns, place = self._columns(), self._place
+        return {name: columns[name][place] for name in columns.names}.items()
 
     def __len__(self) -> int:
-        return len(self._group()[self._place])
+        return len(self._columns().names)
 
 
 def read_rows(
@@ -173,22 +207,50 @@ def read_rows(
 
     See `read_tables`.
     """
+    return _rows_of(*_open(folder, config, split, spec).values())
 
-    @lru_cache(maxsize=_GROUPS_KEPT)
-    @doing("load the rows of the dataset")
-    def read(file: ParquetFile, number: int) -> Sequence[Row]:
-        rows: list[Row] = file.read_row_group(number, use_threads=False).to_pylist()
-        return rows
 
+def _rows_of(*files: ParquetFile) -> list[Row]:
+    columns = lru_cache(maxsize=_GROUPS_KEPT)(_Columns)
     rows: list[Row] = []
-    for file in _open(folder, config, split, spec).values():
+    for file in files:
         for number in range(file.num_row_groups):
-            group = partial(read, file, number)
+            group = partial(columns, file, number)
             rows += (
                 _Row(group, place)
                 for place in range(file.metadata.row_group(number).num_rows)
             )
     return rows
+
+
+def rows_hash(rows: Iterable[Row]) -> str:
+    """The rows' content.
+
+    Unlike the parquet file's bytes it does not depend on who wrote the file.
+    """
+    written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(written(dict(row.items())).encode())
+    return digest.hexdigest()
+
+
+def rows_hash_of_file(path: Path) -> str:
+    """The hash of the rows of a parquet file, as the marker records it."""
+    import pyarrow.parquet as pq
+
+    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
+        return rows_hash(_rows_of(file))
+
+
+def recorded_rows_hash(folder: Path, config: str, split: str) -> str:
+    """The hash of a built split's rows as its builder recorded it.
+
+    "" for a sum of splits, and where an earlier version built it. `read_rows` has
+    checked that the file is the one that was built.
+    """
+    built = built_config(folder, config, None).splits.get(split)
+    return "" if built is None else built.rows_sha256
 
 
 def read_tables(

@@ -176,7 +176,7 @@ def _base() -> str:
     given = os.environ.get(MIRROR, "").rstrip("/") or _RAW
     if not _ADDRESS.fullmatch(given):
         raise UsageError(
-            f"{MIRROR} must be an address that stands for {_RAW}, such as "
+            f"{MIRROR} must be an address that replaces {_RAW}, such as "
             "http://mirror.example:8080/raw, without a user, ? or #; got "
             f"{given.rpartition('@')[2]!r}."
         )
@@ -255,7 +255,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 return
             part.unlink()
             if not had or anew:
-                raise _FetchError(f"another file is there, {found}")
+                raise _FetchError(f"the server has another file, {found}")
             anew = True  # what was there before may have been the damaged part
         raise _FetchError(f"cut off {_MOST_TRIES} times")
     except OSError:
@@ -284,7 +284,9 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             size = _announced(response, have) or pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
-                raise _FetchError(f"a file of {size:,} bytes is there", final=True)
+                raise _FetchError(
+                    f"the server has a file of {size:,} bytes", final=True
+                )
             progress = Progress(
                 f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
             )

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.data.building import build_source
-from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import (
     built_config,
     built_configs,
     built_name,
     built_split,
     read_rows,
+    recorded_rows_hash,
+    rows_hash,
     split_names,
 )
-from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.io.user_folders import datasets_home
@@ -38,6 +36,9 @@ from medical_tasks.spec import (
     Row,
     TaskSpec,
 )
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
 
 SWAP: Final = "swap"
 """Key of a built configuration's source: which attribute of the patients was changed, `sex=female`."""
@@ -140,7 +141,6 @@ def load_task_data(
         spec,
         data,
         config or task.options.get("config"),
-        agreed=confirmed,
     )
     asked = split or task.split
     if task.exemplars in split_names(asked):
@@ -158,8 +158,8 @@ def load_task_data(
             if times > 1
         ]
         raise UsageError(
-            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the "
-            f"first is {twice[0]}), so that they are no one set of questions. Ask one at a time."
+            f"{task.name}: {len(twice):,} ids are in more than one of the splits {asked} (the "
+            f"first is {twice[0]}), so these are not one set of questions. Ask one at a time."
         )
     if not items:
         raise UsageError(
@@ -172,7 +172,7 @@ def load_task_data(
         "split": asked,
         "version": spec.version,
         "source": dict(built_configs(folder)[chosen].source),
-        "rows_sha256": _rows_hash(rows),
+        "rows_sha256": recorded_rows_hash(folder, chosen, asked) or rows_hash(rows),
     }
     made_of = built_configs(folder)[chosen].source
     if SWAP in made_of:
@@ -285,7 +285,7 @@ def _usual_config(spec: DatasetSpec, built: Sequence[str]) -> str:
         return spec.default_config
     if len(real) > 1:
         raise UsageError(
-            f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
+            f"dataset {spec.name} is built as {', '.join(real)}. Choose one with --config."
         )
     return real[0]
 
@@ -296,39 +296,31 @@ def obtain(
     data: Path | None,
     config: str | None,
     *,
-    agreed: Callable[[DatasetSource, str], bool],
+    agreed: Callable[[DatasetSource, str], bool] | None = None,
 ) -> tuple[Path, str]:
     """As `locate`.
 
     What is not built in the user's data home is fetched and built there first, if that
-    is agreed.
+    is agreed; by default who sits at a terminal is asked.
     """
     try:
         return locate(spec, data, config)
     except MissingError:
-        source, chosen = benchmark.source(spec.name), config or spec.default_config
-        if data is not None or not agreed(source, chosen):
+        if data is not None:
             raise
-    folder, place = (
-        datasets_home() / spec.name,
-        fetch(source, chosen) if source.files[chosen] else None,
-    )
+        # Where all is built, as mostly, nothing of how to build is needed.
+        from medical_tasks.data.building import build_source
+        from medical_tasks.data.fetching import confirmed, fetch
+
+        source, chosen = benchmark.source(spec.name), config or spec.default_config
+        if not (agreed or confirmed)(source, chosen):
+            raise
+    folder = datasets_home() / spec.name
+    place = fetch(source, chosen) if source.files[chosen] else None
     build_source(
         source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks
     )
     return folder, chosen
-
-
-def _rows_hash(rows: Sequence[Row]) -> str:
-    """The rows' content.
-
-    Unlike the parquet file's bytes it does not depend on who wrote the file.
-    """
-    written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(written(dict(row.items())).encode())
-    return digest.hexdigest()
 
 
 def open_protocol(
@@ -345,7 +337,8 @@ def open_protocol(
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
     """Hashes the rows of a built configuration as a recipe does."""
-    return _rows_hash(read_rows(folder, config, split, spec=spec))
+    rows = read_rows(folder, config, split, spec=spec)
+    return recorded_rows_hash(folder, config, split) or rows_hash(rows)
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
@@ -402,7 +395,7 @@ def read_drawn(
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
         raise UsageError(
-            f"--seed {seed} is of --subset N, which is not given. Give both, or neither."
+            f"--seed {seed} belongs to --subset N, which is missing. Give both, or neither."
         )
     if size is not None and max_samples is not None:
         raise UsageError(
@@ -492,6 +485,8 @@ def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
         raise UsageError(f"{place}: is a folder. Give --source the file itself.")
+    from medical_tasks.data.building import build_source
+
     with scratch() as home:
         folder = home / source.spec.name
         build_source(source, place=given, config=config, folder=folder, partial=True)

@@ -138,7 +138,7 @@ def check_leaks(
     """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
     if words < LEAST_WORDS:
         raise UsageError(
-            f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text."
+            f"--words must be {LEAST_WORDS} or more, got {words}: shorter runs occur in any text."
         )
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
     folder_found = _look_through(folder, sizes)

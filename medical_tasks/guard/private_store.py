@@ -258,14 +258,14 @@ def check_place(path: Path) -> None:
     for folder in place.parents:
         if (folder / SETTINGS_FILE).is_file():
             raise RefusedError(
-                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed "
+                f"{path}: is in the run's folder {folder}, which holds no text of credentialed "
                 "data and may be passed on. Choose another --out."
             )
         if (folder / ".git").exists():
             if _ignored(place, folder):
                 return
             raise RefusedError(
-                f"{path}: lies in the git work tree {folder}, with which text of credentialed data "
+                f"{path}: is in the git work tree {folder}, with which text of credentialed data "
                 "would be published. Choose another --out, or add the file to .gitignore."
             )
 
@@ -308,7 +308,7 @@ _PLAIN_REASONS = frozenset(
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
         "cannot tell not_entailment", "cut reply", "choice not among the log-probabilities told", "connection", "empty choices",
         "empty content", "entails and contradicts", "forecast only", "http error", "no gold: for people to score",
-        "no answer in another order", "no pair", "no question of entailment", "no reply", "no verdict",
+        "no answer in another order", "no pair", "no question of entailment", "no reply", "no verdict", "none given",
         "not answered in the run", "not asked",
         "not in the recorded verdicts", "not in the responses", "not in the store", "not json", "not reachable",
         "out of memory", "prompt too long", "quota exhausted", "rate limited", "recorded for another question",

@@ -227,7 +227,7 @@ class _JudgedAnswers:
                     f"{count} x {reason}" for reason, count in missing.items()
                 )
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and "
+                    "%s: %s of %s answers lack a verdict (%s); known ones replace them, and "
                     "`%s` says how many lack none. Judge them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
@@ -331,7 +331,7 @@ def _earlier_turns(
     if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
         raise UsageError(
             f"{task.name}: lighteval asks users' messages and shows models' answers in turns, and "
-            f"the chat of item {item.id} is of {', '.join(roles)}. Use: medical-tasks run --tasks "
+            f"the chat of item {item.id} has the roles {', '.join(roles)}. Use: medical-tasks run --tasks "
             f"{task.name}"
         )
     texts = [message["content"] for message in chat[:-1]]

@@ -73,8 +73,8 @@ def read(path: Path, *, model: str | None = None) -> Published:
     chosen = model or models[0]
     if chosen not in models or (model is None and len(models) > 1):
         raise UsageError(
-            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Say whose "
-            "are meant: --model NAME"
+            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Choose "
+            "one: --model NAME"
         )
     own = [(at, record) for at, record in records if record.model_id == chosen]
     evaluations = list(dict.fromkeys(record.evaluation_id for _, record in own))

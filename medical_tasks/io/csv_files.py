@@ -203,7 +203,7 @@ def _blocks(
         if wrong:
             where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
-                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a "
+                f"{path}: line {where:,} is damaged: a quote is missing or is inside a field, or a "
                 f"byte is NUL. {again}"
             )
         if len(rest) > ROW_LIMIT_BYTES:

@@ -198,13 +198,17 @@ def read_table(
 
 
 def write_sheet(
-    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Mapping[str, object]],
+    *,
+    private: bool = True,
 ) -> None:
-    """Writes a sheet, whole and for its owner alone.
+    """Writes a sheet, whole and, if `private`, for its owner alone.
 
     An int or a float is written as a number, anything else as text.
     """
-    with WholeFile(path, private=True) as part:
+    with WholeFile(path, private=private) as part:
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
         writer.writerow(columns)

@@ -202,6 +202,11 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
     )
 
 
+def cell_text_of(text: str) -> str:
+    """A text as XML takes it: `?` for what it has no place for; `_x000A_` stays as it is."""
+    return _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", text))
+
+
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
     """Makes a workbook of one sheet of texts, as in `cells`; what XML has no place for is `?`."""
     from openpyxl import Workbook
@@ -211,8 +216,7 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
     sheet = book.create_sheet("unclear")
 
     def cell(text: str) -> WriteOnlyCell:
-        clean = _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", workbook_text(text)))
-        made = WriteOnlyCell(sheet, value=clean)
+        made = WriteOnlyCell(sheet, value=cell_text_of(workbook_text(text)))
         made.data_type = "s"  # "=1+1" is no formula
         return made
 

@@ -386,7 +386,7 @@ def _read(
         # as for a label
         named = repr(twice) if " " not in twice else f"of {len(twice)} characters"
         raise UsageError(
-            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as "
+            f"{', '.join(map(str, files))}: the id {named} appears twice. Give each file once, as "
             "it was released."
         )
     return list(pairs.values())

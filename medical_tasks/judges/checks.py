@@ -234,7 +234,7 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         )
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the "
+            f"{path}: has format {version!r}, and format {CHECK_FORMAT} is needed, which holds the "
             "label of each pair. Make it again: "
             f"{check_command(name, judge=str(checked.get('name')), **how)}"
         )

@@ -466,7 +466,7 @@ def read_verdicts(
         if entry["id"] not in ids:
             return Unreadable("a verdict has an id that was not asked about")
         if entry["id"] in found:
-            return Unreadable(f"{entry['id']} stands twice")
+            return Unreadable(f"{entry['id']} appears twice")
         found[entry["id"]] = entry
     return found
 
@@ -576,7 +576,7 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
             "the last sentence does not say true or false and nothing else"
         )
     if any(claim is (not value) for claim in claims.values()):
-        return Unreadable("the verdict stands twice and differs")
+        return Unreadable("the verdict appears twice and differs")
     return value
 
 
@@ -755,7 +755,7 @@ def _read_line(
             continue
         said = read(other)
         if not isinstance(said, Unreadable) and said != value:
-            return Unreadable(f"{label} stands twice and differs")
+            return Unreadable(f"{label} appears twice and differs")
     return value
 
 

@@ -119,7 +119,7 @@ class RecordedJudge:
             record.get("value"),
         ):
             raise UsageError(
-                f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of "
+                f"{where}: id {row['id']!r} appears twice with different verdicts. Keep one of "
                 "them, or add each question's sha256."
             )
         if row.get("comparable") is False:
@@ -165,7 +165,7 @@ class RecordedJudge:
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and "
-                f"values of this question are of the kind of {said}. Correct the file."
+                f"values of this question are like {said}. Correct the file."
             )
         self.stats.decided += 1
         self.rows.append(

@@ -449,7 +449,7 @@ def read_preferences(path: Path) -> PreferenceTable:
                 raise UsageError(f"{where}, column {name!r}: empty. {_PREFERENCE_FORM}")
         if first == second:
             raise UsageError(
-                f"{where}: both systems are {told(first)}. A pair is of two different ones."
+                f"{where}: both systems are {told(first)}. A pair needs two different ones."
             )
         if TIE in (first, second):
             raise UsageError(

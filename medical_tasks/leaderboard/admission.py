@@ -286,8 +286,8 @@ def check_decision(
         or verified.get("matches") is not True
     ):
         raise UsageError(
-            f"{submission.id}: a verification goes with accepting, is of this package and matches; "
-            f"this one is of {ascii(verified.get('package'))[:40]} and matches: "
+            f"{submission.id}: accepting needs a verification of this package that matches; "
+            f"this one verifies {ascii(verified.get('package'))[:40]} and matches: "
             f"{ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
     # Who was first keeps the name, unless it is said who takes it.

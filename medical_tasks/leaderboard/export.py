@@ -178,7 +178,7 @@ def export_run(
         out: where the files go.
         places: where texts of open data are looked for.
         model_name: the model as owner and name, where the run has a path or an address.
-        force: write over files that say something else.
+        force: overwrite files with other content.
     """
     folder = folder.expanduser()
     named = [
@@ -243,8 +243,8 @@ def write_files(
     ]
     if other and not force:
         raise UsageError(
-            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove "
-            "it, choose another --out, or give --force to write over it."
+            f"{', '.join(other)}: exists with other content. Nothing was written. Remove "
+            "it, choose another --out, or give --force to overwrite it."
         )
     for name, text in texts.items():
         if there[name] != text:

@@ -181,7 +181,7 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
         raise UsageError(f"{name} is needed here and is empty: everybody may read it.")
     if len(line) > longest:
         raise UsageError(
-            f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter."
+            f"{name} has {len(line)} characters, {longest} are allowed. Shorten it."
         )
     if not is_one_line(line):
         raise UsageError(

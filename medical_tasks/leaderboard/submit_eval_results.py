@@ -379,13 +379,13 @@ def _by_dataset(
         if not mark:
             if len(needed) != 1:
                 raise UsageError(
-                    f"{option} {word!r}: the tasks are of several datasets ({', '.join(needed)}). "
-                    f"Say which with {option} DATASET={form}, once for each."
+                    f"{option} {word!r}: the tasks belong to several datasets ({', '.join(needed)}). "
+                    f"Choose one with {option} DATASET={form}, once for each."
                 )
             dataset, value = next(iter(needed)), word
         if dataset not in needed:
             raise UsageError(
-                f"{option} {word!r}: no task here is of {dataset!r}. They are of "
+                f"{option} {word!r}: no task here uses {dataset!r}. They use "
                 f"{', '.join(needed)}."
             )
         if dataset in values:
@@ -427,7 +427,7 @@ def check_date(text: str) -> str:
         day > (datetime.now(UTC) + timedelta(days=1)).date()
     ):  # somewhere it is tomorrow already
         raise UsageError(
-            f"--date {text!r}: lies in the future; it is the day of the run. {example}"
+            f"--date {text!r}: is in the future; it must be the day of the run. {example}"
         )
     return text
 
@@ -447,7 +447,7 @@ def _checked_source(arguments: SubmitEvalResults) -> dict[str, str]:
         )
     if "user" in source and "org" in source:
         raise UsageError(
-            "--source-user and --source-org: the page is of one of them. Give that one."
+            "--source-user and --source-org: the page belongs to one of them. Give only that one."
         )
     if source and not _is_page(source["url"]):
         raise UsageError(

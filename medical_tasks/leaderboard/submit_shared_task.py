@@ -230,7 +230,7 @@ def _task(
         wanted = [task.name for task in parse_task_names(name) if task.name in fitting]
     if len(wanted) != 1:
         step = (
-            f"Say which with --task: {', '.join(fitting)}."
+            f"Choose one with --task: {', '.join(fitting)}."
             if fitting
             else "Give another run."
         )

@@ -109,7 +109,7 @@ class Batches:
         self._option = "--judge-batch" if settings.purpose == "judge" else "--batch"
         if settings.replicas:
             raise UsageError(
-                f"{self._option}: a batch lies at one address, got {len(settings.addresses)} "
+                f"{self._option}: a batch has one address, got {len(settings.addresses)} "
                 f"({', '.join(settings.addresses)}). Name one base URL, or leave it out."
             )
         policy.require_no_batch(self._option)

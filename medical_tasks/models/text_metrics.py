@@ -144,8 +144,7 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
     if mark and not Path(given).expanduser().is_dir():
         if not (written.isascii() and written.isdecimal()):
             raise UsageError(
-                f"bertscore={given}: what stands behind @ is the number of a layer. Give "
-                "FOLDER@LAYER."
+                f"bertscore={given}: a layer's number follows @. Give FOLDER@LAYER."
             )
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()

@@ -38,7 +38,7 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a verb takes.
+    """The options of a verb.
 
     Class arguments: heading: the heading under which `--help` lists the fields of this
         class. about: a line under that heading. usage: the first line of `--help`,

@@ -202,7 +202,7 @@ class Launch(
 
     slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What
     follows -- is the command of `run`, with --out on a file system that all machines
-    share; the parts lie beside it, in DIR.parts.
+    share; the parts are beside it, in DIR.parts.
     """
 
     print: Annotated[

@@ -24,6 +24,7 @@ from medical_tasks.report.confidence import confidence_plots
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
+    check_answers,
     is_unfinished,
     read_run,
     report_places,
@@ -124,11 +125,20 @@ def write_reports(
         )
     for text in data.notes:
         note(text)
+    # Markdown has no items, so it loses none.
+    answers = {"html": _answers(data), "markdown": 0}
+    for kind, path in paths.items():
+        check_answers(path, answers[kind])
     render = {"html": render_page, "markdown": render_report}
     for kind, path in paths.items():
         with doing(f"write {path}"):
-            write_report(path, render[kind](data))
+            write_report(path, render[kind](data), answers=answers[kind])
     return paths
+
+
+def _answers(data: ReportData) -> int:
+    """How many answers of models a report has."""
+    return sum(bool(item.answer) for task in data.tasks for item in task.items)
 
 
 def report_data(
@@ -146,7 +156,7 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "a report needs at least one run. Give the folders that `medical-tasks run` or `score` "
             "wrote."
         )
     if max_text_bytes < 0:
@@ -226,7 +236,8 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
     # What cannot be shown to be open is not: a task that is not known, or a run that
     # was kept without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
-    private = dataset is None or withheld or not text_allowed(dataset)
+    credentialed = dataset is None or not text_allowed(dataset)
+    private = credentialed or withheld
     metrics = _metrics(task, entry)
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
@@ -249,7 +260,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         name=name,
         title=f"{name} (not known to this version)" if task is None else task.title,
         benchmark="" if task is None else task.benchmark.title,
-        access="credentialed" if private else "open",
+        access="credentialed" if credentialed else "open",
         entry=shown_entry(entry, private=private),
         metrics=metrics,
         items=items,

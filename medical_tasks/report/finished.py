@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import Json, read_results
 
 AGAIN = "Give the same command again to try the missing ones."
 STOPPED = (
@@ -35,11 +36,20 @@ def _is_spent(reason: str) -> bool:
 
 
 def report_results(
-    folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
+    folder: Path,
+    *,
+    next_step: str = AGAIN,
+    stopped_by: str = "",
+    never_had: str = "",
 ) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
 
-    `stopped_by`: the ceilings of a command that asks a model.
+    Args:
+        folder: of the results.
+        next_step: what to do about items without an answer.
+        stopped_by: the ceilings of a command that asks a model.
+        never_had: the reason of items that the user's own file has no answer to. Where
+            it has some, and nothing else is missing, they are a note and no error.
     """
     results = read_results(folder)
     # first: who reads the table may leave in its middle, as `head` does
@@ -51,8 +61,11 @@ def report_results(
         for name, entry in results["tasks"].items()
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
-    if missing:
-        reasons = {reason for found in missing.values() for reason in found}
+    reasons = {reason for found in missing.values() for reason in found}
+    answered = any(entry["coverage"]["scored"] for entry in results["tasks"].values())
+    if answered and reasons == {never_had}:
+        _note_partial(results["tasks"])
+    elif missing:
         only_too_long = reasons == {"no answer: prompt too long"}
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
@@ -90,7 +103,18 @@ def report_results(
                 entry["recipe"]["model"] for entry in results["tasks"].values()
             )
         raise IncompleteError(
-            f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
+            f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
             f"rest. {next_step}"
         )
     return 0
+
+
+def _note_partial(tasks: Mapping[str, Json]) -> None:
+    """Says how many questions a file of answers has no answer to."""
+    for name, entry in tasks.items():
+        asked, scored = (entry["coverage"][each] for each in ("asked", "scored"))
+        print(
+            f"note: {name}: {asked - scored:,} of {asked:,} questions have no answer in the "
+            f"file. The values are over the {scored:,} answers that it has.",
+            file=sys.stderr,
+        )

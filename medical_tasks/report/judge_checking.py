@@ -199,8 +199,8 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
         )
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
-            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is "
-            "nothing to batch. Leave it out."
+            f"--judging {arguments.judging}: the pairs of {arguments.set} are independent, so "
+            "there is nothing to batch. Leave it out."
         )
     raters = (
         []

@@ -204,7 +204,7 @@ def _found(
     """The texts of a task's items, until they would take more than `room` bytes.
 
     Each item is counted at the shortest length that texts are cut to, and a text that
-    stands twice counts once; the items behind the last that fits go without texts.
+    appears twice counts once; the items behind the last that fits go without texts.
     """
     items = {item.id: item for item in data.items}
     tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)

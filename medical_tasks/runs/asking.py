@@ -82,7 +82,7 @@ def asked(
         step: the benchmark and the step, as `ehrnoteqa generate`.
         into: the folder of the construction.
         what: what is made, for messages.
-        forecast: only say what asking would take.
+        forecast: only count requests and tokens; asks nobody.
         finished: the file that is there once an outcome was written.
         args: usual settings of the model, which those given overrule.
     """

@@ -143,7 +143,7 @@ def _read_part(path: Path) -> Part:
     if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
         raise MissingError(
             f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks "
-            "run` left it; answers on credentialed data lie in the private store of the machine "
+            "run` left it; answers on credentialed data are in the private store of the machine "
             "that asked (MEDICAL_TASKS_HOME)."
         )
     return Part(
@@ -256,7 +256,7 @@ def _whole(
     recipes = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not recipes:
         raise IncompleteError(
-            f"no part has finished, so that nothing says what answered {task.name}. Give the "
+            f"no part has finished, so nothing shows which model answered {task.name}. Give the "
             "command of one of them again."
         )
     task = task.asked_with(mapping(recipes[0].get("task_args")))
@@ -297,7 +297,7 @@ def _gather(
     """Copies what the parts' stores hold into one, all of it or nothing.
 
     Raises:
-        UsageError: parts say different things to the same questions.
+        UsageError: parts have different answers to the same questions.
     """
     fresh = not folder.answers.exists()
     # What the folder has already comes first: the others are compared with it.
@@ -366,7 +366,7 @@ def _clash(
                 items.append(f"{whole.task.name}: {listed(ids, _LISTED)}")
     what = "; ".join(items) or f"{len(clashes):,} records of kind {clashes[0][0]}"
     return UsageError(
-        f"{first.path} and {second.path} say different things to the same questions ({what}). "
+        f"{first.path} and {second.path} have different answers to the same questions ({what}). "
         "Leave one out."
     )
 

@@ -183,7 +183,7 @@ def value_notes(entry: Json) -> list[str]:
 
     Example:
         >>> value_notes(entry)
-        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them.
+        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones replace them.
         ..."]
     """
     metrics = entry["metrics"]
@@ -212,7 +212,7 @@ def _estimated(metric: Json) -> str:
     if not metric.get("estimated"):
         return ""
     return (
-        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones stand for them. "
+        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones replace them. "
         "Bounds: whatever they would say"
     )
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -55,6 +55,9 @@ from medical_tasks.spec import DatasetSpec, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.options import Score
     from medical_tasks.runs.judging import JudgeRequest, RunJudge
+
+NOT_GIVEN: Final = "none given"
+"""Why an item that a file of answers has no row of is unanswered."""
 
 
 def rescore(
@@ -247,7 +250,7 @@ def _answered(
     }
     if asked:
         recipe["task_args"] = asked
-    answered = _of_responses(task, data, responses, recipe, "not in the responses")
+    answered = _of_responses(task, data, responses, recipe, NOT_GIVEN)
     # Not their content: a corrected file is scored again into the same folder, in which
     # nothing else lies.
     return answered, {

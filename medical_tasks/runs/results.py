@@ -32,6 +32,7 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.files import read_text
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.runs.confidence import ConfidenceFigures
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
@@ -71,6 +72,13 @@ ANSWERED_BY_COLUMNS: Final = ("provider", "served_model")
 """Columns of who gave an item's answer, where that is told."""
 _MOST_WORDS: Final = 64
 """A text of more words is never taken for several groups."""
+_NUMBERED: Final = Pattern(
+    r"(?P<below>up to |under |below |less than )?"
+    r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\b"
+    r"(?P<above> or more| and more|\+)?"
+)
+"""How a group of numbers is named: "3", "3 to 4", "up to 2", "5 or more"."""
+_LEFT_OVER: Final = frozenset({"", "none", "other", "unknown"})
 
 Json: TypeAlias = Mapping[str, Any]
 """JSON values by name, such as a recipe or the settings of a model."""
@@ -112,6 +120,8 @@ class Figure(TypedDict, total=False):
         repeats: what several answers to each item say of each other.
         evaluations: the same of several evaluations of each answer by the judge.
         calibration: of a corrected metric, what corrected it.
+        p: of a place among choices, the exact p-value of no preference for it.
+        p_holm: the same adjusted over all places.
     """
 
     value: Required[Number]
@@ -135,6 +145,8 @@ class Figure(TypedDict, total=False):
     repeats: Json
     evaluations: Json
     calibration: Json
+    p: float
+    p_holm: float
 
 
 Figures: TypeAlias = dict[str, Figure]
@@ -440,6 +452,28 @@ def groups_in(item: Item, by: str) -> tuple[str, ...]:
     """The groups an item is in; with several it counts in each."""
     groups = item.groups[by]
     return (groups,) if isinstance(groups, str) else groups
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Sorts groups as a reader counts: by their numbers, what is left over last.
+
+    Example:
+        >>> in_order(["10", "5 or more", "other", "3 to 4", "up to 2", "renal"])
+        ["up to 2", "3 to 4", "5 or more", "10", "renal", "other"]
+    """
+    return sorted(groups, key=_place)
+
+
+def _place(group: str) -> tuple[int, float, int, str]:
+    """Where a group stands: those with a number, then names, then what is left over."""
+    if group in _LEFT_OVER:
+        return 2, 0.0, 0, group
+    stated = _NUMBERED.match(group)
+    if stated is None:
+        return 1, 0.0, 0, group
+    # "under 5" lies before "5", "5 or more" behind it.
+    side = -1 if stated["below"] else 1 if stated["above"] else 0
+    return 0, float(stated["number"]), side, group
 
 
 def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:

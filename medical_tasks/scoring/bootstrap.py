@@ -325,7 +325,7 @@ def interval_of(
     defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
     if np.any((defined < low - 1e-9) | (defined > high + 1e-9)):
         raise ValueError(
-            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to "
+            f"the statistic must be within its limits, {low:g} to {high:g}; got {defined.min():g} to "
             f"{defined.max():g}"
         )
     if math.isnan(draws.value):

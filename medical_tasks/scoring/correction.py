@@ -225,7 +225,7 @@ def rescoring(
     number = int(codes.max()) + 1
     if number < 2:
         raise NotCorrectableError(
-            "all labels are of one cluster, which does not tell how the judge's errors vary"
+            "all labels are from one cluster, which does not show how the judge's errors vary"
         )
     sums, errors = np.zeros((number, size)), values[columns] - centre[rows]
     np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])

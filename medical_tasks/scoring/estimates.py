@@ -129,7 +129,7 @@ def as_column(
     low, high = limits
     outside = column[(column < low - _ROUNDING) | (column > high + _ROUNDING)]
     if outside.size:
-        raise ValueError(f"{name} must lie in {low:g} to {high:g}; got {outside[0]:g}")
+        raise ValueError(f"{name} must be in {low:g} to {high:g}; got {outside[0]:g}")
     return np.clip(column, low, high)
 
 

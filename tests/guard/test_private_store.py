@@ -361,7 +361,7 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
     for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
         with pytest.raises(
             RefusedError,
-            match=r"file.json: lies in the run's folder .*run, which holds no text",
+            match=r"file.json: is in the run's folder .*run, which holds no text",
         ):
             check_place(tmp_path / place)
 
@@ -374,7 +374,7 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         RefusedError,
-        match=r"lies in the git work tree .* or add the file to .gitignore",
+        match=r"is in the git work tree .* or add the file to .gitignore",
     ):
         check_place(tmp_path / "deep" / "file.json")
 
@@ -384,5 +384,5 @@ def test_in_a_work_tree_only_what_git_ignores(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("/private/\n")
     check_place(tmp_path / "private" / "file.json")
-    with pytest.raises(RefusedError, match="lies in the git work tree"):
+    with pytest.raises(RefusedError, match="is in the git work tree"):
         check_place(tmp_path / "file.json")

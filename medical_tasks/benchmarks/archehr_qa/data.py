@@ -124,7 +124,7 @@ def question_files(place: Path) -> list[Path]:
 def _check_folder(place: Path) -> None:
     if place.is_file():
         raise UsageError(
-            f"{place}: is a file. Give --source its folder, since key and mapping lie beside it."
+            f"{place}: is a file. Give --source its folder, since it also needs the key and the mapping."
         )
 
 

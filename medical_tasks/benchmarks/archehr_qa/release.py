@@ -92,9 +92,8 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     )
     if has_notes and not notes:
         raise UsageError(
-            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the "
-            "configuration questions is made of "
-            "the organizers' open files, which have none. Build it as --config official."
+            f"{path}: its cases have note excerpts, so it is from PhysioNet's release. The "
+            "configuration questions needs the organizers' open files, which have none. Build it as --config official."
         )
     if notes and root.find("case/note_excerpt_sentences/sentence") is None:
         raise UsageError(
@@ -110,7 +109,7 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
         name = text_id(f"{path}, case number {number}", "id", element.get("id"))
         where = f"{path}, case {named(name)}"
         if name in cases:
-            raise _wrong(where, "stands twice")
+            raise _wrong(where, "appears twice")
         cases[name], sure = _case(where, name, element, notes=notes)
         if not sure:
             doubtful.append(name)
@@ -381,7 +380,7 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))
         if name in records:
-            raise _wrong(path, f"case {named(name)} stands twice", _ALL_AGAIN)
+            raise _wrong(path, f"case {named(name)} appears twice", _ALL_AGAIN)
         records[name] = record
     ids = [case.id for case in cases]
     problems = (
@@ -429,7 +428,7 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
         )
     ]
     if len({sentence.id for sentence in sentences}) != len(sentences):
-        raise _wrong(place, "ids must be unique, and one stands twice", _ALL_AGAIN)
+        raise _wrong(place, "ids must be unique, and one appears twice", _ALL_AGAIN)
     return CaseKey(
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),

@@ -492,7 +492,7 @@ def recognised(path: Path, records: Sequence[object]) -> str:
     if len(names) != 1:
         choices = " or ".join(names) or ", ".join(TASKS)
         raise UsageError(
-            f"{path}: its records do not say which task it is of. Say it with --task: {choices}."
+            f"{path}: its records do not name a task. Name it with --task: {choices}."
         )
     return names[0]
 

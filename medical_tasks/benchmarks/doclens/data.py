@@ -142,7 +142,7 @@ def read_aci_rows(
     if silent:
         print(
             f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
-            "named; what stands there is turn 0, "
+            "named; the text before it is turn 0, "
             "without a speaker, and kept as released",
             file=sys.stderr,
         )
@@ -545,7 +545,7 @@ def read_own_texts(path: Path) -> list[OwnText]:
         own = _text(where, value)
         if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} appears twice. Give each record its own."
             )
         texts[own.id] = own
     return list(texts.values())
@@ -566,8 +566,8 @@ def _text(where: str, record: Row) -> OwnText:
         raise UsageError(
             f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or "
             "take the numbers out: then it is "
-            "divided into sentences here. A number in brackets that is text must not stand at "
-            "the beginning of a sentence."
+            "divided into sentences here. A number in brackets that is text must not begin "
+            "a sentence."
         ) from None
     if not any(sentences):
         raise UsageError(
@@ -647,7 +647,7 @@ def source_sentences(source: str) -> list[str]:
         return list(read_sources(source).values())
     numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
-        raise NumberingError("is numbered from [0] on, but text stands before it")
+        raise NumberingError("is numbered from [0] on, but there is text before it")
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
 
 

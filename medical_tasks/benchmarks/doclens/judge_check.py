@@ -311,7 +311,7 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
                 verdicts, row, "proposition_id", f"no row of {propositions.name} has it"
             )
         if name in claims:
-            raise _wrong(verdicts, row, "proposition_id", "stands twice")
+            raise _wrong(verdicts, row, "proposition_id", "appears twice")
         patient, proposition = patients[name]
         stated = _one_of(verdicts, row, "human_gt", LABELS)
         ratings = [
@@ -348,7 +348,7 @@ def read_factehr(path: Path) -> list[LabelledClaim]:
         premise, hypothesis = (_filled(path, row, name) for name in texts)
         name = _digest(*(row.cells[column] for column in columns), hypothesis)
         if name in claims:
-            raise _wrong(path, row, "index", "this pair stands twice")
+            raise _wrong(path, row, "index", "this pair appears twice")
         claims[name] = LabelledClaim(
             id=name,
             text=premise,

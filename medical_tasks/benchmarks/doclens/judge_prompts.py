@@ -676,7 +676,7 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
         if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
-            raise _BrokenError("a claim stands twice")
+            raise _BrokenError("a claim appears twice")
         verdicts[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(

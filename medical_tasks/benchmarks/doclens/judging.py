@@ -204,7 +204,7 @@ def claim_line(
     judging: Judging,
     style: str,
 ) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
-    """Asks whether a text entails claims (see `in_batches`), each that stands twice once.
+    """Asks whether a text entails claims (see `in_batches`), each that appears twice once.
 
     Returns for each claim the verdict, None where there is none, and the reasons for
     the missing.

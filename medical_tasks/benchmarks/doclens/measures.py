@@ -227,7 +227,7 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
         record = _record(f"{path}, record {place}", row, side)
         if record.id in records:
             raise UsageError(
-                f"{path}: example_id {record.id} stands twice. Leave one of the two out."
+                f"{path}: example_id {record.id} appears twice. Leave one of the two out."
             )
         records[record.id] = record
     return tuple(records.values())

@@ -478,7 +478,7 @@ def official_reference(reference: str, form: str) -> str:
 def official_sources(text: str) -> dict[int, str]:
     """Takes a numbered input apart at each number in brackets.
 
-    Of a number that stands twice, the last counts.
+    Of a number that appears twice, the last counts.
     """
     _, *parts = re.split(r"\[(\d+)\]", text)
     numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])

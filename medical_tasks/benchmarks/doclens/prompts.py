@@ -260,7 +260,7 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
     kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]
     if len(kinds) < KINDS:
         raise MissingError(
-            f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and "
+            f"{task.name}: worked examples come from {KINDS} kinds of reports (modality and "
             f"anatomy), split {task.exemplars} of "
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )

@@ -187,7 +187,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     ]
     if several:
         raise UsageError(
-            f"{path}: {len(several):,} texts lie below its folder more than once:\n  "
+            f"{path}: {len(several):,} texts are in its folder more than once:\n  "
             f"{lines(several, 10)}\nKeep one of "
             "each there."
         )

@@ -401,7 +401,7 @@ def _entry(
 def _elements(events: Iterator[_Event], event: str) -> Iterator[_Event]:
     """The first event of each element of a list; the caller takes the others."""
     if event != "start_array":
-        raise _FormError("a list must stand there")
+        raise _FormError("it must be a list")
     return iter(lambda: next(events), ("end_array", None))
 
 

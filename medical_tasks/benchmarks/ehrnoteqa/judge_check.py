@@ -346,7 +346,7 @@ def _mark(
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one "
+            f"{place}: {value.strip()!r} is a mark of {kind}, row {first_line} has {first}. Use one "
             "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )

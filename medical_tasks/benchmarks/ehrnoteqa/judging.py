@@ -217,7 +217,7 @@ def read_official_score(text: str) -> bool | Unreadable:
     # Of one point: 1/1 is 1.
     scores = {match[1].removesuffix("/1") if match else "" for match in labelled}
     if len(scores) > 1:
-        return Unreadable("Score stands twice and differs")
+        return Unreadable("Score appears twice and differs")
     if lines and _SCORE_LABEL.match(lines[0]):
         (score,) = scores
         return (

@@ -180,9 +180,9 @@ def _check_numbers(
     ]
     lines = listed(problems, 10, between="\n  ")
     raise UsageError(
-        f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes "
-        "that their question's num_notes "
-        f"says:\n  {lines}\nThe file is cut off or of another release. The questions are about "
+        f"{path}: {len(differ):,} of {len(expected):,} patients do not have the number of notes "
+        "that num_notes of their question "
+        f"gives:\n  {lines}\nThe file is cut off or of another release. The questions are about "
         "MIMIC-IV-Note 2.2: "
         "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
     )

@@ -26,7 +26,15 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.scoring.choice_orders import PARAPHRASE, is_control
-from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
+from medical_tasks.spec import (
+    Item,
+    Message,
+    PersonQuestion,
+    PromptSet,
+    Row,
+    TaskSpec,
+    texts_sha256,
+)
 
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
@@ -122,6 +130,21 @@ def gold_response(task: TaskSpec, item: Item) -> str:
         return CHOICE.format(letter=right, text=texts[letters.index(right)])
     logprobs = tuple(0.0 if letter == right else -math.inf for letter in letters)
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters)).to_text()
+
+
+def person_question(task: TaskSpec, item: Item) -> PersonQuestion:
+    """The question with its choices, of which a letter is the answer, and the notes."""
+    question, letters = str(item.fields["question"]).strip(), _letters(item)
+    shown = task.options["format"] in SHOWS_CHOICES
+    if shown:
+        pairs = zip(letters, _texts(item), strict=True)
+        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
+        question = "\n".join([question, *lines])
+    return PersonQuestion(
+        question=question,
+        to_read=note_blocks(item.fields["notes"]),
+        choices=letters if shown else (),
+    )
 
 
 def _asked(item: Item, form: str) -> str:
@@ -267,7 +290,7 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
         ]
     except ValueError as error:
         raise UsageError(
-            f"{where}: has a brace that stands alone ({error}). {_AGAIN}"
+            f"{where}: has an unpaired brace ({error}). {_AGAIN}"
         ) from error
     if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
         form or turn for _, form, turn in fields

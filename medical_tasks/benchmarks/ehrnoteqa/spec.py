@@ -29,6 +29,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     PaperSetting,
+    PersonQuestion,
     PromptSet,
     PublishedAnswer,
     ResultEntry,
@@ -115,6 +116,14 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
 
         return load_prompts(task, asking.prompts, asking.upstream)
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import person_question
+
+        return [person_question(task, item) for item in items]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""

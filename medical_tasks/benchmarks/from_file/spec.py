@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     MetricSpec,
+    PersonQuestion,
     PromptSet,
     Row,
     Scoring,
@@ -114,6 +116,20 @@ class TableBenchmark(RubricBenchmark):
         return PromptSet(
             name="own", sha256=texts_sha256(asked), render=self.conversation
         )
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """What a model is asked; of choices the letters may be the answer."""
+        from medical_tasks.benchmarks.from_file.rows import LETTERS
+
+        asked = super().person_questions(task, items, asking)
+        return [
+            replace(each, choices=tuple(LETTERS[: len(item.fields["choices"])]))
+            if self.form.answer == "choice"
+            else each
+            for item, each in zip(items, asked, strict=True)
+        ]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """The right answer in the form that is asked for; of a rubric, the table's reply."""

@@ -43,6 +43,7 @@ from medical_tasks.io.tables import (
     read_content,
     read_table,
 )
+from medical_tasks.io.wording import sheet_words
 from medical_tasks.spec import Item, Row, TaskSpec
 
 
@@ -225,6 +226,17 @@ _TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
 _BUILT = "id", "entity_text", "matched_entity", "entity_tag"
 _OWN_RELEASE = "file of questions with statements"
 _TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
+# The names that the pages have for the columns of a table.
+_COLUMNS = sheet_words(
+    {
+        "Question": "question",
+        "Free_form_answer": "answer",
+        "Must_have": "must_have",
+        "Nice_to_have": "nice_to_have",
+        "Sources": "sources",
+        "ICD_10_diag": "icd_10_diag",
+    }
+)
 _QUESTION_FIELDS = {
     "Question": is_text(),
     "ICD_10_diag": is_text_or_null(),
@@ -303,7 +315,12 @@ def _table_record(row: TableRow) -> Record:
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
     return checked_record(
-        row.path, row.number, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE
+        row.path,
+        row.number,
+        values | statements,
+        _TABLE_FIELDS,
+        release=_OWN_RELEASE,
+        words=_COLUMNS,
     )
 
 
@@ -318,7 +335,8 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
             for text in values[name]
         ):
             raise record.wrong(
-                "Must_have", "there must be a statement here or in 'Nice_to_have'"
+                "Must_have",
+                f"there must be a statement here or in {record.words.name('Nice_to_have')!r}",
             )
         record.check_unique("Question", question_id(values["Question"]), lines)
         addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")

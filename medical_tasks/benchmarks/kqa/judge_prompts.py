@@ -92,7 +92,7 @@ def _official_text(upstream: Path | None, name: str) -> str:
     if wrong:
         raise UsageError(
             f"{path}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
-            f"{wrong[0]} stands "
+            f"{wrong[0]} appears "
             f"{text.count(wrong[0])} times. Download it again."
         )
     return text

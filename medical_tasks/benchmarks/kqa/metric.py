@@ -109,7 +109,7 @@ def score_answers(
 _WEIGHTED: Final = MetricSpec(
     name="weighted",
     kind="mean",
-    description="General score of appendix A: the weights of the statements that stand in the "
+    description="General score of appendix A: the weights of the statements that have the "
     "relation.",
     limits=(-math.inf, math.inf),
 )

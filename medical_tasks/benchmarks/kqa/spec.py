@@ -24,6 +24,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     PaperSetting,
+    PersonQuestion,
     Plot,
     PromptSet,
     PublishedAnswer,
@@ -84,6 +85,12 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.prompts import load_prompts
 
         return load_prompts(task, asking.prompts, asking.upstream, asking.arguments)
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """The patient's question, however a model's prompt dresses it."""
+        return [PersonQuestion(question=item.fields["question"]) for item in items]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""

@@ -100,7 +100,7 @@ def read_corrected_rows(path: Path) -> Iterator[Row]:
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{place}: Unique ID {number} stands in row {rows[number]} already; "
+                f"{place}: Unique ID {number} is already in row {rows[number]}; "
                 "it must be unique. Download the file again."
             )
         rows[number] = row.number

@@ -205,7 +205,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{path}: Row Number {number} stands in row {rows[number]} and again in row "
+                f"{path}: Row Number {number} appears in row {rows[number]} and again in row "
                 f"{row.number}; it must be unique. Download the file again."
             )
         rows[number] = row.number
@@ -332,7 +332,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
             row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
-                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or "
+                    f"{where}: Row Number {row['row_number']} appears twice. Number each row, or "
                     "none."
                 )
             doubted += [record.at] * doubt

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from medical_tasks.calculators import (
@@ -147,6 +148,7 @@ def limits(
     return float(min(ends)), float(max(ends))
 
 
+@lru_cache(maxsize=4096, typed=True)
 def decimal_or_none(value: str | float) -> Decimal | None:
     """The number as it is written, or None where it is none or not finite."""
     try:
@@ -305,7 +307,7 @@ def _unique(pairs: list[tuple[object, object]]) -> dict[object, object]:
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise ValueError(f"the name {key!r} stands twice")
+            raise ValueError(f"the name {key!r} appears twice")
         result[key] = value
     return result
 

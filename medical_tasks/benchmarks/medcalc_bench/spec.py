@@ -37,6 +37,7 @@ from medical_tasks.spec import (
     MultiStep,
     Pairs,
     PaperSetting,
+    PersonQuestion,
     Plot,
     PromptSet,
     PublishedAnswer,
@@ -103,6 +104,17 @@ class MedCalcBench(Benchmark):
 
         return load_prompts(task, asking.prompts, asking.upstream, config=asking.config)
 
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """The question, and the patient's note."""
+        return [
+            PersonQuestion(
+                question=item.fields["question"], to_read=item.fields["patient_note"]
+            )
+            for item in items
+        ]
+
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
         from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
@@ -135,7 +147,9 @@ class MedCalcBench(Benchmark):
         if task.options["style"] == "fair":
             from medical_tasks.benchmarks.medcalc_bench.fair import score_fair
 
-            return score_fair(task, items, texts, arguments=scoring.arguments)
+            return score_fair(
+                task, items, texts, scoring.readings, arguments=scoring.arguments
+            )
         if task.options["style"] == "twins":
             from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
@@ -409,7 +423,6 @@ MEDCALC_FAIR = replace(
     scoring_arguments={},
     groups=("variant", "attribute", "group", "expected", *MEDCALC.groups),
     drawn_whole=True,
-    reads="",
     options={
         "style": "fair",
         "shots": "0",

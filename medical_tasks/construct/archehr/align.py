@@ -273,7 +273,7 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
     for note in read_notes(source, only=names):
         if note.id in seen:
             raise UsageError(
-                f"{source}: a note's id stands twice ({note.id}); ids must be unique."
+                f"{source}: a note's id appears twice ({note.id}); ids must be unique."
             )
         seen.add(note.id)
         with WholeFile(place / file_name(note.id), private=True) as part:

@@ -198,7 +198,7 @@ def _messages(source: Path) -> Iterator[tuple[str, str]]:
             )
         if name in seen:
             raise UsageError(
-                f"{source}: message number {number}: the id stands twice. Ids must be unique."
+                f"{source}: message number {number}: the id appears twice. Ids must be unique."
             )
         seen.add(name)
         yield name, one_line(text)

@@ -159,7 +159,7 @@ def _check_out(written: Written, sources: Sequence[Path]) -> None:
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
     if file_sha256(out) not in _known(written.work):
         raise UsageError(
-            f"{out}: is there already, and is not as an earlier run of this command left it. "
+            f"{out}: already exists and was changed since this command wrote it. "
             "Somebody may have gone over it since. Give --out another name, or move it away."
         )
 

@@ -200,7 +200,7 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
             return Unreadable(f"statement {number} {statement.problem}")
         key = statement[0].casefold().rstrip(".")
         if key in seen:
-            return Unreadable(f"statement {number} stands twice")
+            return Unreadable(f"statement {number} appears twice")
         seen.add(key)
         found.append(statement)
     return json.dumps(found)
@@ -311,8 +311,8 @@ def run(arguments: Decompose) -> int:
             tell(said, answers=len(done), statements=statements, out=written.out)
             if importance == "must":
                 tell(
-                    "All of them stand under Must_have. Which are a must and which are nice to "
-                    "have is for a clinician to say: check each statement, then move what is only "
+                    "All of them are under Must_have. Which are a must and which are nice to "
+                    "have is for a clinician to decide: check each statement, then move what is only "
                     "nice to have."
                 )
             else:

@@ -260,7 +260,7 @@ class _Marks:
             self._wrong(
                 row,
                 "answer_number",
-                f"answer {answer[1]} to question {answer[0]} stands twice",
+                f"answer {answer[1]} to question {answer[0]} appears twice",
             )
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
             self._wrong(

@@ -78,7 +78,7 @@ def parse_cells(text: str) -> dict[Cell, int]:
             )
         cell = int(found[1]), int(found[2])
         if cell in cells:
-            raise UsageError(f"--cells {text!r}: {found[1]}:{found[2]} stands twice.")
+            raise UsageError(f"--cells {text!r}: {found[1]}:{found[2]} appears twice.")
         cells[cell] = int(found[3])
     if not any(cells.values()):
         raise UsageError(f"--cells {text!r}: asks for no patient.")

@@ -489,7 +489,7 @@ def _read_marks(
         name, cell = _reviewed(row)
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
             known = (
-                "stands twice"
+                "appears twice"
                 if cell in marks.get(name, ())
                 else "is no row of these sheets"
             )

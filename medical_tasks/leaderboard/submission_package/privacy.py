@@ -253,7 +253,7 @@ def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
         raise PackageError(f"{where}, {wrong[0]}: {_MAY_HOLD}")
     if row.get("answer_sha256") != row.get(_DIGEST):
         raise PackageError(
-            f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ."
+            f"{where}: answer_sha256 and {_DIGEST} belong to the same answer and differ."
         )
 
 

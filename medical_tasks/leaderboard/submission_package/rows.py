@@ -52,7 +52,7 @@ def read_items(
             privacy.check_private_row(where, row, words[name])
         if (name, row["id"]) in ids:
             raise not_sound(
-                f"{where}: the item {shown(row['id'])} of {name} stands twice"
+                f"{where}: the item {shown(row['id'])} of {name} appears twice"
             )
         ids.add((name, row["id"]))
         rows.setdefault(name, []).append(row)
