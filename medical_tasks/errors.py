@@ -1,7 +1,7 @@
 """Errors a user can cause or meet, each with the exit code the command line ends with.
 
     MedicalTasksError
-    ├── UsageError          2  wrong use: unknown task, bad option, malformed input file
+    ├── UsageError          2  usage error: unknown task, bad option, malformed input file
     ├── MissingError        3  data, judge, model or optional package is not there; says how to get
     it ├── RefusedError        4  the data guard said no └── IncompleteError     5  the work ended,
     but some items could not be answered or scored, or disk or memory was too small

@@ -38,6 +38,8 @@ Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
 # begins the reason why an item without an answer is unscored
 UNANSWERED: Final = "no answer: "
+PARTNER_UNCLEAR: Final = "a reply that it is compared with is unclear"
+"""Why an item is open whose own answer is clear, so that nobody needs to read it."""
 _NONE: Mapping[str, Never] = {}  # one for all items that have none
 
 Row: TypeAlias = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """The command line: `medical-tasks VERB ...`.
 
-Exit codes: 0 done; 1 an error of another package's code; 2 wrong use; 3 data, judge or
+Exit codes: 0 done; 1 an error of another package's code; 2 usage error; 3 data, judge or
 package missing (with the steps to get it); 4 refused by the data guard; 5 finished, but
 some items could not be answered or scored, or disk or memory was too small; 6 `verify`
 found what does not match; 130 stopped from outside; `gate` has its own. A user's

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_line, read_bytes, readable
@@ -147,7 +147,7 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
             continue
         check_line(path, raw, where=f", line {number}")
         try:
-            value = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
+            value = _DECODER.decode(raw.decode("utf-8"))
         except UnicodeDecodeError as error:
             byte = f"0x{error.object[error.start]:02x}"
             raise UsageError(
@@ -289,6 +289,10 @@ def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         raise ValueError("a name appears twice in one object")
     return found
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=once)
+"""Made once, and not for each of many short lines."""
 
 
 def json_values(path: Path, content: bytes, *, form: str) -> list[object]:

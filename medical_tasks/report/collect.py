@@ -236,7 +236,8 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
     # What cannot be shown to be open is not: a task that is not known, or a run that
     # was kept without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
-    private = dataset is None or withheld or not text_allowed(dataset)
+    credentialed = dataset is None or not text_allowed(dataset)
+    private = credentialed or withheld
     metrics = _metrics(task, entry)
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
@@ -259,7 +260,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         name=name,
         title=f"{name} (not known to this version)" if task is None else task.title,
         benchmark="" if task is None else task.benchmark.title,
-        access="credentialed" if private else "open",
+        access="credentialed" if credentialed else "open",
         entry=shown_entry(entry, private=private),
         metrics=metrics,
         items=items,

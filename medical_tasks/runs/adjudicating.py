@@ -40,7 +40,13 @@ from medical_tasks.runs.results import (
     read_items,
     read_results,
 )
-from medical_tasks.spec import DatasetSpec, Item, TaskSpec, texts_sha256
+from medical_tasks.spec import (
+    PARTNER_UNCLEAR,
+    DatasetSpec,
+    Item,
+    TaskSpec,
+    texts_sha256,
+)
 
 Specs = Mapping[str, DatasetSpec]
 
@@ -126,7 +132,8 @@ def unclear_answers(
         unclear = {
             row["id"]: row
             for row in rows
-            if row["task"] == task.name and row.get("unclear")
+            if row["task"] == task.name
+            and row.get("unclear") not in (None, "", PARTNER_UNCLEAR)
         }
         if unclear:
             answers += _with_texts(run, task, specs[task.name], unclear, places)

@@ -124,6 +124,8 @@ class Estimator:
             metric.name: estimated(metric, scores) if metric.official is None else {}
             for metric in task.metrics
         }
+        # What items add to each metric, since each item is in the whole and in groups.
+        self._plain: dict[str, dict[str, _Share]] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
         """A metric's value on an item, estimated where need be, and its denominator.
@@ -252,8 +254,13 @@ class Estimator:
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of a metric that is no average."""
         tally = _Tally(metric, clustered=self._task.cluster is not None)
+        known = self._plain.setdefault(metric.name, {})
         for item in items:
-            self._add(tally, metric, item)
+            share = known.get(item.id)
+            if share is not None:
+                tally.add_share(share)
+            elif (share := self._add(tally, metric, item)) is not None:
+                known[item.id] = share
         answered = [self._scores[item.id] for item in items if item.id in self._scores]
         ended = self._ended[metric.name]
         reason = ended or _undecided(metric, answered) or tally.reason(answered)
@@ -267,20 +274,25 @@ class Estimator:
             figure["unanswered"] = len(items) - len(answered)
         return figure
 
-    def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> None:
-        """Adds an item to a tally: as decided, or with what it could have been."""
+    def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> _Share | None:
+        """Adds an item to a tally: as decided, or with what it could have been.
+
+        Returns:
+            What it adds where that is all, as of most items.
+        """
         score = self._counted(metric, item)
         if score is None:
             of_item = self._limits(item) if self._limits else {}
             tally.add_open(
                 item, _Open(*of_item.get(metric.name, metric.limits), math.inf)
             )
-        elif metric.name in score.values:
-            tally.add(item, score)
-        else:
-            limits = score.limits.get(metric.name, metric.limits)
-            opened = _Open(*limits, score.weights.get(metric.name, math.inf))
-            tally.add_open(item, opened, self._estimates[metric.name].get(item.id))
+            return None
+        if metric.name in score.values:
+            return tally.add(item, score)
+        limits = score.limits.get(metric.name, metric.limits)
+        opened = _Open(*limits, score.weights.get(metric.name, math.inf))
+        tally.add_open(item, opened, self._estimates[metric.name].get(item.id))
+        return None
 
     def _average(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The average of other metrics' totals, over the items on which all of them are decided."""
@@ -396,24 +408,35 @@ class _Tally:
         self.unclear: list[tuple[float, float]] = []
         self.joining: list[_Open] = []
 
-    def add(self, item: Item, score: ItemScore) -> None:
-        """Adds an item on which the metric is decided."""
+    def add(self, item: Item, score: ItemScore) -> _Share | None:
+        """Adds an item on which the metric is decided.
+
+        Returns:
+            What it adds where that is all, as of an answer that is not unclear.
+        """
         self.items += 1
         value = score.values[self.metric.name]
-        low, high = (
-            score.could_be(self.metric.name) if score.unclear else (value, value)
-        )
         if math.isnan(value):
+            low, high = score.could_be(self.metric.name)
             if not math.isnan(low):
                 self.joining.append(_Open(low, high, score.weight(self.metric)))
-            return
+            return None
         weight = score.weights[self.metric.name] if self.pooled else 1.0
         if not weight:
             self.due.append(value)
-            return
-        self.decided.append(_Share(value * weight, weight, item.cluster))
-        if score.unclear:
-            self.unclear.append(((low - value) * weight, (high - value) * weight))
+            return None
+        share = _Share(value * weight, weight, item.cluster)
+        self.decided.append(share)
+        if not score.unclear:
+            return share
+        low, high = score.could_be(self.metric.name)
+        self.unclear.append(((low - value) * weight, (high - value) * weight))
+        return None
+
+    def add_share(self, share: _Share) -> None:
+        """Adds what an item is known to add."""
+        self.items += 1
+        self.decided.append(share)
 
     def add_open(
         self, item: Item, limits: _Open, estimate: Estimated | None = None

@@ -1,7 +1,8 @@
 """The paired figures of groups: what a benchmark's own pairs of items say (`Benchmark.pairs`).
 
     items and scores -> pairs of a group and its reference
-    -> difference of the headline metric, 95 % interval (families are drawn whole)
+    -> difference of the headline metric with its 95 % interval: Tango's where items are
+       right or wrong, else the bootstrap's (families are drawn whole)
     -> test: McNemar's exact one where items are right or wrong, else the bootstrap's
     -> Holm's correction over all groups tested -> flagged below 0.05
 
@@ -73,10 +74,15 @@ def _figure(
     )
     families = [clusters[item] for item, _ in group.items]
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-    from medical_tasks.scoring.paired import mcnemar, paired_bootstrap
+    from medical_tasks.scoring import paired
 
-    compared = paired_bootstrap(
-        theirs, ours, clusters=families, limits=limits, resamples=_RESAMPLES
+    binary = _right_or_wrong(ours, theirs)
+    compared = (
+        paired.paired_proportions(theirs, ours, clusters=families)
+        if binary
+        else paired.paired_bootstrap(
+            theirs, ours, clusters=families, limits=limits, resamples=_RESAMPLES
+        )
     )
     # Without -0.0, which a mirrored interval has.
     numbers = {
@@ -95,15 +101,15 @@ def _figure(
         "difference": numbers["difference"],
         "ci_low": numbers["ci_low"],
         "ci_high": numbers["ci_high"],
-        "test": "McNemar" if _right_or_wrong(ours, theirs) else "bootstrap",
+        "test": "McNemar" if binary else "bootstrap",
         "p": numbers["p_value"],
         "p_holm": None,
         "flagged": False,
     }
     if compared.n_clusters < FEWEST:
         figure |= {"ci_low": None, "ci_high": None, "p": None, "too_few": True}
-    elif figure["test"] == "McNemar":
-        figure["p"] = mcnemar(theirs, ours, clusters=families).p_exact
+    elif binary:
+        figure["p"] = paired.mcnemar(theirs, ours, clusters=families).p_exact
     return figure
 
 

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
@@ -321,13 +322,16 @@ def _taken_out(
         raise UsageError(f"{path}, {place}: {error}") from None
 
 
+_TEXT: Final = is_text(blank=True)
+
+
 def _checked_text(where: str, text: object) -> str:
     """Refuses what is no text of a model."""
     if not isinstance(text, str):
         raise UsageError(
             f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
         )
-    if not is_text(blank=True).holds(text):
+    if not _TEXT.holds(text):
         raise UsageError(
             f"{where}: has characters that are none (half of a pair). Write it anew."
         )
@@ -338,23 +342,36 @@ class _Names:
     """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
 
     def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
-        """Keeps ids, the numbers that a spreadsheet makes of them, and questions.
+        """Keeps ids and items; only tables and authors' files need more of them.
 
         `by_questions` is whether the file names the items by their questions, which
         messages then quote; those of credentialed data they never do.
         """
-        self.ids = ids
+        self.ids, self._items = ids, items
         self.by_questions = False
-        self._numbers: dict[Decimal, list[str]] = {}
-        self._asked: dict[str, list[str]] = {}
-        self._fields = {item.id: item.fields for item in items}
-        for identifier in ids:
+
+    @cached_property
+    def _numbers(self) -> dict[Decimal, list[str]]:
+        """The ids that are numbers, however a spreadsheet writes them."""
+        numbers: dict[Decimal, list[str]] = {}
+        for identifier in self.ids:
             if (number := _number(identifier)) is not None:
-                self._numbers.setdefault(number, []).append(identifier)
-        for item in items:
-            self._asked.setdefault(
-                _same(str(item.fields.get(_QUESTION, ""))), []
-            ).append(item.id)
+                numbers.setdefault(number, []).append(identifier)
+        return numbers
+
+    @cached_property
+    def _asked(self) -> dict[str, list[str]]:
+        """The ids of the items that ask each question."""
+        asked: dict[str, list[str]] = {}
+        for item in self._items:
+            question = _same(str(item.fields.get(_QUESTION, "")))
+            asked.setdefault(question, []).append(item.id)
+        return asked
+
+    @cached_property
+    def _fields(self) -> dict[str, Row]:
+        """The items' fields."""
+        return {item.id: item.fields for item in self._items}
 
     @property
     def distinct_questions(self) -> bool:

@@ -120,6 +120,8 @@ class Figure(TypedDict, total=False):
         repeats: what several answers to each item say of each other.
         evaluations: the same of several evaluations of each answer by the judge.
         calibration: of a corrected metric, what corrected it.
+        p: of a place among choices, the exact p-value of no preference for it.
+        p_holm: the same adjusted over all places.
     """
 
     value: Required[Number]
@@ -143,6 +145,8 @@ class Figure(TypedDict, total=False):
     repeats: Json
     evaluations: Json
     calibration: Json
+    p: float
+    p_holm: float
 
 
 Figures: TypeAlias = dict[str, Figure]

@@ -41,6 +41,7 @@ from medical_tasks.runs.results import (
     groups_in,
     in_order,
 )
+from medical_tasks.scoring.choice_orders import CHOSEN, PREFERENCE, place_p_values
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
 
@@ -245,7 +246,21 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
     for by, groups in breakdown.items():
         for figures in groups.values():
             _mark_too_few(figures, summary.metrics, parts=by not in task.groups)
+    # Evaluations are of the same answers.
+    asked_once = len(scored.repeats) == 1 or scored.source == "evaluations"
+    if CHOSEN in breakdown and asked_once:
+        _test_places(breakdown[CHOSEN], items, scored.repeats[0])
     return replace(summary, breakdown=breakdown)
+
+
+def _test_places(
+    places: dict[str, Figures], items: Sequence[Item], scores: Scores
+) -> None:
+    """Says of each place among choices how likely such answers are without a preference."""
+    for place, (p, p_holm) in place_p_values(items, scores).items():
+        if place in places:
+            figure = places[place][PREFERENCE]
+            figure["p"], figure["p_holm"] = p, p_holm
 
 
 def _mark_too_few(figures: Figures, whole: Figures, *, parts: bool) -> None:

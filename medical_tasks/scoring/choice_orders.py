@@ -41,16 +41,19 @@ from medical_tasks.spec import (
 )
 
 __all__ = [
+    "CHOSEN",
     "ORDER",
     "ORDER_ARGUMENTS",
     "PARAPHRASE",
     "PLACE",
+    "PREFERENCE",
     "Order",
     "Orders",
     "in_orders",
     "is_control",
     "order_metrics",
     "ordered_task",
+    "place_p_values",
     "preference_table",
     "read_orders",
     "with_order_values",
@@ -77,6 +80,8 @@ PLACE: Final = "place"
 """The breakdown by the place of the right choice."""
 CHOSEN: Final = "chosen_place"
 """The breakdown by the place of the choice that was taken."""
+PREFERENCE: Final = "place_preference"
+"""Its figure."""
 OTHER_ORDERS: Final = "no answer in another order"
 """Why what compares the orders of a question is open."""
 
@@ -325,7 +330,7 @@ def order_metrics(
                 higher_is_better=False,
                 limits=(low, high),
                 part=(CHOSEN, letter),
-                whole="place_preference",
+                whole=PREFERENCE,
                 if_right=True,
                 judged=False,
                 needs="order",
@@ -561,7 +566,39 @@ def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
     return of_place
 
 
-# ---- 5. A report's table ----
+# ---- 5. Whether a place is preferred ----
+
+
+def place_p_values(
+    items: Sequence[Item], scores: Mapping[str, ItemScore]
+) -> dict[str, tuple[float, float]]:
+    """Of each place's letter the exact p-value of no preference, alone and adjusted by Holm.
+
+    Args:
+        items: of a task in several orders; controls do not count.
+        scores: theirs by id; an answer that takes no choice does not count.
+    """
+    from medical_tasks.scoring.paired import holm  # slow
+    from medical_tasks.scoring.place_tests import Seen, place_p_value
+
+    seen: dict[int, dict[str, list[Seen]]] = {}
+    for item in items:
+        score = scores.get(item.id)
+        if score is None or is_control(item):
+            continue
+        place = _place(item, score)
+        order: Order = item.fields["order"]
+        for number, standing in enumerate(order):
+            questions = seen.setdefault(number, {})
+            if place is not None:
+                answers = questions.setdefault(item.fields["question_id"], [])
+                answers.append((standing, order[place]))
+    p_values = [place_p_value(list(seen[number].values())) for number in sorted(seen)]
+    pairs = zip(p_values, holm(p_values), strict=True)
+    return dict(zip(string.ascii_uppercase, pairs, strict=False))
+
+
+# ---- 6. A report's table ----
 
 
 def preference_table(entry: ResultEntry) -> list[Table]:
@@ -573,13 +610,19 @@ def preference_table(entry: ResultEntry) -> list[Table]:
     from medical_tasks.scoring.paired import holm  # slow
 
     places = {
-        letter: figures["place_preference"]
+        letter: figures[PREFERENCE]
         for letter, figures in entry["breakdown"].get(CHOSEN, {}).items()
-        if figures["place_preference"]["value"] is not None
+        if figures[PREFERENCE]["value"] is not None
     }
     if not places:
         return []
-    adjusted = holm([_p_value(figure) for figure in places.values()])
+    # Results of several repeats have no exact ones.
+    exact = all("p_holm" in figure for figure in places.values())
+    adjusted = (
+        [figure["p_holm"] for figure in places.values()]
+        if exact
+        else holm([_p_value(figure) for figure in places.values()])
+    )
     rows = [
         (
             letter,

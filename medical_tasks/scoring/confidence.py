@@ -44,6 +44,7 @@ from medical_tasks.scoring.estimates import (
 )
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.scoring.means import mean_interval, proportion_interval
+from medical_tasks.scoring.roc import auroc
 
 MOST_BINS: Final = 10
 """Bins of confidence at most."""
@@ -227,10 +228,10 @@ def ranking(
     seed: int = SEED,
     resamples: int = RESAMPLES,
 ) -> Ranking:
-    """How well confidence ranks answers, with clustered bootstrap intervals.
+    """How well confidence ranks answers.
 
-    Answers of one confidence stand in no order: what is left out of them is as good as
-    their mean.
+    AUROC has its interval by `roc`, the rest by the clustered bootstrap. Answers of one
+    confidence stand in no order: what is left out of them is as good as their mean.
 
     Args:
         confidence: one an answer, from 0 to 1.
@@ -250,14 +251,16 @@ def ranking(
         nothing = Estimate(math.nan, math.nan, math.nan, 0)
         return Ranking(auroc=nothing, aurc=nothing, curve=[nothing] * len(SHARES))
     order = np.argsort(-sure, kind="stable")
+    area = Estimate(math.nan, math.nan, math.nan, n)
+    if np.isin(good, (0.0, 1.0)).all():
+        area = auroc(sure, good, clusters=clusters)
     sure, good = sure[order], good[order]
     starts = np.flatnonzero(np.diff(-sure, prepend=-math.inf))
     code = _codes(clusters, n)[order]
     sizes = np.bincount(code).astype(np.float64)
-    binary = bool(np.isin(good, (0.0, 1.0)).all())
-    values = _ranked(np.ones((1, n)), good, starts, binary=binary)[0]
+    values = _ranked(np.ones((1, n)), good, starts)[0]
     drawn = [
-        _ranked(weights, good, starts, binary=binary)
+        _ranked(weights, good, starts)
         for weights in _weights(code, len(sizes), seed, resamples)
     ]
     effective = float(sizes.sum() ** 2 / (sizes**2).sum())
@@ -266,7 +269,7 @@ def ranking(
         _estimated(float(value), column, effective, n)
         for value, column in zip(values, found.T, strict=True)
     ]
-    return Ranking(auroc=estimates[0], aurc=estimates[1], curve=estimates[2:])
+    return Ranking(auroc=area, aurc=estimates[0], curve=estimates[1:])
 
 
 def _checked(
@@ -417,8 +420,8 @@ def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Fl
         yield times.reshape(several, groups)[:, code].astype(np.float64)
 
 
-def _ranked(weights: Floats, good: Floats, starts: Codes, *, binary: bool) -> Floats:
-    """AUROC, AURC and the curve of each resample.
+def _ranked(weights: Floats, good: Floats, starts: Codes) -> Floats:
+    """AURC and the curve of each resample.
 
     Answers come by falling confidence; `starts` is where each confidence begins.
     """
@@ -426,10 +429,8 @@ def _ranked(weights: Floats, good: Floats, starts: Codes, *, binary: bool) -> Fl
     gained = np.add.reduceat(weights * good, starts, axis=1)
     lost = counts - gained
     taken, won = counts.cumsum(axis=1), gained.cumsum(axis=1)
-    total, right = taken[:, -1], won[:, -1]
+    total = taken[:, -1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = won - gained / 2.0
-        auroc = (lost * above).sum(axis=1) / (right * (total - right))
         before = taken - counts
         mistakes = (taken - won) - lost
         rate = np.where(counts > 0.0, lost / counts, 0.0)
@@ -439,11 +440,8 @@ def _ranked(weights: Floats, good: Floats, starts: Codes, *, binary: bool) -> Fl
         grown = harmonic[taken.astype(np.intp)] - harmonic[before.astype(np.intp)]
         area = rate * counts + (mistakes - rate * before) * grown
         aurc = area.sum(axis=1) / total
-    if not binary:
-        auroc = np.full_like(aurc, math.nan)
     curve = [_at_shares(one, other) for one, other in zip(taken, won, strict=True)]
-    auroc = np.where(np.isfinite(auroc), auroc, math.nan)
-    return np.column_stack([auroc, aurc, np.array(curve)])
+    return np.column_stack([aurc, np.array(curve)])
 
 
 def _harmonic(most: int) -> Floats:
@@ -461,8 +459,6 @@ def _at_shares(taken: Floats, won: Floats) -> Floats:
 
 def _estimated(value: float, drawn: Floats, effective: float, n: int) -> Estimate:
     """An estimate from 0 to 1 with the interval of its draws, which holds its value."""
-    if math.isnan(value):
-        return Estimate(math.nan, math.nan, math.nan, n)
     value = min(max(value, 0.0), 1.0)
     drawn = np.clip(drawn, 0.0, 1.0)
     low, high = interval_of(Draws(value, drawn, effective), limits=UNIT)

@@ -11,8 +11,9 @@ from medical_tasks.io.files import folder_lock
 from medical_tasks.options import WithAttestation
 from medical_tasks.plugins import load
 from medical_tasks.runs.folder import is_main_process
+from medical_tasks.site.checking import LEAVING, require_clean
 from medical_tasks.site.folder import Site, open_site
-from medical_tasks.site.options import InFolder, New
+from medical_tasks.site.options import InFolder, New, Review
 from medical_tasks.site.options import Site as SiteOptions
 from medical_tasks.site.steps import RUNS, step_named
 
@@ -24,8 +25,12 @@ def run(options: SiteOptions) -> int:
     step = load(RUNS[options.step])
     if not isinstance(options, InFolder) or isinstance(options, New):
         return int(step(options))
+    if isinstance(options, Review) and options.open is not None:
+        return int(step(options))  # what is labelled belongs to no site
     site = open_site(options.folder)
     with guarded(site, options), _alone(site, options.step):
+        if options.step in LEAVING:
+            require_clean(site)
         return int(step(options))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from medical_tasks.options import Choice, Option, Options, WithAttestation
+from medical_tasks.site.desk.options import WithDesk
 
 UseName = Literal["discharge-summary", "chart-qa", "calculator", "patient-questions"]
 
@@ -61,6 +62,16 @@ class New(InFolder, heading="new"):
     """Make the folder of a site, with its site.toml and README."""
 
     use: Annotated[UseName, Option("what the model is to be used for", metavar="USE")]
+    demo: Annotated[
+        bool, Option("with invented notes, and the answers of two invented models")
+    ] = False
+    patients: Annotated[
+        int | None, Option("invented patients of --demo (default 130)", metavar="N")
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option("of what is drawn, and of --demo (default 1)", metavar="N"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,34 +124,8 @@ class Make(InFolder, WithAttestation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Review(InFolder, heading="review"):
+class Review(InFolder, WithDesk):
     """Open the review desk, where people check items and label answers."""
-
-    sheet: Annotated[
-        str | None,
-        Option("which sheet (default: the one that is due)", metavar="NAME"),
-    ] = None
-    host: Annotated[
-        str, Option("where the desk listens (default 127.0.0.1)", metavar="H")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, Option("its port (default: one that is free)", metavar="N")
-    ] = 0
-    # The command line's word is a keyword in Python.
-    labels_from: Annotated[
-        tuple[Path, ...],
-        Option(
-            "take labels from files in place of the desk; - for a blank sheet to fill in",
-            metavar="FILE",
-            name="--import",
-        ),
-    ] = ()
-    export: Annotated[
-        Path | None,
-        Option(
-            "write the labels so far as a CSV file, and open nothing", metavar="FILE"
-        ),
-    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,16 +163,27 @@ class Evidence(InFolder):
 
 @dataclass(frozen=True, kw_only=True)
 class Monitor(InFolder, WithAttestation, heading="monitor"):
-    """Ask the same items again: the same, worse, or another model that is served."""
+    """Ask the same items again: the same, worse, or another model that is served.
 
+    Exit code 0: the same or better; 7: worse; 8: the served model has changed, and is
+    not worse. Over all planned looks the chance of a false "worse" is at most 5 %.
+    """
+
+    run: Annotated[
+        Path | None,
+        Option("a finished run of the same items, in place of asking", metavar="RUN"),
+    ] = None
     answers: Annotated[
         Path | None,
         Option("a file of the model's new answers, in place of asking", metavar="FILE"),
     ] = None
     looks: Annotated[
-        int,
-        Option("how many looks alpha is spent over (default 12)", metavar="N"),
-    ] = 12
+        int | None,
+        Option(
+            "how many looks alpha is spent over (default: as site.toml says, 12)",
+            metavar="N",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +227,13 @@ SITE: Final = Choice(
         ("status",): Status,
         ("plan",): Plan,
         ("sample",): Sample,
+        ("make",): Make,
+        ("review",): Review,
+        ("run",): Run,
+        ("judge",): Judge,
+        ("gate",): Gate,
+        ("monitor",): Monitor,
+        ("check",): Check,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""

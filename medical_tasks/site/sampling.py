@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.construct.ehrnoteqa.sample import estimate_tokens
 from medical_tasks.construct.shared import ranked
 from medical_tasks.errors import MissingError, UsageError, check_least
 from medical_tasks.io.files import WholeFile, read_text
@@ -98,12 +99,15 @@ def read_patients(site: Site) -> list[Patient]:
     return [patients[name] for name in ranked(list(patients), settings.seed, str)]
 
 
-def pseudonym_key(site: Site) -> bytes:
-    """The random key of a site's pseudonyms; made once, and never outside the private folder."""
+def pseudonym_key(site: Site, first: bytes | None = None) -> bytes:
+    """The random key of a site's pseudonyms; made once, and never outside the private folder.
+
+    `first`: the key of a folder that has none yet, for invented patients.
+    """
     path = site.private / _KEY
     if not path.exists():
         with WholeFile(path, private=True) as part:
-            part.write(os.urandom(32).hex())
+            part.write((first or os.urandom(32)).hex())
     return bytes.fromhex(read_text(path))
 
 
@@ -167,9 +171,17 @@ def run(options: Sample) -> int:
     note_step(
         site,
         "sample",
-        inputs=[site.notes, "site.toml:seed", "site.toml:strata", "site.toml:use"],
+        inputs=[
+            site.notes,
+            *(f"site.toml:{key}" for key in ("seed", "strata", "use")),
+            *([] if options.items else [_PLAN]),
+        ],
         outputs=[site.sample],
-        figures={"patients": len(patients), "drawn": len(drawn)},
+        figures={
+            "patients": len(patients),
+            "drawn": len(drawn),
+            "tokens": sum(map(_tokens, drawn)),
+        },
     )
     short = (
         f"\nThe plan asks for {wanted:,}, and there are {len(patients):,}: the decision may be "
@@ -183,6 +195,12 @@ def run(options: Sample) -> int:
         patients=len(patients),
     )
     return 0
+
+
+def _tokens(patient: Patient) -> int:
+    """What a model reads of a patient, as construction estimates tokens."""
+    texts = (cells[name] for cells in patient.rows for name in cells)
+    return sum(map(estimate_tokens, texts))
 
 
 def _counts(site: Site, patients: Sequence[Patient], drawn: Sequence[Patient]) -> str:

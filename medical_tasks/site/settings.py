@@ -83,6 +83,17 @@ class Decision:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MonitorSettings:
+    """How a model is looked at later.
+
+    Attributes:
+        looks: over how many looks the 5 % of false alarms are spent.
+    """
+
+    looks: int = 12
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """All of `site.toml`.
 
@@ -90,6 +101,8 @@ class Settings:
         use: what the model is to be used for.
         name: of the site; stands in the evidence, and leaves only if you say so.
         notes: the table of notes, seen from the folder; read where it lies.
+        items: a table of items that people wrote, in place of a maker; "" for none.
+        calculators: of the use calculator: ids or names; none for all.
         open: whether the notes are invented or public.
         seed: of all that is drawn.
         strata: columns of the notes that the sample and the figures are broken down by.
@@ -99,6 +112,8 @@ class Settings:
     use: UseName
     name: str
     notes: str
+    items: str = ""
+    calculators: tuple[str, ...] = ()
     open: bool = False
     seed: int = 1
     strata: tuple[str, ...] = ()
@@ -106,6 +121,7 @@ class Settings:
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     reviewers: Reviewers = field(default_factory=Reviewers)
     decision: Decision = field(default_factory=Decision)
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
     rule: tuple[Mapping[str, object], ...] = ()
 
 
@@ -233,6 +249,8 @@ def _check(settings: Settings, path: Path) -> None:
         )
     if settings.judge.labels < 0 or settings.judge.votes < 0:
         raise UsageError(f"{path}: judge.labels and judge.votes are 0 or more.")
+    if settings.monitor.looks < 1:
+        raise UsageError(f"{path}: monitor.looks is 1 or more.")
     _check_people(settings.reviewers, path)
 
 

@@ -5,90 +5,151 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.errors import IncompleteError, UsageError, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    UsageError,
+    check_least,
+    system_reason,
+)
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
 from medical_tasks.site.folder import JOURNAL_NAME, begin, open_site
 from medical_tasks.site.options import New
 from medical_tasks.site.settings import SETTINGS_NAME
+from medical_tasks.site.steps import STEPS
+from medical_tasks.site.uses import USES
 
 README_NAME: Final = "README.md"
 
 _SETTINGS: Final = """\
 # What is evaluated here. This is the only file to edit; docs/hospital.md says more.
 use = "{use}"
-name = "{name}"          # stands in the evidence; leaves only with `site share --with-name`
-notes = "{notes}"        # a table: {columns}
-open = {open}              # true only for invented or public notes; others stay on this machine
-seed = 1                 # of everything that is drawn
-strata = {strata}   # columns of the notes; figures are broken down by them
-
+name = "{name}"   # stands in the evidence; is shared only with `site share --with-name`
+notes = "{notes}"   # a table, {columns}
+items = "{items}"   # a table of items that people wrote, in place of a maker; "" for none
+open = {open}   # true only for invented or public notes; all others stay on this machine
+seed = {seed}   # of everything that is drawn
+strata = {strata}   # columns of the notes: sampled in proportion, and figures are broken down
+{calculators}
 [models]
-candidate = "{candidate}"   # what is decided about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
-baseline = "{baseline}"     # what it is held against; "" for none
-maker = "{maker}"        # drafts the items; people check them
+candidate = "{candidate}"   # decided about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
+baseline = "{baseline}"   # held against; "" for none
+maker = "{maker}"   # drafts the items, which people check; "" for none
 {answers}
 [judge]
-name = "lexical"         # or a model, as above; lexical compares words, for a try only
-labels = 100             # answers that people label too: the check of the judge
+name = "lexical"   # or a model, as above; lexical compares words: for a try only
+labels = {labels}   # answers that people label too, which the judge is checked against
 
 [reviewers]
-names = ["ann", "ben"]   # two, who label blind to each other
-adjudicator = "eve"      # decides where they differ
+names = ["ann", "ben"]   # they label blind to each other
+adjudicator = "eve"   # decides where they differ
 
 [decision]
-preset = "standard"      # exploratory, standard, strict; [[rule]] tables below win
-margin = 0.05            # at most so much worse than the baseline
+preset = "standard"   # exploratory, standard or strict; [[rule]] tables below win
+margin = {margin}   # at most so much worse than the baseline
 confidence = 0.95
-power = 0.8              # chance of GO for a candidate that is as good
+power = 0.8   # chance of GO for a candidate that is as good as the baseline
 """
 
 _README: Final = """\
-# Evaluation of a model for {use}
+# {title}
 
-All of it is `medical-tasks site STEP`, given in this folder. `medical-tasks site status` says
-what is done, what is next, who must do it and what it costs. Every step goes on where it
-stopped; nothing that people wrote is lost.
+All of it is `medical-tasks site STEP`, given in this folder. `medical-tasks site status` says at
+any time what is done, what is next, who must do it and what it costs. Every step goes on where
+it stopped, and nothing that people wrote is lost.
 
+{walk}
 - **One person** edits `site.toml` and gives the commands.
-- **Two reviewers** check items and label answers at the review desk, blind to each other; a
-  third person decides where they differ.
-- **Text of notes** lies in the private store of this machine, never in this folder, unless
-  `site.toml` says `open = true`. Keep this folder all the same where others cannot change it.
+- **Two reviewers** check items and label answers at the desk (`site review`), blind to each
+  other; a third person decides where they differ.
+- **Text of notes** lies in the private store of this machine and never in this folder, unless
+  `site.toml` says `open = true`.
+"""
+
+_ANSWERS: Final = """\
+answers = {candidate = "demo/answers_candidate.csv", baseline = "demo/answers_baseline.csv"}
+"""
+
+
+_CALCULATORS: Final = """\
+calculators = ["bmi", "map", "ckd_epi_2021"]   # ids or names; none for all 55
 """
 
 
 def run(options: New) -> int:
     """Makes the folder, and says what to edit."""
     folder = options.folder.expanduser()
+    check_least({"--patients": options.patients, "--seed": options.seed})
+    if options.patients and not options.demo:
+        raise UsageError("--patients is of --demo. Add that, or leave it out.")
     _check_free(folder)
     texts = {
         SETTINGS_NAME: settings_text(options),
-        README_NAME: _README.format(use=options.use),
+        README_NAME: readme_text(options.use),
     }
     _write(folder, texts)
-    open_site(folder)  # what was written is read once, before anybody edits it
-    tell(
-        f"{folder}: edit {SETTINGS_NAME} there, then: medical-tasks site status {folder}",
-        folder=folder,
-    )
+    site = open_site(folder)  # what was written is read once, before anybody edits it
+    if options.demo:
+        from medical_tasks.site.demo import PATIENTS, write_demo
+
+        write_demo(site, options.patients or PATIENTS)
+        tell(f"{folder}: invented notes and answers in demo", folder=folder)
+    else:
+        tell(f"{folder}: edit {SETTINGS_NAME} there", folder=folder)
+    tell(f"Next: medical-tasks site status {folder}")
     return 0
 
 
 def settings_text(options: New) -> str:
     """The `site.toml` of a new folder."""
+    use = USES[options.use]
+    shared = {
+        "use": options.use,
+        "columns": ", ".join(use.columns),
+        "seed": 1 if options.seed is None else options.seed,
+    }
+    if options.demo:
+        return _SETTINGS.format(
+            **shared,
+            name="Demo hospital",
+            notes="demo/notes.csv",
+            items="demo/items.csv" if options.use == "chart-qa" else "",
+            calculators=_CALCULATORS if options.use == "calculator" else "",
+            open="true",
+            strata='["sex", "age_group"]',
+            candidate="new model",
+            baseline="old model",
+            maker="",
+            answers=_ANSWERS,
+            labels=150,
+            margin=0.1,
+        )
     return _SETTINGS.format(
-        use=options.use,
+        **shared,
         name="Our hospital",
-        notes="notes.csv",
-        columns="patient_id, note_id, note",
+        notes="/FOLDER/OF/THE/NOTES/notes.csv",
+        items="",
+        calculators="calculators = []   # ids or names, such as bmi; none for all 55\n"
+        if options.use == "calculator"
+        else "",
         open="false",
         strata="[]",
         candidate="openai-api/local/NAME",
         baseline="",
         maker="openai-api/local/NAME",
         answers="",
+        labels=100,
+        margin=0.05,
     )
+
+
+def readme_text(use: str) -> str:
+    """The README of a folder: the steps in their order, and who does them."""
+    lines = [
+        f"    medical-tasks site {step.name:<9} # {step.summary}" for step in STEPS
+    ]
+    walk = "\n".join(lines) + "\n" if lines else ""
+    return _README.format(title=USES[use].title, walk=walk)
 
 
 def _check_free(folder: Path) -> None:

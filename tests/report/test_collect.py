@@ -109,6 +109,19 @@ def test_everything_of_a_run(demos: Path, reference: Path) -> None:
         assert item.verdicts == ()
 
 
+def test_an_open_task_that_ran_beside_a_credentialed_one_stays_open_without_texts(
+    demos: Path, tmp_path: Path
+) -> None:
+    names = "medcalc,ehrnoteqa_mc_level1"
+    run = ran(demos, tmp_path / "both", names, "baseline/reference", LEXICAL)
+    data = report_data([run], TextPlaces(data=demos), tell=lambda said: None)
+    medcalc = task(data, "medcalc")
+    assert medcalc.access == "open"
+    assert task(data, "ehrnoteqa_mc_level1").access == "credentialed"
+    assert "as it has credentialed tasks too" in medcalc.texts
+    assert {item.answer for item in medcalc.items} == {""}
+
+
 def test_items_by_attributes_and_statements_by_kind_are_counted_once(
     demos: Path, reference: Path, random: Path
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.choice_orders import (
     ORDER_ARGUMENTS,
     PARAPHRASE,
@@ -21,6 +22,7 @@ from medical_tasks.scoring.choice_orders import (
     is_control,
     order_metrics,
     ordered_task,
+    place_p_values,
     preference_table,
     read_orders,
     with_order_values,
@@ -237,6 +239,29 @@ def test_places_and_contents_are_told_apart(contents: str) -> None:
         for name in names:
             mean = math.fsum(score.values[name] for score in scores) / len(scores)
             assert mean == pytest.approx(0.0)
+
+
+def test_places_are_tested_by_dealing_out_what_was_taken() -> None:
+    task = _task(order="all", wording=PARAPHRASE)
+    items = in_orders(task, [QUESTION])
+    always_a = dict.fromkeys((item.id for item in items), "A")
+    found = place_p_values(items, _scored(task, items, always_a))
+    # Of 120 deals of five contents to five orders one meets A five times, and 44 never
+    # meet another place.
+    assert found["A"] == pytest.approx((2 / 120, 10 / 120))
+    assert found["B"] == pytest.approx((88 / 120, 1.0))
+    reads = _contents(items, "wwwwww")
+    assert set(place_p_values(items, _scored(task, items, reads)).values()) == {(1, 1)}
+    # Without an answer, or with an unclear one, there is nothing to deal out.
+    silent = dict.fromkeys((item.id for item in items), "?")
+    assert place_p_values(items, _scored(task, items, silent)) == found | dict.fromkeys(
+        LETTERS, (1.0, 1.0)
+    )
+    entry = summarise(task, items, _scored(task, items, always_a), {}, recipe={})
+    figure = entry["breakdown"]["chosen_place"]["A"]["place_preference"]
+    assert (figure["p"], figure["p_holm"]) == found["A"]
+    (table,) = preference_table(entry)
+    assert [row[-1] for row in table.rows] == ["0.083", *["1.000"] * 4]
 
 
 def test_the_table_flags_what_its_interval_does() -> None:

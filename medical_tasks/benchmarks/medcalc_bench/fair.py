@@ -18,12 +18,19 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
-from medical_tasks.benchmarks.medcalc_bench.scoring import decided
+from medical_tasks.benchmarks.medcalc_bench.scoring import READ_BY_ADJUDICATION, decided
 from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.scoring.numbers.reading import read_answer
 from medical_tasks.scoring.numbers.statements import Statement
-from medical_tasks.spec import Item, ItemScore, Pairs, Row, TaskSpec
+from medical_tasks.spec import (
+    PARTNER_UNCLEAR,
+    Item,
+    ItemScore,
+    Pairs,
+    Row,
+    TaskSpec,
+)
 
 __all__ = [
     "ATTRIBUTES",
@@ -215,6 +222,7 @@ def score_fair(
     task: TaskSpec,
     items: Sequence[Item],
     responses: Sequence[str],
+    readings: Mapping[str, str] | None = None,
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
@@ -225,7 +233,11 @@ def score_fair(
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    scored = [_Scored(item, text) for item, text in zip(items, responses, strict=True)]
+    known = readings or {}
+    scored = [
+        _Scored(item, text, known.get(item.id))
+        for item, text in zip(items, responses, strict=True)
+    ]
     replies = {(each.item.cluster, each.member.variant): each.reply for each in scored}
     return [
         each.score(
@@ -239,14 +251,22 @@ def score_fair(
 
 
 class _Scored:
-    """An item with its reply, decided by itself."""
+    """An item with its reply, decided by itself.
 
-    def __init__(self, item: Item, response: str) -> None:
+    Args:
+        item: the member.
+        response: the model's reply.
+        reading: its final answer as somebody read it; None if nobody did.
+    """
+
+    def __init__(self, item: Item, response: str, reading: str | None) -> None:
         row = item.fields
         number = int(row["calculator_id"])
         kind = answer_kind(number, row.get("output_type"))
-        statement = read_answer(response, subject_of(number, kind))
+        read = response if reading is None else reading
+        statement = read_answer(read, subject_of(number, kind))
         self.item = item
+        self.adjudicated = reading is not None
         self.member = member_of(row)
         self.decision = decided(
             statement,
@@ -275,12 +295,14 @@ class _Scored:
             values[name] = change.high
             if change.low < change.high:
                 limits[name] = (change.low, change.high)
-                unclear = unclear or "a reply that it is compared with is unclear"
+                unclear = unclear or PARTNER_UNCLEAR
         return ItemScore(
             id=self.item.id,
             values=values,
             parsed=decision.parsed,
-            why=decision.why,
+            why=f"{READ_BY_ADJUDICATION}{decision.why}"
+            if self.adjudicated
+            else decision.why,
             notes=decision.notes,
             unclear=unclear,
             limits=limits,

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from medical_tasks.calculators import (
@@ -147,6 +148,7 @@ def limits(
     return float(min(ends)), float(max(ends))
 
 
+@lru_cache(maxsize=4096, typed=True)
 def decimal_or_none(value: str | float) -> Decimal | None:
     """The number as it is written, or None where it is none or not finite."""
     try:

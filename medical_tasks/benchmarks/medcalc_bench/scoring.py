@@ -55,6 +55,7 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
 __all__ = [
     "NOTE_WORDS",
+    "READ_BY_ADJUDICATION",
     "decide",
     "decided",
     "score_items",
@@ -68,6 +69,8 @@ NOTE_WORDS: Final = frozenset(
     " ".join((*DOUBTFUL, OTHER, SEVERAL, CUT_OFF.why)).split()
 )
 """The words of the reasons why an answer is unclear, which quote no answer."""
+READ_BY_ADJUDICATION: Final = "read by adjudication: "
+"""What the reason of such a decision begins with."""
 
 
 def score_items(
@@ -205,7 +208,7 @@ def _score(
         id=item.id,
         values=values,
         parsed=sane.parsed,
-        why=why if reading is None else f"read by adjudication: {why}",
+        why=why if reading is None else f"{READ_BY_ADJUDICATION}{why}",
         unclear=sane.unclear,
         limits=unclear_limits(task.metrics, values) if sane.unclear else {},
         notes=sane.notes,

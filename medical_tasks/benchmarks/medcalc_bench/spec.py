@@ -147,7 +147,9 @@ class MedCalcBench(Benchmark):
         if task.options["style"] == "fair":
             from medical_tasks.benchmarks.medcalc_bench.fair import score_fair
 
-            return score_fair(task, items, texts, arguments=scoring.arguments)
+            return score_fair(
+                task, items, texts, scoring.readings, arguments=scoring.arguments
+            )
         if task.options["style"] == "twins":
             from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
@@ -421,7 +423,6 @@ MEDCALC_FAIR = replace(
     scoring_arguments={},
     groups=("variant", "attribute", "group", "expected", *MEDCALC.groups),
     drawn_whole=True,
-    reads="",
     options={
         "style": "fair",
         "shots": "0",

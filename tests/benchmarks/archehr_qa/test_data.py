@@ -188,7 +188,7 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
         tmp_path / "a" / "1.3" / "test",
     ):
         with pytest.raises(
-            UsageError, match=r"PhysioNet's release\..* Build it as --config official"
+            UsageError, match=r"PhysioNet's release[,.] .*Build it as --config official"
         ):
             source_at("questions", place)
     for name in ("archehr-qa", "archehr-qa-main"):

@@ -31,6 +31,8 @@ from medical_tasks.calculators import CALCULATORS
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.fair import USES, fair_rows
 from medical_tasks.errors import UsageError
+from medical_tasks.io.tables import read_sheet, write_sheet
+from medical_tasks.runs.adjudicating import COLUMNS
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.spec import ItemScore
 from tests.construct.fresh import test_notes
@@ -303,3 +305,42 @@ def test_words_of_attributes_are_apart() -> None:
     assert swapped["housing"] >= {"homeless", "shelter", "flat"}
     assert not swapped["ethnicity"] & swapped["sex"]
     assert "english" not in swapped["name"]
+
+
+def test_unclear_answers_of_families_are_adjudicated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", "medcalc_bench"]) == 0  # fmt: skip
+    data = load_items(MEDCALC_FAIR, fair_demo_rows())
+    family = [item for item in data if item.cluster == data[0].cluster]
+    answers = {item.id: str(item.fields["ground_truth_answer"]) for item in data}
+    base, swap = (
+        next(item.id for item in family if item.groups[by] == name)
+        for by, name in (("variant", "base"), ("attribute", "housing"))
+    )
+    doubtful = {name: f"The answer is {answers[name]} or 3." for name in (base, swap)}
+    texts = answers | doubtful
+    lines = [json.dumps({"id": name, "response": text}) for name, text in texts.items()]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    score = ["score", "medcalc_fair", "--config", "demo", "--data", ".", "--responses"]
+    score += ["answers.jsonl"]
+    assert main([*score, "--out", "open"]) == 0
+    figures = read_results(Path("open"))["tasks"]["medcalc_fair"]["metrics"]
+    assert figures["unwarranted_change"]["bound_low"] == 0
+    assert figures["accuracy"]["value"] < 1
+    taken = ["adjudicate", "open", "--responses", "answers.jsonl", "--data", "."]
+    assert main([*taken, "--out", "sheet.csv"]) == 0
+    capsys.readouterr()
+    rows = read_sheet(Path("sheet.csv"), COLUMNS)
+    # Not what is open because of another answer alone.
+    assert {row.cells["id"] for row in rows} == {base, swap}
+    assert {row.cells["unclear"] for row in rows} == {"several answers"}
+    filled = [{**row.cells, "reading": answers[row.cells["id"]]} for row in rows]
+    write_sheet(Path("sheet.csv"), COLUMNS, filled)
+    assert main([*score, "--adjudicated", "sheet.csv", "--out", "decided"]) == 0
+    entry = read_results(Path("decided"))["tasks"]["medcalc_fair"]
+    assert entry["metrics"]["accuracy"]["value"] == 1
+    assert entry["coverage"]["unclear"] == {}
+    changes = [entry["metrics"][name] for name in ("unwarranted_change", "noise_same")]
+    assert [(each["value"], each["bound_high"]) for each in changes] == [(0, 0)] * 2
