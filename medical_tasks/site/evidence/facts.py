@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import Compared, read_compared
@@ -185,7 +185,7 @@ class Facts:
         return {by: groups for by, groups in found.items() if groups}
 
     @functools.cached_property
-    def checks(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    def checks(self) -> Sequence[tuple[str, Json]]:
         """The checks of the judge on the task's own pairs, with their files."""
         found = []
         for path in sorted(self.site.checks.glob("*/check.json")):
@@ -222,7 +222,7 @@ class Facts:
         return last(self.site, "check")
 
     @functools.cached_property
-    def pooled(self) -> Mapping[str, Any]:
+    def pooled(self) -> Json:
         """The pooled result of several hospitals; empty where there is none."""
         path = self.site.path / POOLED
         if found_at(path) != "file":
