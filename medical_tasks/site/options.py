@@ -201,6 +201,9 @@ class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
     with_name: Annotated[bool, Option("put the name of the site into the file")] = False
+    show: Annotated[bool, Option("show what stands in the file; writes nothing")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +225,13 @@ class Pool(Site, heading="pool"):
     out: Annotated[
         Path | None, Option("folder of the report (default: pooled)", metavar="DIR")
     ] = None
+    accept: Annotated[
+        tuple[str, ...],
+        Option(
+            "pool although recipes differ in this: prompts, judge, generation; may be repeated",
+            metavar="KIND",
+        ),
+    ] = ()
 
 
 SITE: Final = Choice(
@@ -240,6 +250,8 @@ SITE: Final = Choice(
         ("evidence",): Evidence,
         ("monitor",): Monitor,
         ("check",): Check,
+        ("share",): Share,
+        ("pool",): Pool,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""

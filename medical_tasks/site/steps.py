@@ -134,6 +134,14 @@ STEPS: Final[tuple[Step, ...]] = (
         run="medical_tasks.site.monitoring:run",
         state="medical_tasks.site.monitoring:state",
     ),
+    Step(
+        name="share",
+        summary="what other hospitals may have: counts and strata, no text",
+        who="you",
+        needs=("run",),
+        run="medical_tasks.site.sharing:run",
+        state="medical_tasks.site.sharing:state",
+    ),
 )
 """In the order of the work."""
 
@@ -141,6 +149,7 @@ RUNS: Final[Mapping[str, str]] = {
     "new": "medical_tasks.site.starting:run",
     "status": "medical_tasks.site.steps:run",
     **{step.name: step.run for step in STEPS},
+    "pool": "medical_tasks.site.pooling:run",
 }
 """What does each step."""
 
