@@ -182,11 +182,7 @@ def test_the_install_command_of_every_extra_names_packages(
         for call in calls
         if getattr(call.func, "id", "") == "install_command"
     ]
-<<<<<<< HEAD
     assert named
-=======
-    assert len(named) == 17
->>>>>>> desk
     expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'mcp' 'medcon' 'space' part.extra"
     assert set(named) == set(expected.split())
     config = configparser.ConfigParser()
