@@ -3,7 +3,7 @@
     id,sex,age_group
     7f3a,female,65-79
 
-A row is of an item, or of a cluster of them (a patient, a note). The figures of a group
+The first column may be called `item` too. A row is of an item, or of a cluster of them (a patient, a note). The figures of a group
 are computed of the items' rows as those of a benchmark's own breakdowns are; missing
 verdicts count there as unknown, and are not estimated by those of other groups.
 """
@@ -38,8 +38,8 @@ from medical_tasks.spec import (
     unclear_limits,
 )
 
-ID: Final = "id"
-"""The column that names items, or clusters."""
+NAMES: Final = ("item", "id")
+"""Columns that name items, or clusters; the first that is there."""
 
 
 def read_strata(path: Path, by: str) -> dict[str, str]:
@@ -48,15 +48,16 @@ def read_strata(path: Path, by: str) -> dict[str, str]:
     Raises:
         UsageError: the table lacks the column, or says two things of an item.
     """
-    table: Table = read_table(path, knows=has_columns(ID))
-    if by not in table.columns:
+    table: Table = read_table(path, knows=has_columns("|".join(NAMES)))
+    named = next((name for name in NAMES if name in table.columns), "")
+    if by not in table.columns or not named:
         raise UsageError(
-            f"{path}: no column {by}.{did_you_mean(by, table.columns)} It has "
-            f"{', '.join(table.columns)}."
+            f"{path}: no column {by if named else NAMES[0]}."
+            f"{did_you_mean(by, table.columns)} It has {', '.join(table.columns)}."
         )
     groups: dict[str, str] = {}
     for row in table.rows:
-        item, group = row.cells.get(ID), row.cells.get(by)
+        item, group = row.cells.get(named), row.cells.get(by)
         if item is None or group is None:
             continue
         if groups.setdefault(str(item), str(group)) != str(group):

@@ -46,7 +46,7 @@ from medical_tasks.data.task_data import (
     open_protocol,
     prompt_set,
 )
-from medical_tasks.errors import MedicalTasksError
+from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.harness.judging import (
     HarnessJudge,
@@ -392,16 +392,21 @@ def load(
     data: str | None,
     prompts: str,
     upstream: str | None,
+    max_samples: int | None = None,
     arguments: Mapping[str, object] | None = None,
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
 
-    What is wrong is a PrerequisiteError.
+    `max_samples` asks the very items that `medical-tasks run --max-samples` asks;
+    inspect's own `--limit` takes the first ones of the file. What is wrong is a
+    PrerequisiteError.
     """
     _require_open(task, spec)
     _require_written(task)
     try:
-        return _loaded(task, spec, config, data, prompts, upstream, arguments)
+        return _loaded(
+            task, spec, config, data, prompts, upstream, max_samples, arguments
+        )
     except MedicalTasksError as error:
         raise _options_told(error) from error
 
@@ -414,6 +419,7 @@ def _loaded(
     data: str | None,
     prompts: str,
     upstream: str | None,
+    max_samples: int | None,
     arguments: Mapping[str, object] | None,
 ) -> Task:
     """The inspect task, made of rows, prompts and scorer with the user's `-T` options.
@@ -421,7 +427,11 @@ def _loaded(
     The scorer gets the options that were given, so that it opens the same data.
     """
     part = load_task_data(
-        task, spec, data=None if data is None else Path(data), config=config
+        task,
+        spec,
+        data=None if data is None else Path(data),
+        config=config,
+        max_samples=None if max_samples is None else _whole_number(max_samples),
     )
     given = {
         name: str(value)
@@ -442,6 +452,13 @@ def _loaded(
         **{name: value for name, value in options.items() if value is not None}
     )
     return inspect_task(task, part.items, asked, part.revision, scored, checkout, given)
+
+
+def _whole_number(value: object) -> int:
+    """Reads `-T max_samples=N`, of which inspect makes a number, or leaves a text."""
+    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit():
+        raise UsageError(f"--max-samples is a whole number, got {value!r}.")
+    return int(str(value))
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:
@@ -493,11 +510,12 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     # So do other items: the scorer, which inspect makes apart, knows the usual ones.
     not_here = {*spec.scoring_arguments, *spec.item_arguments}
     own = [name for name in spec.arguments if name not in not_here]
-    defaults: dict[str, str | None] = {
+    defaults: dict[str, Any] = {
         "config": None,
         "data": None,
         "prompts": "own",
         "upstream": None,
+        "max_samples": None,
     }
     defaults |= dict.fromkeys(own)
 

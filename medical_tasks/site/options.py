@@ -158,7 +158,12 @@ class Gate(InFolder, heading="gate"):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence(InFolder):
-    """Write the evidence: HTML, JSON and CSV, line by line of the frameworks."""
+    """Write the evidence: HTML, JSON and CSV, line by line of the frameworks.
+
+    CHAI, the Joint Commission, the EU AI Act, DCB0129 and TRIPOD-LLM; a line without a
+    figure says how to get it. No text of notes or answers is in it, and it needs a
+    clean `site check`.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +247,7 @@ SITE: Final = Choice(
         ("run",): Run,
         ("judge",): Judge,
         ("gate",): Gate,
+        ("evidence",): Evidence,
         ("monitor",): Monitor,
         ("check",): Check,
         ("share",): Share,

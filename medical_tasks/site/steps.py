@@ -120,6 +120,13 @@ STEPS: Final[tuple[Step, ...]] = (
         state="medical_tasks.site.checking:state",
     ),
     Step(
+        name="evidence",
+        summary="what frameworks ask, answered line by line from what was measured",
+        who="you",
+        needs=("gate",),
+        run="medical_tasks.site.evidence.writing:run",
+    ),
+    Step(
         name="monitor",
         summary="later: the same items again; the same, worse, or another model",
         who="you",

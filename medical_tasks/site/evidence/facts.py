@@ -17,7 +17,14 @@ from medical_tasks.judges.checks import check_set_of, read_check
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import RESULTS_FILE, Figures, Json, Row
-from medical_tasks.site.deciding import BASELINE, CANDIDATE, MEASURES, Measure, one_task
+from medical_tasks.site.deciding import (
+    BASELINE,
+    CANDIDATE,
+    MEASURES,
+    Measure,
+    groups_file,
+    one_task,
+)
 from medical_tasks.site.folder import Done, Site, last
 from medical_tasks.site.history import Line, history
 from medical_tasks.spec import TaskSpec
@@ -170,9 +177,9 @@ class Facts:
         for by in self.site.settings.strata:
             if by in self.task.groups:
                 found[by] = self.candidate.entry["breakdown"].get(by, {})
-            elif found_at(self.site.sample) == "file":
+            elif (table := groups_file(self.site)) is not None:
                 task = with_stratum(self.task, by)
-                groups = read_strata(self.site.sample, by)
+                groups = read_strata(table, by)
                 run = stratified(self.candidate.compared, task, by, groups)
                 found[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
         return {by: groups for by, groups in found.items() if groups}
