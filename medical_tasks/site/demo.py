@@ -207,7 +207,7 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 
 
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
-    from medical_tasks.benchmarks.kqa.data import question_id
+    from medical_tasks.site.uses.patient_questions import question_id
 
     rows, labels = [], {}
     for row in _lines(source):
