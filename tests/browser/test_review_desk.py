@@ -49,7 +49,7 @@ def expect(page: Any, place: str, text: str) -> None:
     """Waits until a part of the page says something."""
     from playwright.sync_api import expect as expected
 
-    expected(page.locator(place)).to_contain_text(text)
+    expected(page.locator(place)).to_contain_text(text, timeout=60_000)
 
 
 def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
