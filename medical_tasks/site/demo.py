@@ -89,6 +89,11 @@ def _models(site: Site) -> list[_Model]:
     ]
 
 
+def demo_written(folder: Path) -> bool:
+    """Whether a folder is that of a demo, whole."""
+    return (folder / FOLDER / TRUTH).is_file()
+
+
 def write_demo(site: Site, count: int) -> None:
     """Writes the notes of invented patients, and the questions that a person wrote on them."""
     seed, use = site.settings.seed, site.settings.use
@@ -148,7 +153,7 @@ def answer(site: Site, source: Path) -> None:
 
     Does nothing where the folder is no demo.
     """
-    if not (site.path / FOLDER / TRUTH).is_file():
+    if not demo_written(site.path):
         return
     truth = _truth(site)
     for model in _models(site):
@@ -264,7 +269,7 @@ def rate(site: Site, sheet: Sheet) -> Path | None:
     Each slips now and then, by a hash of item and rater; where they differ the
     adjudicator says what is true. Drafts are all as they should be.
     """
-    if not (site.path / FOLDER / TRUTH).is_file():
+    if not demo_written(site.path):
         return None
     truth = _truth(site)
     values = [choice.value for choice in sheet.choices]
