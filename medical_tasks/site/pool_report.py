@@ -210,7 +210,7 @@ def _line(base: str, line: Json) -> Mapping[str, object]:
     return {
         "title": title,
         "forest": intervals_chart(
-            _forest(line), id=f"{base}-forest", title=title, unit=unit
+            _forest(line), id=f"{base}-forest", title="95 % intervals", unit=unit
         ),
         "notes": [spread, *notes(line)],
         "influence": html_table(_influence(base, line)),
