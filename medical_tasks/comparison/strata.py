@@ -126,17 +126,7 @@ def _figures(
     """The figures of each group."""
     column = f"group_{by}"
     grouped = [row for row in rows if row[column]]
-    reported = {
-        metric.name: metric
-        for metric in task.metrics
-        if not metric.part and _is_reported(metric, entry, grouped)
-    }
-    kept = [
-        metric
-        for metric in reported.values()
-        if metric.kind != "average" or components(metric, reported).shares
-    ]
-    of_groups = replace(task, metrics=tuple(kept), groups=(by,))
+    of_groups = replace(task, metrics=_reported(task, entry, grouped), groups=(by,))
     items = [
         Item(
             id=row["id"],
@@ -146,18 +136,10 @@ def _figures(
         )
         for row in grouped
     ]
-    answered = [row for row in grouped if not _unanswered(row)]
+    scores = {row["id"]: _score(of_groups, row) for row in grouped if not _lacks(row)}
+    unanswered = {row["id"]: _lacks(row) for row in grouped if _lacks(row)}
     scored = ScoredTask(
-        task=of_groups,
-        items=items,
-        repeats=[{row["id"]: _score(of_groups, row) for row in answered}],
-        unanswered=[
-            {
-                row["id"]: str(row["unscored"]).removeprefix(UNANSWERED)
-                for row in grouped
-                if _unanswered(row)
-            }
-        ],
+        task=of_groups, items=items, repeats=[scores], unanswered=[unanswered]
     )
     summary = summary_of(scored)
     judge = mapping(entry["recipe"].get("judge"))
@@ -166,14 +148,32 @@ def _figures(
     return summary.breakdown.get(by, {})
 
 
+def _reported(
+    task: TaskSpec, entry: TaskEntry, rows: list[Row]
+) -> tuple[MetricSpec, ...]:
+    """The metrics of whole items that the run reports; averages with a component."""
+    reported = {
+        metric.name: metric
+        for metric in task.metrics
+        if not metric.part and _is_reported(metric, entry, rows)
+    }
+    return tuple(
+        metric
+        for metric in reported.values()
+        if metric.kind != "average" or components(metric, reported).shares
+    )
+
+
 def _is_reported(metric: MetricSpec, entry: TaskEntry, rows: list[Row]) -> bool:
     if metric.name not in entry["metrics"]:
         return False
     return metric.kind == "average" or all(metric.name in row for row in rows)
 
 
-def _unanswered(row: Row) -> bool:
-    return str(row.get("unscored") or "").startswith(UNANSWERED)
+def _lacks(row: Row) -> str:
+    """Why an item has no answer; "" where it has one."""
+    unscored = str(row.get("unscored") or "")
+    return unscored.removeprefix(UNANSWERED) if unscored.startswith(UNANSWERED) else ""
 
 
 def _score(task: TaskSpec, row: Row) -> ItemScore:

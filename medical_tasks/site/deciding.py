@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import tasks
@@ -50,6 +50,7 @@ from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import (
     ITEMS_FILE,
     RESULTS_FILE,
+    Json,
     JsonDict,
     Results,
     read_results,
@@ -304,7 +305,7 @@ def run_folder(site: Site, role: str) -> Path:
     return folder
 
 
-def one_task(results: Results, folder: Path) -> tuple[str, Mapping[str, Any]]:
+def one_task(results: Results, folder: Path) -> tuple[str, Json]:
     """The one task of a run, with its entry."""
     if len(results["tasks"]) != 1:
         raise UsageError(
@@ -399,7 +400,7 @@ def _portable(finding: Finding, root: Path) -> Finding:
     )
 
 
-def _without_paper(finding: Mapping[str, Any]) -> JsonDict:
+def _without_paper(finding: Json) -> JsonDict:
     """A finding as the history keeps it: a paper's comparability is no part of a decision."""
     return {name: value for name, value in finding.items() if name != "paper"}
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 import numpy as np
 
@@ -307,7 +307,7 @@ def _measured(
     }
 
 
-def by_cluster(sums: Floats, clusters: Sequence[Any] | None) -> Floats:
+def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
     """Sums of items as sums of clusters, of the items that all runs decide.
 
     Args:

@@ -15,7 +15,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.construct.decompose.command import run as decompose
 from medical_tasks.construct.options import Decompose
 from medical_tasks.construct.shared import write_lines
-from medical_tasks.errors import IncompleteError, RefusedError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
 from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
@@ -56,12 +56,6 @@ class PatientQuestions:
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
         """The statements of each clinician's answer."""
-        if not site.settings.open:
-            raise RefusedError(
-                f"{site.path}: runs of K-QA show questions and answers, so that patient-questions "
-                "takes open notes alone: questions that are public, invented, or freed of all "
-                "that says who asked. If yours are, say open = true in site.toml."
-            )
         asked = _asked(patients)
         failed = 0
         if site.settings.models.maker:
