@@ -201,9 +201,9 @@ def check_left(series: Series) -> None:
         return
     raise UsageError(
         f"the {series.planned} planned looks at this model are used up, so that no more can be "
-        "said with at most 5 % false alarms. Gate the model as it is now (medical-tasks site run, "
-        "then site gate), which begins a new series; or plan more looks from now on: --looks "
-        f"{2 * series.planned}."
+        "said with at most 5 % false alarms. Begin a new series: move runs/candidate away, then "
+        "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
+        "the 5 % are spent."
     )
 
 
