@@ -179,6 +179,8 @@ def _checked(site: Site, options: Judge) -> Json:
     # Where replies of the judge lie is for no other eyes; the figures quote nothing.
     (check,) = found.checks.values()
     write_figures(check, site.checks / CHECK / CHECK_FILE)
+    (file,) = found.files
+    file.unlink()  # it is none of the texts that lie there
     return check
 
 

@@ -37,13 +37,17 @@ from medical_tasks.comparison.compared import (
     Selection,
     read_compared,
     rows_by_task,
+    shared_rows,
 )
 from medical_tasks.comparison.comparing import compare_tasks
 from medical_tasks.comparison.statistics import (
+    GROUP_RESAMPLES,
+    Breakdowns,
     Columns,
     Difference,
     breakdown_names,
     columns_of,
+    compare_columns,
 )
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
@@ -61,10 +65,13 @@ from medical_tasks.runs.results import (
     TaskEntry,
     groups_of,
 )
-from medical_tasks.scoring.estimates import UNIT
+from medical_tasks.scoring.estimates import UNIT, as_json
 from medical_tasks.scoring.intervals import normal_quantile, wilson
+from medical_tasks.scoring.means import average_interval
+from medical_tasks.site.checking import sources
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.options import Share
+from medical_tasks.site.sampling import strata_of
 from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.suppression import (
     LEAST,
@@ -76,6 +83,10 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 SHARE_FILE: Final = "site_share.json"
 READABLE_FILE: Final = "share.md"
+Strata = Mapping[str, Mapping[str, str]]
+"""Of each item by its id: its group by breakdown."""
+_PATIENT: Final = "patient"
+"""The stratum that says whose an item is."""
 _ROLES: Final = ("candidate", "baseline")
 _Z: Final = normal_quantile(0.975)
 _DIGITS: Final = 5
@@ -85,7 +96,6 @@ _RESPONSES: Final = "responses/"
 _FROM_FILE: Final = "answers from a file"
 _SHORTEST_ID: Final = 4
 """Shorter ids are numbers and letters that may be a group's name by chance."""
-_SOURCES: Final = (".csv", ".jsonl", ".json", ".txt", ".md", ".xml", ".parquet")
 _WHOLE: Final = ("", "")
 _PARTS: Final = (
     "truncation", "protocol", "roles", "repeats", "evaluations", "confidence", "imported",
@@ -110,10 +120,11 @@ def run(options: Share) -> int:
     name = site.settings.name if options.with_name else _code(site.share / SHARE_FILE)
     settings = site.settings.models
     models = {"candidate": settings.candidate, "baseline": settings.baseline}
-    content = made_share(runs, checks, site=name, models=models)
+    content = made_share(runs, checks, site=name, models=models, strata=_strata(site))
+    texts = [] if site.settings.open else sources(site)
     people = [*site.settings.reviewers.names, site.settings.reviewers.adjudicator]
     written = write_share(
-        content, site.share, sources=_sources(site), secret=[*people, *_ids(runs)]
+        content, site.share, sources=texts, secret=[*people, *_ids(runs)]
     )
     figures = {"sha256": content["sha256"], "figures": _count(content)}
     note_step(
@@ -145,6 +156,7 @@ def made_share(
     *,
     site: str,
     models: Mapping[str, str] | None = None,
+    strata: Strata | None = None,
 ) -> JsonDict:
     """The content of a shared file, signed by its hash.
 
@@ -153,6 +165,7 @@ def made_share(
         checks: `check.json` of the judge, or its folder.
         site: what the site is called in the file.
         models: names of the models by role, where answers came from files.
+        strata: of each item, by its id: group by breakdown, and its `patient`.
 
     Raises:
         UsageError: a run or check is damaged, or has nothing to share.
@@ -175,7 +188,11 @@ def made_share(
         "least": LEAST,
         "tasks": {
             name: _Shared(
-                registered[name], read, models=models or {}, coarse=not whole
+                registered[name],
+                read,
+                models=models or {},
+                strata=strata or {},
+                coarse=not whole,
             ).content()
             for name in names
         },
@@ -223,6 +240,7 @@ class _Shared:
         task: the task.
         runs: by role.
         models: names by role that win over those of the recipes.
+        strata: of each item, by its id.
         coarse: whether corrected figures are rounded, since the judge's matrix is
             hidden.
     """
@@ -230,8 +248,10 @@ class _Shared:
     task: TaskSpec
     runs: Mapping[str, Compared]
     models: Mapping[str, str]
+    strata: Strata
     coarse: bool
     _off: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    _counts: set[str] = field(default_factory=set)
 
     def content(self) -> JsonDict:
         """The task as a shared file has it."""
@@ -284,7 +304,24 @@ class _Shared:
                     text = row.get(f"group_{by}") or ""
                     for group in groups_of(text, named) if text else ("",):
                         groups.setdefault(group, []).append(index)
+            for by in self._own:
+                found[role][by] = self._of_stratum(rows, by)
         return found
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """The strata of the site that are no breakdown of the task."""
+        names = dict.fromkeys(name for each in self.strata.values() for name in each)
+        taken = (_PATIENT, *breakdown_names(self.task))
+        return [name for name in names if name not in taken]
+
+    def _of_stratum(self, rows: Sequence[Row], by: str) -> dict[str, list[int]]:
+        """Which rows are of each group of a stratum."""
+        groups: dict[str, list[int]] = {}
+        for index, row in enumerate(rows):
+            group = mapping(self.strata.get(row["id"])).get(by) or ""
+            groups.setdefault(group, []).append(index)
+        return groups
 
     @cached_property
     def _hidden(self) -> dict[str, set[str]]:
@@ -300,10 +337,17 @@ class _Shared:
 
     def _clusters(self, role: str, members: Sequence[int]) -> int:
         """How many independent items there are among some rows."""
-        if self.task.cluster is None:
-            return len(members)
-        rows = self._rows[role]
-        return len({rows[index].get("cluster") for index in members})
+        rows = [self._rows[role][index] for index in members]
+        return len(set(self._whose(rows)))
+
+    def _whose(self, rows: Sequence[Row]) -> list[object]:
+        """Whose each row is: the patient's, as the site or the task says; else its own."""
+        apart = self.task.cluster is None
+        return [
+            mapping(self.strata.get(row["id"])).get(_PATIENT)
+            or row["id" if apart else "cluster"]
+            for row in rows
+        ]
 
     def _columns(self, role: str) -> Iterator[tuple[MetricSpec, Columns]]:
         """The metrics of a role that have a value, the headline first."""
@@ -331,7 +375,7 @@ class _Shared:
             if corrected.get("value") is not None:
                 yield self._corrected(role, metric, shown, corrected)
             exact = shown["estimate"]["off"] == 0.0
-            for by in breakdown_names(self.task):
+            for by in self._members[role]:
                 yield from self._groups(role, metric, columns, by, whole=exact)
 
     def _cell(
@@ -358,6 +402,8 @@ class _Shared:
         self, role: str, metric: MetricSpec, cell: _Cell, figure: Figure
     ) -> JsonDict:
         """A metric of all items, as a range where few are right or few are wrong."""
+        if cell.outcomes is not None:
+            self._counts.add(metric.name)
         if cell.outcomes is None or not is_small(*cell.outcomes):
             return _row(role, metric.name, _WHOLE, cell, _estimate(figure, 0.0))
         true = cell.outcomes[0] / cell.n
@@ -405,10 +451,43 @@ class _Shared:
         untold = hidden_outcomes(outcomes, without, whole=whole) if outcomes else set()
         for group, cell in cells.items():
             figure = mapping(mapping(figures.get(group)).get(metric.name))
+            if by in self._own and group:
+                figure = self._computed(role, columns, members[group])
             if group in without or not group or figure.get("value") is None:
                 continue
             told = _estimate(figure, 0.0) if group not in untold else None
             yield _row(role, metric.name, (by, group), cell, told)
+
+    def _computed(
+        self, role: str, columns: Columns, members: Sequence[int]
+    ) -> JsonDict:
+        """A metric of a stratum, which the run itself does not break down by."""
+        part = columns.part(np.array(members, dtype=np.intp))
+        whose = self._whose([self._rows[role][index] for index in members])
+        found = average_interval(
+            part.first, part.shares, clusters=whose, limits=columns.metric.limits
+        )
+        return as_json(found)
+
+    def _strata_differences(self) -> Breakdowns:
+        """The differences by strata, as `compare` has those by breakdowns."""
+        sides = (
+            {row["id"]: row for row in self._rows[role]}
+            for role in ("baseline", "candidate")
+        )
+        first, second = shared_rows(*sides)
+        reported = {metric.name: metric for metric, _ in self._columns("candidate")}
+        found: Breakdowns = {}
+        for name, metric in reported.items():
+            columns = columns_of(metric, reported, first, second, self._whose(first))
+            for by in self._own:
+                for group, members in self._of_stratum(first, by).items():
+                    part = columns.part(np.array(members, dtype=np.intp))
+                    entry = compare_columns(
+                        part, resamples=GROUP_RESAMPLES, whole=False
+                    )
+                    found.setdefault(by, {}).setdefault(group, {})[name] = entry
+        return found
 
     def _differences(self) -> Iterator[JsonDict]:
         """The candidate less the baseline, of all items and of groups that both tell."""
@@ -432,9 +511,8 @@ class _Shared:
             for each in self._figures(role)
             if each["estimate"] is not None
         }
-        for metric, place, entry in _entries(
-            compared["metrics"], compared["breakdown"]
-        ):
+        groups = {**compared["breakdown"], **self._strata_differences()}
+        for metric, place, entry in _entries(compared["metrics"], groups):
             both = {(metric, *place, role) for role in _ROLES} <= told
             if both and entry["n_clusters"] >= LEAST and entry["ci_low"] is not None:
                 yield self._difference(metric, place, entry)
@@ -458,7 +536,8 @@ class _Shared:
         }
         estimate = _moved(estimate, moved if place == _WHOLE else 0.0, None)
         estimate["off"] = off if place == _WHOLE else 0.0
-        _widen_for_flips(estimate, entry)
+        if metric in self._counts:
+            _widen_for_flips(estimate, entry)
         return {
             "metric": metric,
             "by": place[0],
@@ -673,11 +752,12 @@ def _count(content: Json) -> int:
     return sum(len(task["figures"]) + len(task["differences"]) for task in each)
 
 
-def _sources(site: Site) -> list[Path]:
-    """The files whose text must not be in what is shared: the notes, and all text made of them."""
-    private = (path for path in site.private.rglob("*") if path.is_file())
-    there = sorted({site.notes, *private})
-    return [path for path in there if path.suffix.lower() in _SOURCES]
+def _strata(site: Site) -> Strata:
+    """The strata of the site's items; none before there are items."""
+    try:
+        return strata_of(site)
+    except MissingError:
+        return {}
 
 
 def _ids(runs: Mapping[str, Path]) -> Iterator[str]:

@@ -8,6 +8,10 @@ of 10 cases (`measurements/site_pooling.py`). n is what the interval says: the n
 independent items whose Wilson interval would be as wide, so that clusters, missing
 verdicts and the judge's errors count.
 
+A corrected share has errors of its own, which hardly depend on the share: its n is that
+of a share near the mean of all hospitals, so that one that is corrected to 1 does not
+weigh more for that.
+
 Differences, and metrics that are no shares, are pooled as they are.
 """
 
@@ -28,7 +32,7 @@ from medical_tasks.scoring.correction import (
     judge_error,
     rescoring,
 )
-from medical_tasks.scoring.estimates import UNIT
+from medical_tasks.scoring.estimates import UNIT, Floats
 from medical_tasks.scoring.intervals import normal_quantile, wilson
 from medical_tasks.site.random_effects import pooled
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -38,6 +42,8 @@ Z: Final = normal_quantile(0.975)
 _LEAST_ITEMS: Final = 1.0
 """An interval that says less than one item would is none."""
 _EDGE: Final = 0.375
+_NEAR_EDGE: Final = 0.02
+RAW: Final = "raw"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +78,11 @@ class Effect:
 
     @property
     def variance(self) -> float:
-        """Of a number that is no share."""
-        return ((self.high - self.low) / (2.0 * Z)) ** 2
+        """Of the number as it is; where it is cut at 0 or 1, by its other half."""
+        halves = (self.value - self.low, self.high - self.value)
+        is_cut = self.how != RAW and (self.low <= 0.0 or self.high >= 1.0)
+        half = max(halves) if is_cut else sum(halves) / 2.0
+        return (half / Z) ** 2
 
 
 def effect_of(site: str, figure: Json, how: str = "raw") -> Effect | None:
@@ -86,21 +95,34 @@ def effect_of(site: str, figure: Json, how: str = "raw") -> Effect | None:
 
 def is_poolable(effect: Effect, scale: Scale) -> bool:
     """Whether the effect says anything, and how much can be told."""
-    if scale == "share":
+    if scale == "share" and effect.how == RAW:
         return _LEAST_ITEMS <= effect.items < math.inf
     return effect.variance > 0.0
 
 
 def on_scale(
     effects: Sequence[Effect], scale: Scale, shift: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Floats, Floats]:
     """Values and variances of hospitals, each moved by `shift` times what it leaves open."""
     values = np.array([each.value + shift * each.off for each in effects])
     if scale == "plain":
         return values, np.array([each.variance for each in effects])
-    items = np.array([each.items for each in effects])
+    items = _items(effects)
     inner = (np.clip(values, 0.0, 1.0) * items + _EDGE) / (items + 2.0 * _EDGE)
     return np.arcsin(np.sqrt(inner)), 1.0 / (4.0 * items + 2.0)
+
+
+def _items(effects: Sequence[Effect]) -> Floats:
+    """How many independent items each hospital's share is worth."""
+    own = np.array([each.items for each in effects])
+    corrected = np.array([each.how != RAW for each in effects])
+    if not corrected.any():
+        return own
+    variances = np.array([each.variance for each in effects])
+    values = np.array([each.value for each in effects])
+    mean = float((values / variances).sum() / (1.0 / variances).sum())
+    inner = min(max(mean, _NEAR_EDGE), 1.0 - _NEAR_EDGE)
+    return np.where(corrected, inner * (1.0 - inner) / variances, own)
 
 
 def off_scale(scale: Scale) -> Callable[[float], float]:
@@ -154,6 +176,11 @@ def corrected_here(
     slope = float(learnt.scores[0] - learnt.scores[1])
     inner = (effect.value * items + 0.5) / (items + 1.0)
     down, up = error.reach(Z, slope**2 * inner * (1.0 - inner) / items)
+    if value - down > 1.0 or value + up < 0.0:
+        raise NotCorrectableError(
+            "its corrected interval is outside what is possible: the judge errs otherwise "
+            "here than on the labelled answers"
+        )
     low, middle, high = (
         min(max(each, 0.0), 1.0) for each in (value - down, value, value + up)
     )

@@ -123,7 +123,7 @@ STEPS: Final[tuple[Step, ...]] = (
         name="evidence",
         summary="what frameworks ask, answered line by line from what was measured",
         who="you",
-        needs=("gate",),
+        needs=("gate", "check"),
         run="medical_tasks.site.evidence.writing:run",
     ),
     Step(
@@ -138,7 +138,7 @@ STEPS: Final[tuple[Step, ...]] = (
         name="share",
         summary="what other hospitals may have: counts and strata, no text",
         who="you",
-        needs=("run",),
+        needs=("run", "check"),
         run="medical_tasks.site.sharing:run",
         state="medical_tasks.site.sharing:state",
     ),

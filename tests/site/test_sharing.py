@@ -185,6 +185,29 @@ def test_differences_hide_what_their_figures_hide(tmp_path: Path) -> None:
         assert each["low"] < each["value"] < each["high"]
 
 
+def test_strata_of_the_site_break_figures_down(tmp_path: Path) -> None:
+    right = [1.0] * 30 + [0.0] * 20 + [1.0] * 20 + [0.0] * 10
+    sexes = ["female"] * 50 + ["male"] * 30
+    strata = {
+        # Two items a patient, so that the interval is of half as many.
+        f"patient-{at:04}": {"sex": sex, "patient": f"p{at // 2}"}
+        for at, sex in enumerate(sexes)
+    }
+    made = shared(tmp_path / "run", right, ["one"] * 80, strata=strata)
+    told = {each["group"]: each for each in rows_of(made, "sex")}
+    assert {name: each["right"] for name, each in told.items()} == {
+        "female": 30,
+        "male": 20,
+    }
+    assert told["female"]["clusters"] == 25
+    wanted = proportion_interval(right[:50], clusters=[at // 2 for at in range(50)])
+    found = told["female"]["estimate"]
+    assert (found["low"], found["high"]) == pytest.approx(
+        (wanted.ci_low, wanted.ci_high), abs=1e-4
+    )
+    assert "p1" not in json.dumps(made).replace('"', " ").split()
+
+
 def corrected_figure(value: float) -> dict[str, Any]:
     """A corrected figure whose verdicts count 1.25 more than they are."""
     ends = {"value": value, "ci_low": value - 0.08, "ci_high": value + 0.08, "n": 60}
@@ -278,14 +301,26 @@ def test_the_command_writes_what_pool_reads_and_shows_it(
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     folder = tmp_path / "ward"
     assert main(["site", "new", str(folder), "--use", "chart-qa"]) == 0
+    settings_file = folder / "site.toml"
+    text = settings_file.read_text(encoding="utf-8")
+    settings_file.write_text(
+        text.replace("/FOLDER/OF/THE/NOTES/", "../"), encoding="utf-8"
+    )
+    note = " ".join(f"word{at}" for at in range(30))
+    (tmp_path / "notes.csv").write_text(
+        f"patient_id,note\n1,{note}\n",
+        encoding="utf-8",
+    )
+    assert main(["site", "check", str(folder)]) == 0
     assert main(["site", "share", str(folder)]) == 3
     assert "no run of the candidate yet" in capsys.readouterr().err
     rng = np.random.default_rng(1)
     right = rng.binomial(1, 0.7, 90).astype(float).tolist()
     groups = rng.choice(["ward A", "ward B", "ward C"], 90).tolist()
     run_of(folder / "runs" / "candidate", right, groups)
-    notes = "id,text\n1," + " ".join(f"word{at}" for at in range(30)) + "\n"
-    (folder / "notes.csv").write_text(notes, encoding="utf-8")
+    assert main(["site", "share", str(folder)]) == 4
+    assert "Check it again" in capsys.readouterr().err
+    assert main(["site", "check", str(folder)]) == 0
     assert main(["site", "share", str(folder)]) == 0
     path = folder / "share" / "site_share.json"
     made = read_share(path)

@@ -382,7 +382,7 @@ class _Construction:
 class _Ehrnoteqa(_Construction):
     """Questions that a model drafted on discharge summaries."""
 
-    name = "ehrnoteqa"
+    name = "questions"
     also = ehrnoteqa_files.DRAFTS
     marked = _Marked(
         columns=ehrnoteqa_review.COLUMNS,
@@ -457,7 +457,7 @@ class _Answers(_Construction):
 class _Medcalc(_Construction):
     """Attributes of calculators that were extracted from notes."""
 
-    name = "medcalc"
+    name = "values"
     also = "extracted.jsonl"
     marked = _Marked(
         columns=medcalc.COLUMNS,
