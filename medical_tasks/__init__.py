@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         score,
         score_text,
         sheet,
+        show_prompt,
         submit_eval_results,
         submit_shared_task,
         submit_space,
@@ -63,7 +64,8 @@ __all__ = [
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
     "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
-    "sheet", "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
+    "sheet", "show_prompt", "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks",
+    "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.report.judge_checking import CheckedJudges
     from medical_tasks.runs.adjudicating import UnclearSheet
+    from medical_tasks.runs.prompting import ShownPrompt
     from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
     from medical_tasks.scoring.umls.using import Found
@@ -104,6 +105,7 @@ __all__ = [
     "score",
     "score_text",
     "sheet",
+    "show_prompt",
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
@@ -370,6 +372,52 @@ def forecast(
         return 0
 
     return told(foretell, options)
+
+
+@public
+def show_prompt(
+    tasks: str,
+    model: str,
+    item: str = "",
+    *,
+    model_args: Mapping[str, object] | None = None,
+    confidence: Literal["none", "asked"] = "none",
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+) -> ShownPrompt:
+    """Makes one prompt of a run as the model would get it; asks nobody.
+
+    Args:
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
+        model: as for `run`; of a local one the chat template is applied.
+        item: the id of the item; the first one by default.
+        model_args: settings of the model's backend.
+        confidence: asked: with the last line that asks how sure the model is.
+        config: dataset configuration, e.g. demo.
+        split: split to ask, or a+b for both, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
+
+    Returns:
+        The messages, and the one text that a local model reads.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        print(mt.show_prompt("medcalc", "hf/path/to/model"))
+    """
+    given = {name: value for name, value in locals().items() if name != "item"}
+    options = made(declared.Run, given)
+    from medical_tasks.runs.prompting import shown_prompt
+
+    return shown_prompt(options, item)
 
 
 @public

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
+from medical_tasks.cli.peers import answer
 from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.files import named_path
 from medical_tasks.options import Choice, Options, Parameter, parameters, read_settings
 from medical_tasks.plugins import Verb, load
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
+_FILE = "--config-file"  # names a file with options (`Options.from_file`)
 _BEHIND = "--"  # what follows it is another verb's
 
 
@@ -46,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Shows the options that most people need, and how to see the others."""
-        shown = (*self.first, "help", "help_all", "json")
+        shown = (*self.first, "help", "help_all", "json", _FILE)
         more = {
             action: action.help
             for action in self._actions
@@ -66,22 +70,21 @@ class Parser(argparse.ArgumentParser):
         options = [
             name for name in self._option_string_actions if name.startswith("--")
         ]
-        typed = (
+        typed = [
             word.partition("=")[0]
             for word in self.words
-            if word.startswith("--") and len(word) > 2
-        )
-        strange = next(
-            (
-                word
-                for word in typed
-                if not any(name.startswith(word) for name in options)
-            ),
-            "",
-        )
-        hint = did_you_mean(strange, options)
+            if word.startswith("-") and word.strip("-")
+        ]
+        strange = [
+            word for word in typed if not any(name.startswith(word) for name in options)
+        ]
+        answers = [answer(word, options) for word in strange]
+        if said := next(filter(None, answers), ""):
+            self.exit(2, f"error: {said} See: {self.prog} --help\n")
+        first = next((word for word in strange if word.startswith("--")), "")
+        hint = did_you_mean(first, options)
         if hint:
-            message = f"there is no option {strange}"
+            message = f"there is no option {first}"
         if choice := _CHOICE.search(message):
             hint = did_you_mean(choice[1], choice[2].replace("'", "").split(", "))
         self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
@@ -94,9 +97,13 @@ def read(verb: Verb, words: Sequence[str]) -> Read:
     if nested and _BEHIND in words:
         place = words.index(_BEHIND)
         words, behind = words[:place], [*words[place + 1 :]]
+    options = loaded(verb)
+    if not isinstance(options, Choice) and options.from_file:
+        words = _with_file(options, words)
     # Names, values and options in any order: `calc NAME --convention C key=value`.
     values = vars(parser_of(verb, words).parse_intermixed_args(words))
     json = values.pop("json")
+    values.pop(_FILE, None)  # its options are among the others
     typed = {
         name: value
         for name, value in values.items()
@@ -111,6 +118,36 @@ def read(verb: Verb, words: Sequence[str]) -> Read:
         return options(**_values(options, typed), **inner)
 
     return Read(made, json)
+
+
+def _with_file(options: type[Options], words: Sequence[str]) -> Sequence[str]:
+    """Puts the options of `--config-file` before the others, which win.
+
+    An option that is given here replaces all that the file says of it.
+    """
+    search = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    search.add_argument(_FILE)
+    # An option without its value is left to the parser that knows the verb.
+    named = _FILE in words[:-1] or any(w.startswith(f"{_FILE}=") for w in words)
+    found, rest = search.parse_known_args(words) if named else (None, words)
+    if found is None:
+        return words
+    from medical_tasks.runs.run_file import read_run_file
+
+    fields = parameters(options)
+    said = read_run_file(named_path(found.config_file), fields)
+    typed = {word.partition("=")[0] for word in rest}
+    kept = [
+        each
+        for name, each in said.items()
+        # `--max` is short for the one option that begins so.
+        if not any(_is_short_for(word, fields[name].words) for word in typed)
+    ]
+    return [*itertools.chain.from_iterable(kept), *rest]
+
+
+def _is_short_for(word: str, option: str) -> bool:
+    return len(word) > len("--") and word.startswith("--") and option.startswith(word)
 
 
 def loaded(verb: Verb) -> type[Options] | Choice:
@@ -208,6 +245,13 @@ def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON value instead of text"
     )
+    if common.from_file:
+        parser.add_argument(
+            _FILE,
+            metavar="FILE",
+            dest=_FILE,
+            help="take options from a run.yaml, as every run writes one; those given here win",
+        )
     if common.first:
         parser.add_argument("--help-all", action="help", help="show every option")
     return parser

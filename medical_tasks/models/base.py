@@ -194,6 +194,10 @@ class Model(Protocol):
         """
         return None
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """The one text that it reads of a chat; "" where a server makes that."""
+        return ""
+
     def no_tools(self) -> str:
         """Why it can be offered no tools, and what to do; "" where it can."""
         return (

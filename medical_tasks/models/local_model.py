@@ -39,7 +39,7 @@ from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 from medical_tasks.models.spending import in_groups
 from medical_tasks.models.tool_calls import written_calls
-from medical_tasks.spec import ToolCall
+from medical_tasks.spec import Message, Tool, ToolCall
 
 if TYPE_CHECKING:
     from lighteval.models.abstract_model import LightevalModel
@@ -331,6 +331,10 @@ class MeasuredModel(Model):
     def counted(self, requests: Sequence[Request]) -> list[int]:
         """Counts with the model's own tokenizer."""
         return [self._length(request).tokens for request in requests]
+
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """By its chat template, or in a plain layout where it has none."""
+        return self.setup.layout.render(messages, tools)
 
     def no_tools(self) -> str:
         """Its chat template must know them."""

@@ -43,13 +43,15 @@ class Options:
     Class arguments: heading: the heading under which `--help` lists the fields of this
         class. about: a line under that heading. usage: the first line of `--help`,
         where the one made from the fields is too long. first: the fields that `--help`
-        shows where `--help-all` shows the others too; () is all.
+        shows where `--help-all` shows the others too; () is all. from_file: the command
+        line also takes `--config-file`, whose file gives options (`runs.run_file`).
     """
 
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
     usage: ClassVar[str | None] = None
     first: ClassVar[Sequence[str]] = ()
+    from_file: ClassVar[bool] = False
 
     def __init_subclass__(
         cls,
@@ -57,7 +59,9 @@ class Options:
         about: str = "",
         usage: str | None = None,
         first: Sequence[str] = (),
+        from_file: bool = False,
     ) -> None:
+        cls.from_file = from_file
         cls.heading, cls.about, cls.usage, cls.first = heading, about, usage, first
 
 

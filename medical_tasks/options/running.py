@@ -21,6 +21,7 @@ from medical_tasks.options.shared import (
 
 _FIRST_OF_RUN: Final = (
     "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "max_cost", "out", "forecast",
+    "show_prompt",
 )  # fmt: skip
 
 
@@ -108,6 +109,7 @@ class Run(
     WithAttestation,
     usage="medical-tasks run --tasks T --model M [options]",
     first=_FIRST_OF_RUN,
+    from_file=True,
 ):
     r"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
 
@@ -117,7 +119,8 @@ class Run(
         medical-tasks run --tasks kqa --model hf/path/to/model \
             --judge openai-api/my-host/judge-model
 
-    The same command goes on with a run that was stopped. Over several GPUs, one model
+    The same command goes on with a run that was stopped. Every run writes run.yaml, the
+    options it was given, into its folder; --config-file run.yaml gives them again. Over several GPUs, one model
         copy each: torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc
         --model hf/path/to/model
     """
@@ -156,6 +159,15 @@ class Run(
     out: Annotated[
         Path | None,
         Option("the run's folder (default: runs/MODEL-HASH)", metavar="DIR"),
+    ] = None
+    show_prompt: Annotated[
+        str | None,
+        Option(
+            "only print one finished prompt, of the item ID or of the first one, by a local "
+            "model's chat template; asks nobody",
+            metavar="ID",
+            bare="",
+        ),
     ] = None
 
 

@@ -65,6 +65,7 @@ from medical_tasks.runs.rescoring import (
 from medical_tasks.runs.results import (
     JsonDict,
 )
+from medical_tasks.runs.run_file import write_run_file
 from medical_tasks.runs.runner import (
     ANSWER,
     RoleChoice,
@@ -230,6 +231,8 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(path, setup.settings, private=private)
     with locked(folder):
+        if is_main_process():
+            write_run_file(folder.path, arguments)
         return _finished(
             setup.name,
             dict(setup.options.model_args),
