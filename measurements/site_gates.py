@@ -128,6 +128,7 @@ def main() -> None:
     given = parser.parse_args()
     print("use                preset       rules  wrong GO  one rule  as good")
     totals = dict.fromkeys(PRESETS, 0)
+    alone = dict.fromkeys(PRESETS, 0)
     for use in MEASURES:
         for preset in PRESETS:
             generator = np.random.default_rng([3, *use.encode(), *preset.encode()])
@@ -139,6 +140,7 @@ def main() -> None:
             for _ in range(given.draws // 5):
                 good += all(verdicts(generator, use, preset, given.items, worse=False))
             totals[preset] += whole
+            alone[preset] += first
             print(
                 f"{use:18} {preset:12} {len(margins(use, preset)):5}  "
                 f"{100 * whole / given.draws:7.1f} %  {100 * first / given.draws:7.1f} %  "
@@ -147,7 +149,10 @@ def main() -> None:
             )
     gates = given.draws * len(MEASURES)
     for preset, wrong in totals.items():
-        print(f"{preset}: {wrong} wrong GO of {gates:,} gates at the margin")
+        print(
+            f"{preset}: of {gates:,} gates {wrong} wrong GO with all rules at the margin, "
+            f"{alone[preset]} with one rule there and nothing else in doubt"
+        )
 
 
 if __name__ == "__main__":

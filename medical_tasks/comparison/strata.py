@@ -3,7 +3,7 @@
     id,sex,age_group
     7f3a,female,65-79
 
-A row is of an item, or of a cluster of them (a patient, a note). The figures of a group
+The first column may be called `item` too. A row is of an item, or of a cluster of them (a patient, a note). The figures of a group
 are computed of the items' rows as those of a benchmark's own breakdowns are; missing
 verdicts count there as unknown, and are not estimated by those of other groups.
 """
@@ -38,8 +38,8 @@ from medical_tasks.spec import (
     unclear_limits,
 )
 
-ID: Final = "id"
-"""The column that names items, or clusters."""
+NAMES: Final = ("item", "id")
+"""Columns that name items, or clusters; the first that is there."""
 
 
 def read_strata(path: Path, by: str) -> dict[str, str]:
@@ -48,15 +48,16 @@ def read_strata(path: Path, by: str) -> dict[str, str]:
     Raises:
         UsageError: the table lacks the column, or says two things of an item.
     """
-    table: Table = read_table(path, knows=has_columns(ID))
-    if by not in table.columns:
+    table: Table = read_table(path, knows=has_columns("|".join(NAMES)))
+    named = next((name for name in NAMES if name in table.columns), "")
+    if by not in table.columns or not named:
         raise UsageError(
-            f"{path}: no column {by}.{did_you_mean(by, table.columns)} It has "
-            f"{', '.join(table.columns)}."
+            f"{path}: no column {by if named else NAMES[0]}."
+            f"{did_you_mean(by, table.columns)} It has {', '.join(table.columns)}."
         )
     groups: dict[str, str] = {}
     for row in table.rows:
-        item, group = row.cells.get(ID), row.cells.get(by)
+        item, group = row.cells.get(named), row.cells.get(by)
         if item is None or group is None:
             continue
         if groups.setdefault(str(item), str(group)) != str(group):
@@ -125,17 +126,7 @@ def _figures(
     """The figures of each group."""
     column = f"group_{by}"
     grouped = [row for row in rows if row[column]]
-    reported = {
-        metric.name: metric
-        for metric in task.metrics
-        if not metric.part and _is_reported(metric, entry, grouped)
-    }
-    kept = [
-        metric
-        for metric in reported.values()
-        if metric.kind != "average" or components(metric, reported).shares
-    ]
-    of_groups = replace(task, metrics=tuple(kept), groups=(by,))
+    of_groups = replace(task, metrics=_reported(task, entry, grouped), groups=(by,))
     items = [
         Item(
             id=row["id"],
@@ -145,18 +136,10 @@ def _figures(
         )
         for row in grouped
     ]
-    answered = [row for row in grouped if not _unanswered(row)]
+    scores = {row["id"]: _score(of_groups, row) for row in grouped if not _lacks(row)}
+    unanswered = {row["id"]: _lacks(row) for row in grouped if _lacks(row)}
     scored = ScoredTask(
-        task=of_groups,
-        items=items,
-        repeats=[{row["id"]: _score(of_groups, row) for row in answered}],
-        unanswered=[
-            {
-                row["id"]: str(row["unscored"]).removeprefix(UNANSWERED)
-                for row in grouped
-                if _unanswered(row)
-            }
-        ],
+        task=of_groups, items=items, repeats=[scores], unanswered=[unanswered]
     )
     summary = summary_of(scored)
     judge = mapping(entry["recipe"].get("judge"))
@@ -165,14 +148,32 @@ def _figures(
     return summary.breakdown.get(by, {})
 
 
+def _reported(
+    task: TaskSpec, entry: TaskEntry, rows: list[Row]
+) -> tuple[MetricSpec, ...]:
+    """The metrics of whole items that the run reports; averages with a component."""
+    reported = {
+        metric.name: metric
+        for metric in task.metrics
+        if not metric.part and _is_reported(metric, entry, rows)
+    }
+    return tuple(
+        metric
+        for metric in reported.values()
+        if metric.kind != "average" or components(metric, reported).shares
+    )
+
+
 def _is_reported(metric: MetricSpec, entry: TaskEntry, rows: list[Row]) -> bool:
     if metric.name not in entry["metrics"]:
         return False
     return metric.kind == "average" or all(metric.name in row for row in rows)
 
 
-def _unanswered(row: Row) -> bool:
-    return str(row.get("unscored") or "").startswith(UNANSWERED)
+def _lacks(row: Row) -> str:
+    """Why an item has no answer; "" where it has one."""
+    unscored = str(row.get("unscored") or "")
+    return unscored.removeprefix(UNANSWERED) if unscored.startswith(UNANSWERED) else ""
 
 
 def _score(task: TaskSpec, row: Row) -> ItemScore:

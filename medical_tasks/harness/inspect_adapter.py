@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 from inspect_ai import Task, task
 
@@ -40,6 +40,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
 import medical_tasks.plugins as plugins
+from medical_tasks.catalog import task_spec
 from medical_tasks.data.task_data import (
     leaking_examples,
     load_task_data,
@@ -63,13 +64,24 @@ from medical_tasks.models.inspect_tools import (
     read_inspect_chat,
     tool_definitions,
 )
+from medical_tasks.runs.confidence import (
+    ASKED,
+    RECIPE_KEY,
+    Confidence,
+    asking_for_confidence,
+    check_askable,
+    confidence_figures,
+)
+from medical_tasks.runs.confidence import COLUMN as CONFIDENCE
 from medical_tasks.runs.numbers import explanation
+from medical_tasks.scoring.stated_confidence import Stated, split_confidence
 from medical_tasks.spec import (
     Answer,
     Ask,
     DatasetSpec,
     Dialogue,
     Item,
+    ItemScore,
     Message,
     MultiStep,
     PromptSet,
@@ -81,6 +93,8 @@ from medical_tasks.spec import (
 _CLUSTER = "cluster"
 _WEIGHTS = "weights"
 """Where a score keeps the denominators of pooled metrics."""
+_OUTCOME = "outcome"
+"""Where it keeps the headline metric's smallest and largest possible value."""
 
 
 def inspect_task(
@@ -113,6 +127,8 @@ def inspect_task(
         "prompts": prompts.name,
         "prompts_sha256": prompts.sha256,
     }
+    if "confidence_sha256" in prompts.settings:
+        told[RECIPE_KEY] = ASKED
     if leaking := leaking_examples(task, prompts, items):
         told["leaking_examples"] = ", ".join(leaking)
     samples = [
@@ -252,12 +268,54 @@ def _cut_mean(low: float, high: float) -> Metric:
     return compute
 
 
+@metric(name="asked")
+def _confidence(name: str) -> Metric:
+    """The figures of stated confidences (`confidence_figures`), each with its interval."""
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        """The figures of the samples that state one: `ece`, `ece_ci_low` and so on."""
+        task = task_spec(name)
+        items = [_item_of(each) for each in scores]
+        by_id = {
+            item.id: _score_of(task, item.id, each.score)
+            for item, each in zip(items, scores, strict=True)
+        }
+        found = confidence_figures(task, items, [by_id], source="asked")
+        shown = ("mean_confidence", "accuracy", "ece", "brier", "auroc", "aurc")
+        return {"n": float(found["n"])} | {
+            key if end == "value" else f"{key}_{end}": value
+            for key in shown
+            for end, value in found.get(key, {}).items()  # type: ignore[attr-defined]
+            if end != "n" and value is not None
+        }
+
+    return compute
+
+
+def _item_of(score: SampleScore) -> Item:
+    """The sample as an item: what figures of confidence need of it."""
+    name, known = str(score.sample_id), score.score.metadata or {}
+    return Item(id=name, fields={}, groups={}, cluster=str(known[_CLUSTER]))
+
+
+def _score_of(task: TaskSpec, name: str, score: Score) -> ItemScore:
+    """A sample's score of the headline metric, with its confidence."""
+    headline = task.metrics[0].name
+    low, high = (score.metadata or {})[_OUTCOME]
+    return ItemScore(
+        id=name,
+        values={headline: low},
+        limits={} if low == high else {headline: (low, high)},
+        confidence=score.as_float(),
+    )
+
+
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
     """By both names of a judged metric.
 
     Only the judge, which is opened later, tells which one scores have.
     """
-    return {
+    return {CONFIDENCE: [_confidence(task.name)]} | {
         shown: [_pooled(metric.name, metric.official is not None)]
         if metric.kind == "ratio"
         else [mean() if metric.total is None else _cut_mean(*metric.total), stderr()]
@@ -281,8 +339,10 @@ def registered_scorer(
         data: str | None = None,
         prompts: str = "own",
         upstream: str | None = None,
+        confidence: str = "none",
     ) -> Scorer:
         """The scorer for one configuration of the task's data."""
+        asked = _asks_for_confidence(task, confidence)
         items, judge = _held(task, config, data, prompts, upstream)
         metrics = (
             shown_metrics(task)
@@ -297,6 +357,9 @@ def registered_scorer(
             # by `eval.yaml` samples are numbered
             name = str(state.metadata.get(key, state.sample_id))
             item, text = items.get(name), state.output.completion
+            stated = Stated(text, None)
+            if asked:
+                stated = split_confidence(text)
             if item is None:
                 raise _refused(
                     f"{task.name}: sample {name!r} of the log is no item of the task, whose ids "
@@ -304,8 +367,9 @@ def registered_scorer(
                     "the log's questions: -S config=NAME"
                 )
             if not state.output.choices:  # no reply is no wrong reply
+                unscored = (*metrics, CONFIDENCE) if asked else metrics
                 return Score(
-                    value=dict.fromkeys(metrics, math.nan),
+                    value=dict.fromkeys(unscored, math.nan),
                     explanation="unscored: no answer",
                 )
             # the latter of logs that were exported
@@ -316,7 +380,7 @@ def registered_scorer(
                     "differs. Name the configuration of the log's questions: -S config=NAME"
                 )
             answer = Answer(
-                text=text,
+                text=stated.answer,
                 conversation=_conversation(task, state),
                 finish=str(state.output.stop_reason),
             )
@@ -339,18 +403,36 @@ def registered_scorer(
                 metric.name for metric in metrics.values() if metric.kind == "ratio"
             )
             weights = {name: one.weights[name] for name in pooled if name in one.values}
-            return Score(
-                value=value,
-                answer=one.parsed,
-                explanation=why,
-                metadata={_WEIGHTS: weights},
-            )
+            told: dict[str, object] = {_WEIGHTS: weights}
+            if asked:
+                sure = stated.confidence
+                value[CONFIDENCE] = math.nan if sure is None else sure
+                told[_CLUSTER] = item.cluster
+                told[_OUTCOME] = one.could_be(task.metrics[0].name)
+            return Score(value=value, answer=one.parsed, explanation=why, metadata=told)
 
         return score
 
     made.__name__ = made.__qualname__ = task.name
     made.__module__ = module
     return scorer(metrics=_metrics(task), name=task.name)(made)
+
+
+def _asks_for_confidence(task: TaskSpec, confidence: str) -> bool:
+    """Reads the option `confidence`; what cannot be asked is refused as by `run`."""
+    if confidence not in get_args(Confidence):
+        raise _refused(
+            f"confidence must be {' or '.join(get_args(Confidence))}; got {confidence!r}. "
+            f"Give -T confidence={ASKED} to a task and -S confidence={ASKED} to a scorer, or leave "
+            "it out."
+        )
+    if confidence != ASKED:
+        return False
+    try:
+        check_askable([task], "the model")
+    except UsageError as error:
+        raise _options_told(error) from error
+    return True
 
 
 def _held(
@@ -393,6 +475,7 @@ def load(
     prompts: str,
     upstream: str | None,
     max_samples: int | None = None,
+    confidence: str = "none",
     arguments: Mapping[str, object] | None = None,
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
@@ -403,9 +486,18 @@ def load(
     """
     _require_open(task, spec)
     _require_written(task)
+    asked = _asks_for_confidence(task, confidence)
     try:
         return _loaded(
-            task, spec, config, data, prompts, upstream, max_samples, arguments
+            task,
+            spec,
+            config,
+            data,
+            prompts,
+            upstream,
+            max_samples,
+            arguments,
+            asked=asked,
         )
     except MedicalTasksError as error:
         raise _options_told(error) from error
@@ -421,6 +513,8 @@ def _loaded(
     upstream: str | None,
     max_samples: int | None,
     arguments: Mapping[str, object] | None,
+    *,
+    asked: bool,
 ) -> Task:
     """The inspect task, made of rows, prompts and scorer with the user's `-T` options.
 
@@ -439,7 +533,7 @@ def _loaded(
         if value is not None
     }
     checkout = None if upstream is None else Path(upstream)
-    asked = prompt_set(
+    rendered = prompt_set(
         task,
         prompts,
         checkout,
@@ -447,11 +541,16 @@ def _loaded(
         config=part.config,
         exemplars=part.exemplars,
     )
+    if asked:
+        rendered = asking_for_confidence(rendered)
     options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
+    options["confidence"] = ASKED if asked else None
     scored = registered_scorer(task)(
         **{name: value for name, value in options.items() if value is not None}
     )
-    return inspect_task(task, part.items, asked, part.revision, scored, checkout, given)
+    return inspect_task(
+        task, part.items, rendered, part.revision, scored, checkout, given
+    )
 
 
 def _whole_number(value: object) -> int:
@@ -516,6 +615,7 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
         "prompts": "own",
         "upstream": None,
         "max_samples": None,
+        "confidence": "none",
     }
     defaults |= dict.fromkeys(own)
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from medical_tasks.models.usage import usage_said
 from medical_tasks.scoring import agreement
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.correction import tells_apart
-from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.estimates import Floats, as_json
 from medical_tasks.scoring.intervals import bounds
 
 if TYPE_CHECKING:
@@ -139,15 +140,7 @@ def check_figures(
         most = max((len(view.classes) for view in known), default=0)
         figures["groups"] = {
             group: check_figures(
-                [pair for pair in pairs if pair.group == group],
-                [
-                    label
-                    for pair, label in zip(pairs, given, strict=True)
-                    if pair.group == group
-                ],
-                ways=most,
-                views=views,
-                names=names,
+                *_of_group(pairs, given, group), ways=most, views=views, names=names
             )
             for group in groups
         }
@@ -160,6 +153,14 @@ def check_figures(
             for view in known
         }
     return figures
+
+
+def _of_group(
+    pairs: Sequence[CheckPair], given: Sequence[str | None], group: str
+) -> tuple[list[CheckPair], list[str | None]]:
+    """The pairs of a part of the set, and the judge's labels of them."""
+    inside = [pair.group == group for pair in pairs]
+    return list(compress(pairs, inside)), list(compress(given, inside))
 
 
 def same_labels(
@@ -210,68 +211,88 @@ def choice_figures(
         np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float)
         for k in (1, 2)
     )
-    clusters, words = (
-        [pair.cluster for pair, *_ in kept],
-        [pair.words for pair, *_ in kept],
-    )
-    longer = np.array(words) > np.median(words or [0])
-    family = np.array(
-        [
-            same_family(judge, pair.model) if pair.model else math.nan
-            for pair, *_ in kept
-        ]
-    )
-
-    def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, object]:
-        here = np.asarray(inside, dtype=float)
-        sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
-        gap = bootstrap_statistic(
-            sums,
-            lambda a, n, b, m: a / n - b / m,
-            clusters=clusters,
-            limits=(-2.0, 2.0),
-        )
-        found = as_json(gap)
-        return {
-            "lean": found,
-            **({"reason": otherwise} if found["value"] is None else {}),
-        }
-
-    shares = {"accuracy": true == said, "judge": said, "people": true}
-    names = clusters if whole else [pair.id for pair, *_ in kept]
+    labelled = [pair for pair, *_ in kept]
+    clusters = [pair.cluster for pair in labelled]
+    names = clusters if whole else [pair.id for pair in labelled]
     youden, difference = tells_apart(true, said, names, answers, clusters=clusters)
     people = tells_apart(true, true, names, answers, clusters=clusters)[1].value
     return {
-        "length": {
-            "median_words": float(np.median(words or [0])),
-            **{
-                side: {
-                    name: float(values[chosen].mean())
-                    for name, values in shares.items()
-                }
-                if chosen.any()
-                else None
-                for side, chosen in (("short", ~longer), ("long", longer))
-            },
-            **lean(longer, "the answers are all of one length"),
-        },
-        "own_model": {
-            "models": sorted(
-                {pair.model for pair, *_ in kept if same_family(judge, pair.model)}
-            ),
-            **lean(
-                family, "the set does not name both models of its family and others"
-            ),
-        },
+        "length": _by_length(labelled, true, said),
+        "own_model": _by_family(labelled, true, said, judge),
         "apart": {
-            **{
-                "answers": answers,
-                "youden": as_json(youden),
-                "difference": as_json(difference),
-            },
+            "answers": answers,
+            "youden": as_json(youden),
+            "difference": as_json(difference),
             "people": _json(people),
         },
     }
+
+
+def _by_length(
+    pairs: Sequence[CheckPair], true: Floats, said: Floats
+) -> dict[str, object]:
+    """How the judge fares on answers that are longer than most, and on the others."""
+    words = [pair.words for pair in pairs]
+    middle = np.median(words or [0])
+    longer = np.array(words) > middle
+    shares = {"accuracy": true == said, "judge": said, "people": true}
+
+    def means(chosen: npt.NDArray[np.bool_]) -> dict[str, float] | None:
+        if not chosen.any():
+            return None
+        return {name: float(values[chosen].mean()) for name, values in shares.items()}
+
+    return {
+        "median_words": float(middle),
+        "short": means(~longer),
+        "long": means(longer),
+        **_lean(pairs, true, said, longer, "the answers are all of one length"),
+    }
+
+
+def _by_family(
+    pairs: Sequence[CheckPair], true: Floats, said: Floats, judge: str
+) -> dict[str, object]:
+    """How the judge fares on answers by models of its own family, and on those by others."""
+    family = np.array(
+        [same_family(judge, pair.model) if pair.model else math.nan for pair in pairs]
+    )
+    models = {pair.model for pair in pairs if same_family(judge, pair.model)}
+    otherwise = "the set does not name both models of its family and others"
+    return {
+        "models": sorted(models),
+        **_lean(pairs, true, said, family, otherwise),
+    }
+
+
+def _lean(
+    pairs: Sequence[CheckPair],
+    true: Floats,
+    said: Floats,
+    inside: npt.ArrayLike,
+    otherwise: str,
+) -> dict[str, object]:
+    """How far the judge is ahead of people inside of a part, less how far it is outside.
+
+    Args:
+        pairs: with their clusters.
+        true: 1 where people say the view's first class, else 0.
+        said: the same of the judge.
+        inside: 1 for pairs of the part, 0 for others, `nan` for those of neither.
+        otherwise: the reason where one of them is empty.
+    """
+    here = np.asarray(inside, dtype=float)
+    sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
+    gap = bootstrap_statistic(
+        sums,
+        lambda a, n, b, m: a / n - b / m,
+        clusters=[pair.cluster for pair in pairs],
+        limits=(-2.0, 2.0),
+    )
+    found = as_json(gap)
+    if found["value"] is None:
+        return {"lean": found, "reason": otherwise}
+    return {"lean": found}
 
 
 def same_family(one: str, other: str) -> bool:

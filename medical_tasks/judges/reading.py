@@ -655,33 +655,45 @@ def _claim(
     if len(sentence) > MAX_CLAIM:
         return None
     written = sentence.lstrip(". ")
-    if (found := pattern.search(written) or _with_reason(written, pattern)) is None:
-        return None
-    word = (found["word"] or found["round"] or found["square"]).casefold()
-    if found["not"] or found["isnt"]:
-        if word != "true" or (found["not"] and found["isnt"]):
-            return None
-        word = "false"
-    value = word == "true"
-    lead = written[: found.start()]
-    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(
-        ", "
-    ):
-        lead += "so "
-    # A quotation may be anybody's; what "it" is said of behind another clause is not
-    # known to be what was asked.
-    quotes = found[0][:1] in "\"'" and not alone
-    before = (_WORDS if found["bare"] else _LEAD).fullmatch(lead)
-    if quotes or before is None or _OPENS.search(lead):
+    found = pattern.search(written) or _with_reason(written, pattern)
+    if found is None or (found[0][:1] in "\"'" and not alone):
+        return None  # a quotation may be anybody's
+    value = _said_by(found)
+    before = _before_claim(written[: found.start()], found)
+    if value is None or before is None:
         return None
     clause = "" if found["bare"] else before["clause"] or ""
-    if clause and before["apart"] is not None and _SPOKEN_OF.search(clause):
-        return None
-    if clause and before["joined"] is not None and _WORD.match(found[0]):
+    if clause and _is_of_another(clause, before, found):
         return None
     if _WORD.search(clause) and _claim(clause, pattern) is not value:
         return None
     return value
+
+
+def _said_by(claim: re.Match[str]) -> bool | None:
+    """What a claim says: "not true" is false, and "not false" says nothing."""
+    word = (claim["word"] or claim["round"] or claim["square"]).casefold()
+    if not claim["not"] and not claim["isnt"]:
+        return word == "true"
+    twice = claim["not"] and claim["isnt"]
+    return None if word != "true" or twice else False
+
+
+def _before_claim(lead: str, claim: re.Match[str]) -> re.Match[str] | None:
+    """What stands in front of a claim; None where it leaves the claim open."""
+    follows = claim[0].casefold().startswith(("making", "which makes"))
+    if follows and lead.endswith(", "):
+        lead += "so "
+    if _OPENS.search(lead):
+        return None
+    return (_WORDS if claim["bare"] else _LEAD).fullmatch(lead)
+
+
+def _is_of_another(clause: str, before: re.Match[str], claim: re.Match[str]) -> bool:
+    """Whether what "it" is said of, behind another clause, need not be what was asked."""
+    apart = before["apart"] is not None and _SPOKEN_OF.search(clause)
+    joined = before["joined"] is not None and _WORD.match(claim[0])
+    return bool(apart or joined)
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:

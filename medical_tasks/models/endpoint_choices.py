@@ -270,6 +270,8 @@ APART: Final = "answer not told from the prompt"
 
 Score = tuple[float, int]
 """Sum of a continuation's log-probabilities, and the number of its tokens."""
+Alternative = tuple[str, float]
+"""A token that could stand at a place, and its log-probability."""
 
 # Servers write this for a probability of 0 or next to it, since JSON has no infinity.
 _IMPOSSIBLE: Final = -9999.0
@@ -308,39 +310,15 @@ def read_first_token(
         >>> scores.logprobs[1], scores.below  # B is less probable than all listed
         (None, -2.0)
     """
-    if not entries:
-        raise OddScoresError(
-            MISSING, "the reply names no tokens and no log-probabilities"
-        )
-    first = entries[0]
-    listed = first.get("top_logprobs")
-    if not isinstance(listed, list) or not listed:
-        raise OddScoresError(
-            MISSING,
-            "the reply names no alternatives for the answer's first token (top_logprobs)",
-        )
-    alternatives = [_alternative(entry) for entry in listed]
-    if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
-        raise OddScoresError(
-            MALFORMED,
-            "the server names tokens by number: start it without --return-tokens-as-token-ids",
-        )
+    alternatives = _alternatives_of(entries)
     finite = [value for _, value in alternatives if value > -math.inf]
     if not finite:
         raise OddScoresError(
             MALFORMED,
             "no alternative for the answer's first token has a probability above 0",
         )
-    if isinstance(first.get("token"), str) and "logprob" in first:
-        # What was chosen stands among the alternatives on most servers, and beside them
-        # on a few.
-        token, value = _alternative(first)
-        if not any(
-            token == other and abs(value - known) <= _TOLERANCE
-            for other, known in alternatives
-        ):
-            alternatives.append((token, value))
-    known = [(token.strip(_AROUND), value) for token, value in alternatives]
+    with_chosen = [*alternatives, *_chosen_beside(entries, alternatives)]
+    known = [(token.strip(_AROUND), value) for token, value in with_chosen]
     found = [
         _added([value for token, value in known if token == letter.strip()])
         for letter in letters
@@ -356,7 +334,46 @@ def read_first_token(
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternative(entry: object) -> tuple[str, float]:
+def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Alternative]:
+    """The alternatives that a server lists for an answer's first token."""
+    if not entries:
+        raise OddScoresError(
+            MISSING, "the reply names no tokens and no log-probabilities"
+        )
+    listed = entries[0].get("top_logprobs")
+    if not isinstance(listed, list) or not listed:
+        raise OddScoresError(
+            MISSING,
+            "the reply names no alternatives for the answer's first token (top_logprobs)",
+        )
+    alternatives = [_alternative(entry) for entry in listed]
+    if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
+        raise OddScoresError(
+            MALFORMED,
+            "the server names tokens by number: start it without --return-tokens-as-token-ids",
+        )
+    return alternatives
+
+
+def _chosen_beside(
+    entries: Sequence[Mapping[str, Any]] | None, alternatives: Sequence[Alternative]
+) -> list[Alternative]:
+    """The first token itself, where it stands beside its alternatives and not among them.
+
+    It stands among them on most servers.
+    """
+    first = entries[0] if entries else {}
+    if not isinstance(first.get("token"), str) or "logprob" not in first:
+        return []
+    token, value = _alternative(first)
+    among = any(
+        token == other and abs(value - known) <= _TOLERANCE
+        for other, known in alternatives
+    )
+    return [] if among else [(token, value)]
+
+
+def _alternative(entry: object) -> Alternative:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(
             MALFORMED, "an alternative for the answer's first token has no text"

@@ -362,21 +362,7 @@ def chosen_metrics(
     if names is None:
         return (*(each for each in WORD_METRICS if sourced or each != "sari"), *given)
     for name in names:
-        if name in needs and name not in given:
-            argument = needs[name]
-            raise MissingError(
-                f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
-                f"--task-args {argument}=..."
-            )
-        if name not in (*WORD_METRICS, *needs) and not _ROUGE.fullmatch(name):
-            known = (*WORD_METRICS, *needs)
-            raise UsageError(
-                f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
-            )
-        if name == "sari" and not sourced:
-            raise UsageError(
-                "sari: compares with the source of a text too. Name its column with --source."
-            )
+        _check_metric(name, given, sourced=sourced)
     unused = next((each for each in given if each not in names), None)
     if unused is not None:
         raise UsageError(
@@ -384,6 +370,26 @@ def chosen_metrics(
             "out."
         )
     return tuple(dict.fromkeys(names))
+
+
+def _check_metric(name: str, given: Sequence[str], *, sourced: bool) -> None:
+    """Refuses a metric that there is not, or that lacks its checkpoint or the sources."""
+    needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
+    known = (*WORD_METRICS, *needs)
+    if name in needs and name not in given:
+        argument = needs[name]
+        raise MissingError(
+            f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
+            f"--task-args {argument}=..."
+        )
+    if name not in known and not _ROUGE.fullmatch(name):
+        raise UsageError(
+            f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
+        )
+    if name == "sari" and not sourced:
+        raise UsageError(
+            "sari: compares with the source of a text too. Name its column with --source."
+        )
 
 
 def score_texts(
@@ -414,26 +420,18 @@ def score_texts(
         for name in metrics
         if words and name in words[0]
     }
+    texts = [(said, known) for said, known, _ in rows]
     estimates: dict[str, Estimate] = {}
-    pairs = [
-        (said, one) for said, known, _ in rows for one in as_references(said, known)
-    ]
-    found = iter(metrics_of_models(MODEL_METRICS, arguments or {}, pairs))
-    modelled = [
-        [next(found) for _ in as_references(said, known)] for said, known, _ in rows
-    ]
-    for name in arguments or {}:
-        metric = MODEL_METRICS[name]
-        best = columns[metric.name] = [
-            max(each[metric.name] for each in some) for some in modelled
-        ]
-        estimates[metric.name] = mean_interval(
-            best, clusters=clusters, limits=metric.limits
+    for name, best in _best_by_models(texts, arguments or {}).items():
+        limits = next(
+            each.limits for each in MODEL_METRICS.values() if each.name == name
         )
+        columns[name] = best
+        estimates[name] = mean_interval(best, clusters=clusters, limits=limits)
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
-            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known, _ in rows]
+            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known in texts]
             statistic = partial(pooled_bleu, sacrebleu=theirs)
             estimates[name] = bootstrap_statistic(
                 list(zip(*sums, strict=True)), statistic, clusters=clusters, seed=seed
@@ -441,6 +439,22 @@ def score_texts(
         elif name not in estimates:
             estimates[name] = mean_interval(columns[name], clusters=clusters)
     return {name: estimates[name] for name in metrics}, columns
+
+
+def _best_by_models(
+    texts: Sequence[tuple[str, References]], arguments: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Each text's value by its best reference, by the metrics of the checkpoints given."""
+    pairs = [(said, one) for said, known in texts for one in as_references(said, known)]
+    found = iter(metrics_of_models(MODEL_METRICS, arguments, pairs))
+    by_text = [
+        [next(found) for _ in as_references(said, known)] for said, known in texts
+    ]
+    names = [MODEL_METRICS[argument].name for argument in arguments]
+    return {
+        name: [max(each[name] for each in values) for values in by_text]
+        for name in names
+    }
 
 
 def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:

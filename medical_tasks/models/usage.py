@@ -215,36 +215,35 @@ def _is_tally(value: object) -> bool:
 
 def _is_usage(value: object) -> bool:
     """Whether it is a usage, or one of an older suite; what follows from the rest must do so."""
-    if not isinstance(value, dict):
-        return False
-    names, optional = set(value), set(Usage.__optional_keys__)
-    if names != set(_STATED) and not Usage.__required_keys__ <= names <= (
-        Usage.__required_keys__ | optional
-    ):
+    if not isinstance(value, dict) or not _has_names_of_usage(value):
         return False
     tallies = {name for name in ("providers", "served_models") if name in value}
+    numbers = {name: each for name, each in value.items() if name not in tallies}
     if not all(_is_tally(value[name]) for name in tallies):
         return False
-    if not all(
-        _is_count(value[name]) and value[name] for name in _PARTS if name in value
-    ):
-        return False
-    if value["requests"] is None or not all(
-        number is None
-        or (_is_count(number) if name in _COUNTED else _is_measure(number))
-        for name, number in value.items()
-        if name not in tallies
-    ):
+    if value["requests"] is None or not all(map(_is_stated, numbers, numbers.values())):
         return False
     one_price = (value.get("price_in") is None) != (value.get("price_out") is None)
     made: Mapping[str, Any] = dict(
         _completed(value, None if one_price else prices_of(value))
     )
-    return all(
-        _is_the_same(number, made.get(name))
-        for name, number in value.items()
-        if name not in tallies
-    )
+    return all(_is_the_same(number, made.get(name)) for name, number in numbers.items())
+
+
+def _has_names_of_usage(value: Mapping[str, object]) -> bool:
+    """Whether the names are those of a usage of today, or of an older suite."""
+    required, optional = Usage.__required_keys__, Usage.__optional_keys__
+    names = set(value)
+    return names == set(_STATED) or required <= names <= required | optional
+
+
+def _is_stated(name: str, number: object) -> bool:
+    """Whether a number is one that may stand under a name; a part of a count is never 0."""
+    if name in _PARTS:
+        return _is_count(number) and bool(number)
+    if number is None:
+        return True
+    return _is_count(number) if name in _COUNTED else _is_measure(number)
 
 
 def _is_the_same(number: float | None, made: float | None) -> bool:

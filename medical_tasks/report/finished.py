@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from medical_tasks.catalog import task_spec
@@ -56,57 +56,74 @@ def report_results(
     path = write_markdown(results, folder)
     tell(render_table(results), results, folder=folder, report=path)
     tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
+    tasks = results["tasks"]
     missing = {
         name: entry["coverage"]["unscored"]
-        for name, entry in results["tasks"].items()
+        for name, entry in tasks.items()
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
     reasons = {reason for found in missing.values() for reason in found}
-    answered = any(entry["coverage"]["scored"] for entry in results["tasks"].values())
+    answered = any(entry["coverage"]["scored"] for entry in tasks.values())
     if answered and reasons == {never_had}:
-        _note_partial(results["tasks"])
+        _note_partial(tasks)
     elif missing:
-        only_too_long = reasons == {"no answer: prompt too long"}
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
-        if next_step == AGAIN and all(
-            reason.startswith("judge: ") for reason in reasons
-        ):
-            from medical_tasks.judges.session import next_step as judge_step  # slow
-
-            next_step = judge_step(reasons)
-        lasting = {
-            name: said
-            for each in missing
-            for name, said in task_spec(each).benchmark.lasting_reasons().items()
-        }
-        if known := {
-            reason: said for reason, said in lasting.items() if reason in reasons
-        }:
-            next_step = " ".join(
-                [*known.values(), *([] if reasons <= set(known) else [next_step])]
-            )
-        parts = [
-            f"{name}: "
-            + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
-            for name, counts in missing.items()
-        ]
-        troubles = {
-            entry["judge"]["trouble"]
-            for entry in results["tasks"].values()
-            if "judge" in entry
-        } - {None}
-        if troubles:
-            next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
-        if only_too_long:
-            next_step = _too_long(
-                entry["recipe"]["model"] for entry in results["tasks"].values()
-            )
+        parts = [f"{name}: {_counted(counts)}" for name, counts in missing.items()]
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
-            f"rest. {next_step}"
+            f"rest. {_what_to_do(tasks, missing, reasons, next_step)}"
         )
     return 0
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    """Reasons with their counts: `3 x no answer: timeout`."""
+    return ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+
+
+def _what_to_do(
+    tasks: Mapping[str, Json],
+    missing: Iterable[str],
+    reasons: Set[str],
+    next_step: str,
+) -> str:
+    """What to do about items without a score, and whether anything helps.
+
+    Args:
+        tasks: the entries of all tasks.
+        missing: the tasks that lack a score.
+        reasons: why scores are missing.
+        next_step: what to do where nothing is known of these reasons.
+    """
+    if reasons == {"no answer: prompt too long"}:
+        return _too_long(entry["recipe"]["model"] for entry in tasks.values())
+    if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+        from medical_tasks.judges.session import next_step as judge_step  # slow
+
+        next_step = judge_step(reasons)
+    next_step = _with_lasting(missing, reasons, next_step)
+    judges = (entry["judge"] for entry in tasks.values() if "judge" in entry)
+    troubles = {judge["trouble"] for judge in judges} - {None}
+    if not troubles:
+        return next_step
+    return f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
+
+
+def _with_lasting(missing: Iterable[str], reasons: Set[str], next_step: str) -> str:
+    """The next step behind what benchmarks say of reasons that asking again does not mend.
+
+    Where there are no other reasons, what they say is all.
+    """
+    lasting = {
+        reason: said
+        for name in missing
+        for reason, said in task_spec(name).benchmark.lasting_reasons().items()
+    }
+    known = {reason: said for reason, said in lasting.items() if reason in reasons}
+    if not known:
+        return next_step
+    return " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
 
 
 def _note_partial(tasks: Mapping[str, Json]) -> None:

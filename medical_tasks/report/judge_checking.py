@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, tasks
@@ -39,6 +39,8 @@ from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.results import Json
 
 CHECK_FILE: Final = "check.json"
+Judges: TypeAlias = dict[str, tuple[JudgeRequest, Path, dict[str, object]]]
+"""What is asked of each judge, and the folder of its check with its settings, by its name."""
 
 if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import (
@@ -90,9 +92,6 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     """
     if not is_main_process():
         return None  # there is nothing to share among processes
-    from medical_tasks.judges.choosing import choose
-    from medical_tasks.report.page import judges_page
-
     sets = _sets()
     if arguments.set not in sets:
         raise UsageError(
@@ -105,37 +104,74 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         raise UsageError(
             f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"
         )
-    alone, private = (
-        len(judges) == 1 and not checks,
-        any(subject.access != "open" for subject in known.subjects),
-    )
+    alone = len(judges) == 1 and not checks
     made, failed = dict[str, Json](), dict[str, str]()
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
-            chosen = known.read(asked)
-            if arguments.orders is not None and chosen.ask_shuffled is None:
-                raise UsageError(
-                    f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
-                    "answer with an order of sentences or statements. Leave it out."
-                )
-        for name, (request, path, settings) in judges.items():
-            folder = functools.partial(open_run_folder, path, settings, private=private)
-            try:
-                check = _checked(arguments, chosen, request, folder)
-            except MedicalTasksError as error:
-                if alone:
-                    raise
-                print(f"{name}: {error}", file=sys.stderr)
-                failed[name] = one_line(str(error)).rstrip(".")
-                continue
-            if check:
-                made[name] = check
-                write_figures(check, path / CHECK_FILE)
+            chosen = _chosen_set(arguments, known, asked)
+            made, failed = _checks_of(arguments, known, chosen, judges, alone=alone)
     if arguments.forecast:
         return None
-    choice = choose(checks | made, failed) if checks or made else {}
+    return _written(arguments, judges, checks, made, failed)
+
+
+def _chosen_set(
+    arguments: JudgeCheck, known: CheckSetSource, asked: CheckRequest
+) -> CheckSet:
+    """Reads the set, which must have what `--orders` asks for."""
+    chosen = known.read(asked)
+    if arguments.orders is not None and chosen.ask_shuffled is None:
+        raise UsageError(
+            f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
+            "answer with an order of sentences or statements. Leave it out."
+        )
+    return chosen
+
+
+def _checks_of(
+    arguments: JudgeCheck,
+    known: CheckSetSource,
+    chosen: CheckSet,
+    judges: Judges,
+    *,
+    alone: bool,
+) -> tuple[dict[str, Json], dict[str, str]]:
+    """Checks each judge, and writes what was found; of those that fail the reason.
+
+    The error of a judge that is checked alone is raised.
+    """
+    private = any(subject.access != "open" for subject in known.subjects)
+    made, failed = dict[str, Json](), dict[str, str]()
+    for name, (request, path, settings) in judges.items():
+        folder = functools.partial(open_run_folder, path, settings, private=private)
+        try:
+            check = _checked(arguments, chosen, request, folder)
+        except MedicalTasksError as error:
+            if alone:
+                raise
+            print(f"{name}: {error}", file=sys.stderr)
+            failed[name] = one_line(str(error)).rstrip(".")
+            continue
+        if check:
+            made[name] = check
+            write_figures(check, path / CHECK_FILE)
+    return made, failed
+
+
+def _written(
+    arguments: JudgeCheck,
+    judges: Judges,
+    checks: Mapping[str, Json],
+    made: dict[str, Json],
+    failed: dict[str, str],
+) -> CheckedJudges:
+    """Writes the page of several judges, and keeps each check on record."""
+    from medical_tasks.judges.choosing import choose
+    from medical_tasks.report.page import judges_page
+
+    choice = choose({**checks, **made}, failed) if checks or made else {}
     files: tuple[Path, ...] = ()
-    if alone:
+    if len(judges) == 1 and not checks:
         ((_, path, _),) = judges.values()
         files = (path / CHECK_FILE,)
     elif choice:
@@ -149,15 +185,19 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         write_figures(choice, files[1])
     for check in made.values():
         if check["scored"]:
-            how = {
-                "votes": check["votes"],
-                "mode": check["mode"],
-                "prompts": check["prompts"]["set"],
-            }
-            record_check(
-                check_key(check["judge"]["identity"], **how), summary_of(check)
-            )
+            _record(check)
     return CheckedJudges(checks=made, failed=failed, choice=choice, files=files)
+
+
+def _record(check: Json) -> None:
+    """Keeps a check on record, for whoever uses the judge in the same way."""
+    key = check_key(
+        check["judge"]["identity"],
+        votes=check["votes"],
+        mode=check["mode"],
+        prompts=check["prompts"]["set"],
+    )
+    record_check(key, summary_of(check))
 
 
 def _sets() -> dict[str, CheckSetSource]:
@@ -214,19 +254,15 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
     return CheckRequest(**{**given, "raters": raters})
 
 
-def _judges(
-    arguments: JudgeCheck, known: CheckSetSource
-) -> dict[str, tuple[JudgeRequest, Path, dict[str, object]]]:
-    """What is asked of each judge, and the folder of its check with its settings, by the judge's name."""
+def _judges(arguments: JudgeCheck, known: CheckSetSource) -> Judges:
+    """The judges that a command names."""
     task = (
         known.task(arguments.format)
         if known.task
         else next(each for each in tasks().values() if each.judge)
     )
-    several, found = (
-        each_judge(arguments),
-        dict[str, tuple[JudgeRequest, Path, dict[str, object]]](),
-    )
+    several = each_judge(arguments)
+    found: Judges = {}
     for one in several:
         request = (
             judge_request(

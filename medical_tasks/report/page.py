@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
 from medical_tasks.report.html_parts import (
@@ -59,6 +60,8 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PlotPoint, View
 
 _HELD = "\0"
+ViewRow: TypeAlias = tuple[str, Sequence[ReportTask], str]
+"""A row of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
 
 
 def render_page(data: ReportData) -> str:
@@ -461,30 +464,43 @@ def _view(
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
     runs = [task for of_task in family.values() for task in of_task] or list(tasks)
-    reported = {name for task in runs for name in task.entry["metrics"]}
-    names = [counted_as(runs, name) for name in view.metrics if name in reported]
+    names = _reported_of(view, runs)
     if view.plane:
         whole = len(names) == len(view.metrics)
         return _plane(view, family or {"": tasks}, names, base) if whole else Markup("")
     shares = [name for name in names if not _unit(runs, name)]
-    several = len(shares) > 1
-    lines = [
-        Line(name if several else label, points, heading=label if several else "")
-        for label, of_row, group in _view_rows(view, tasks, family)
-        for name in shares
-        if (points := _points(of_row, name, view.by, group))
-    ]
+    lines = _view_lines(view, _view_rows(view, tasks, family), shares)
     if len(lines) <= 1:
         return Markup("")
+    several = len(shares) > 1
     title = view.title if several else f"{view.title}: {' '.join(names)}"
     series = list(dict.fromkeys(task.run for task in runs))
     return intervals_chart(_few_last(lines), id=base, title=title, series=series)
 
 
+def _reported_of(view: View, runs: Sequence[ReportTask]) -> list[str]:
+    """The metrics of a view that some run reports, each as it is counted."""
+    reported = {name for task in runs for name in task.entry["metrics"]}
+    return [counted_as(runs, name) for name in view.metrics if name in reported]
+
+
+def _view_lines(
+    view: View, rows: Iterable[ViewRow], shares: Sequence[str]
+) -> list[Line]:
+    """The lines of a view; of several metrics each row is a heading, and each metric a line."""
+    several = len(shares) > 1
+    return [
+        Line(name if several else label, points, heading=label if several else "")
+        for label, of_row, group in rows
+        for name in shares
+        if (points := _points(of_row, name, view.by, group))
+    ]
+
+
 def _view_rows(
     view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
-) -> list[tuple[str, Sequence[ReportTask], str]]:
-    """The rows of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
+) -> list[ViewRow]:
+    """The rows of a view: the tasks of a family, or the groups of a breakdown."""
     if family:
         return [(label, of_task, "") for label, of_task in family.items()]
     by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)

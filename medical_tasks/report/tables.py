@@ -227,15 +227,19 @@ def breakdown_table(
     values = [clean(metrics[first]) for metrics in entries]
     ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
     scale = scale_of(ends, str(entries[0][first].get("unit", "")))
-    rows = []
-    for group in groups:
-        for run, of_run in parts:
-            if group in of_run:
-                metrics = of_run[group]
-                more = [_other(metrics[name]) for name in others]
-                rows.append(
-                    Row([group, run, *metric_cells(metrics[first], scale=scale), *more])
-                )
+    rows = [
+        Row(
+            [
+                group,
+                run,
+                *metric_cells(of_run[group][first], scale=scale),
+                *(_other(of_run[group][name]) for name in others),
+            ]
+        )
+        for group in groups
+        for run, of_run in parts
+        if group in of_run
+    ]
     columns = [
         Column(name="group", label=by, header=True),
         _RUN,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -339,22 +339,13 @@ def _answers(
 ) -> tuple[dict[str, str], str]:
     """The answers that were scored, by id of the items shown, and what is missing of them."""
     recipe = run.entries[task.name]["recipe"]
-    wanted = {
-        row["id"]
-        for row in run.rows[task.name]
-        if row["id"] in shown
-        and not str(row.get("unscored") or "").startswith(UNANSWERED)
-    }
+    wanted = _answered_of(run.rows[task.name], shown)
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
         # A store is asked for these alone; a file, or a baseline that draws on other
         # items, goes with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
     upstream = places.upstream if _asked_officially(recipe) else None
-    digest = _scored_file(recipe)
-    files = (path for path in places.responses if digest and path.is_file())
-    file = next((path for path in files if file_sha256(path) == digest), None)
-    # A run scored anew has its answers in the folder of the first one.
-    others = [] if digest else [path for path in places.responses if path.is_dir()]
+    file, others = _answer_places(recipe, places)
     answers: dict[str, str] = {}
     reason = ""
     for folder in (run.folder, *others):
@@ -375,6 +366,30 @@ def _answers(
         "`score` scored another run's answers, give that run's folder with --responses; else give "
         "the run's command again."
     )
+
+
+def _answered_of(rows: Iterable[Row], shown: Collection[str]) -> set[str]:
+    """The ids of the items shown that were answered."""
+    return {
+        row["id"]
+        for row in rows
+        if row["id"] in shown
+        and not str(row.get("unscored") or "").startswith(UNANSWERED)
+    }
+
+
+def _answer_places(
+    recipe: Recipe, places: TextPlaces
+) -> tuple[Path | None, Sequence[Path]]:
+    """The file of answers that was scored, and the folders of other runs that may hold them.
+
+    A run scored anew has its answers in the folder of the first one.
+    """
+    digest = _scored_file(recipe)
+    if not digest:
+        return None, [path for path in places.responses if path.is_dir()]
+    files = (path for path in places.responses if path.is_file())
+    return next((path for path in files if file_sha256(path) == digest), None), ()
 
 
 def _asked_officially(recipe: Recipe) -> bool:

@@ -110,9 +110,9 @@ def _variance(sums: Floats, counts: tuple[int, ...]) -> float:
     A side that is in one cluster alone counts as it is: its own spread is not known.
     """
     clusters = sums.shape[1]
-    of_sides = math.fsum(
+    of_sides: float = math.fsum(
         count / max(1, count - 1) * float(side @ side)
         for side, count in zip(sums, counts, strict=True)
     )
-    together = float(sums[0] @ sums[1]) * clusters / max(1, clusters - 1)
+    together: float = float(sums[0] @ sums[1]) * clusters / max(1, clusters - 1)
     return max(0.0, of_sides + 2.0 * together)

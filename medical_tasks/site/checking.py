@@ -42,7 +42,7 @@ def run(options: Check) -> int:
         _note(site, {"found": 0, "unread": 0, "open": True})
         tell("The notes are open: there is nothing to hold back.", found=0)
         return 0
-    report = check_leaks(site.path, _sources(site))
+    report = check_leaks(site.path, sources(site))
     _note(
         site,
         {
@@ -68,7 +68,7 @@ def run(options: Check) -> int:
     return 0
 
 
-def _sources(site: Site) -> list[Path]:
+def sources(site: Site) -> list[Path]:
     """The texts that must not be in the folder: the notes, and the items made of them."""
     path = make_folder(site.private / "check") / "notes.jsonl"
     strata = {"patient_id", "note_id", "date", *site.settings.strata}

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import tasks
@@ -50,13 +50,15 @@ from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import (
     ITEMS_FILE,
     RESULTS_FILE,
+    Json,
     JsonDict,
     Results,
     read_results,
 )
 from medical_tasks.site import history
-from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.folder import Site, journal, note_step, open_site
 from medical_tasks.site.options import Gate
+from medical_tasks.site.sampling import items_file
 from medical_tasks.site.settings import Preset
 from medical_tasks.site.steps import State, journal_state
 
@@ -275,12 +277,18 @@ def materials_of(site: Site, preset: Preset | None = None) -> Materials:
         split=str(data.get("split")),
         judged=bool(recipe.get("judge")),
         baseline=baseline,
-        strata=settings.strata if site.sample.is_file() else (),
-        sample=site.named(site.sample),
+        strata=settings.strata if groups_file(site) is not None else (),
+        sample=site.named(groups_file(site) or site.sample),
         check=_check_of(site, task),
         accept=_accepted(site),
         own=settings.rule,
     )
+
+
+def groups_file(site: Site) -> Path | None:
+    """The table with the groups of each item, or of each patient; None where there is none."""
+    places = (items_file(site), site.sample)
+    return next((path for path in places if found_at(path) == "file"), None)
 
 
 def run_folder(site: Site, role: str) -> Path:
@@ -297,7 +305,7 @@ def run_folder(site: Site, role: str) -> Path:
     return folder
 
 
-def one_task(results: Results, folder: Path) -> tuple[str, Mapping[str, Any]]:
+def one_task(results: Results, folder: Path) -> tuple[str, Json]:
     """The one task of a run, with its entry."""
     if len(results["tasks"]) != 1:
         raise UsageError(
@@ -392,7 +400,7 @@ def _portable(finding: Finding, root: Path) -> Finding:
     )
 
 
-def _without_paper(finding: Mapping[str, Any]) -> JsonDict:
+def _without_paper(finding: Json) -> JsonDict:
     """A finding as the history keeps it: a paper's comparability is no part of a decision."""
     return {name: value for name, value in finding.items() if name != "paper"}
 
@@ -435,10 +443,8 @@ def state(site: Site) -> State:
 
 def noted_heads(site: Site) -> list[str]:
     """The hashes of the history's lines that the journal noted when they were added."""
-    from medical_tasks.site.folder import journal
-
     return [
         str(done.figures["head"])
         for done in journal(site)
-        if done.step in ("gate", "monitor") and done.figures.get("head")
+        if done.step in ("gate", "monitor", "evidence") and done.figures.get("head")
     ]

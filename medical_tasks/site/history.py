@@ -25,14 +25,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.errors import IncompleteError, UsageError, system_reason
 from medical_tasks.io.files import folder_lock, found_at, read_bytes, readable
+from medical_tasks.runs.results import Json
 
 FIRST: Final = "0" * 64
 """What the first line says of the line before it."""
@@ -62,7 +63,7 @@ class Line(NamedTuple):
     digest: str
     at: str
     kind: str
-    content: Mapping[str, Any]
+    content: Json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,7 @@ class Chain:
         return f"{lines}, head {self.head[:_SHOWN]}{torn}"
 
 
-def append(path: Path, kind: str, content: Mapping[str, Any]) -> Line:
+def append(path: Path, kind: str, content: Json) -> Line:
     """Adds a line, and returns when it is on the disk.
 
     Args:
@@ -211,7 +212,7 @@ def _failed(path: Path, error: OSError) -> IncompleteError:
     )
 
 
-def _line(content: Mapping[str, Any]) -> bytes:
+def _line(content: Json) -> bytes:
     """A line's text, with the hash of its content in front."""
     rest = json.dumps(content, ensure_ascii=True, allow_nan=False)[1:].encode("ascii")
     return b'{"sha256": "%s", %s' % (hashlib.sha256(rest).hexdigest().encode(), rest)

@@ -14,11 +14,11 @@ from typing import Final, NamedTuple, Protocol
 
 from medical_tasks.construct.shared import ranked
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, write_figures
 from medical_tasks.judges.check_figures import render_check
 from medical_tasks.options import JudgeCheck, read_settings
 from medical_tasks.plugins import load
-from medical_tasks.report.judge_checking import judge_check
+from medical_tasks.report.judge_checking import CHECK_FILE, judge_check
 from medical_tasks.runs.results import RESULTS_FILE, Json
 from medical_tasks.site.desk.sheets import Sheet
 from medical_tasks.site.desk.work import Decided
@@ -139,7 +139,7 @@ def run(options: Judge) -> int:
             data_folder(site),
         ],
         outputs=[
-            site.checks / CHECK / "check.json",
+            site.checks / CHECK / CHECK_FILE,
             *(run_folder(site, role) / RESULTS_FILE for role in roles(site)),
         ],
         figures={"pairs": check["pairs"], "scored": check["scored"]},
@@ -168,7 +168,7 @@ def _checked(site: Site, options: Judge) -> Json:
             judge=(judge.name,),
             judge_args=(args,) if args else (),
             votes=judge.votes or None,
-            out=site.checks / CHECK,
+            out=site.private / "checks" / CHECK,
             allow_remote=options.allow_remote,
             attest_zero_retention=options.attest_zero_retention,
             **asked,  # type: ignore[arg-type]
@@ -176,7 +176,11 @@ def _checked(site: Site, options: Judge) -> Json:
     )
     if found is None or not found.checks:
         raise UsageError(f"{site.path}: the judge could not be checked.")
+    # Where replies of the judge lie is for no other eyes; the figures quote nothing.
     (check,) = found.checks.values()
+    write_figures(check, site.checks / CHECK / CHECK_FILE)
+    (file,) = found.files
+    file.unlink()  # it is none of the texts that lie there
     return check
 
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 import numpy as np
 
@@ -38,9 +38,13 @@ from medical_tasks.comparison.statistics import (
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.io.files import make_folder
 from medical_tasks.io.output import tell
-from medical_tasks.plugins import load
 from medical_tasks.runs.numbers import number
-from medical_tasks.runs.recipes import differing, mapping, one_line
+from medical_tasks.runs.recipes import (
+    differing,
+    mapping,
+    one_line,
+    recipe_differences,
+)
 from medical_tasks.runs.results import (
     ITEMS_FILE,
     RESULTS_FILE,
@@ -67,6 +71,7 @@ from medical_tasks.site.looks import (
     spent,
 )
 from medical_tasks.site.options import Monitor
+from medical_tasks.site.running import answered
 from medical_tasks.site.steps import State
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -224,8 +229,6 @@ def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
         split=str(data.get("split")),
         accept=frozenset({"adjudication"}),
     )
-    from medical_tasks.runs.recipes import recipe_differences
-
     refused = recipe_differences(
         task.name, baseline["recipe"], entry["recipe"], metrics=task.metrics
     ).refused
@@ -304,7 +307,7 @@ def _measured(
     }
 
 
-def by_cluster(sums: Floats, clusters: Sequence[Any] | None) -> Floats:
+def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
     """Sums of items as sums of clusters, of the items that all runs decide.
 
     Args:
@@ -466,7 +469,6 @@ def _next_run(site: Site, options: Monitor) -> Path:
             "the candidate's answers come from a file (models.answers in site.toml), so that "
             "there is nobody to ask again. Give its new answers: --answers FILE"
         )
-    answered = load("medical_tasks.site.running:answered")
     begun = [each for each in _folders(site) if site.named(each) not in _recorded(site)]
     folder = begun[-1] if begun else _new_folder(site)
     try:

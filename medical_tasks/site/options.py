@@ -158,7 +158,12 @@ class Gate(InFolder, heading="gate"):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence(InFolder):
-    """Write the evidence: HTML, JSON and CSV, line by line of the frameworks."""
+    """Write the evidence: HTML, JSON and CSV, line by line of the frameworks.
+
+    CHAI, the Joint Commission, the EU AI Act, DCB0129 and TRIPOD-LLM; a line without a
+    figure says how to get it. No text of notes or answers is in it, and it needs a
+    clean `site check`.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +201,9 @@ class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
     with_name: Annotated[bool, Option("put the name of the site into the file")] = False
+    show: Annotated[bool, Option("show what stands in the file; writes nothing")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +225,13 @@ class Pool(Site, heading="pool"):
     out: Annotated[
         Path | None, Option("folder of the report (default: pooled)", metavar="DIR")
     ] = None
+    accept: Annotated[
+        tuple[str, ...],
+        Option(
+            "pool although recipes differ in this: prompts, judge, generation; may be repeated",
+            metavar="KIND",
+        ),
+    ] = ()
 
 
 SITE: Final = Choice(
@@ -232,8 +247,11 @@ SITE: Final = Choice(
         ("run",): Run,
         ("judge",): Judge,
         ("gate",): Gate,
+        ("evidence",): Evidence,
         ("monitor",): Monitor,
         ("check",): Check,
+        ("share",): Share,
+        ("pool",): Pool,
     },
 )
 """What `site` takes, by its step; a step is listed once its module is there."""

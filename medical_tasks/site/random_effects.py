@@ -22,6 +22,7 @@ How often the intervals hold the truth: `measurements/site_pooling.py`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -242,6 +243,7 @@ def chi2_tail(x: npt.ArrayLike, freedom: int) -> Floats:
     return np.asarray(np.clip(tail, 0.0, 1.0))
 
 
+@functools.cache
 def chi2_quantile(p: float, freedom: int) -> float:
     """The x below which chi² lies with probability p, 0 < p < 1."""
     low, high = 0.0, 1.0
@@ -254,6 +256,7 @@ def chi2_quantile(p: float, freedom: int) -> float:
     return (low + high) / 2.0
 
 
+@functools.cache
 def range_quantile(p: float, means: int) -> float:
     """The q below which the range of so many standard normal variables lies (Tukey).
 

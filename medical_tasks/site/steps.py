@@ -120,12 +120,27 @@ STEPS: Final[tuple[Step, ...]] = (
         state="medical_tasks.site.checking:state",
     ),
     Step(
+        name="evidence",
+        summary="what frameworks ask, answered line by line from what was measured",
+        who="you",
+        needs=("gate", "check"),
+        run="medical_tasks.site.evidence.writing:run",
+    ),
+    Step(
         name="monitor",
         summary="later: the same items again; the same, worse, or another model",
         who="you",
         needs=("gate",),
         run="medical_tasks.site.monitoring:run",
         state="medical_tasks.site.monitoring:state",
+    ),
+    Step(
+        name="share",
+        summary="what other hospitals may have: counts and strata, no text",
+        who="you",
+        needs=("run", "check"),
+        run="medical_tasks.site.sharing:run",
+        state="medical_tasks.site.sharing:state",
     ),
 )
 """In the order of the work."""
@@ -134,6 +149,7 @@ RUNS: Final[Mapping[str, str]] = {
     "new": "medical_tasks.site.starting:run",
     "status": "medical_tasks.site.steps:run",
     **{step.name: step.run for step in STEPS},
+    "pool": "medical_tasks.site.pooling:run",
 }
 """What does each step."""
 

@@ -41,7 +41,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
 @pytest.fixture
 def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
     """The lines that are on the disk."""
-    path = tmp_path / "sheet.desk" / "labels.jsonl"
+    path = tmp_path / "sheet.desk" / "questions.jsonl"
     return lambda: [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -23,6 +23,7 @@ from medical_tasks.harness import examining
 from medical_tasks.harness.examining import examine
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
+from tests.support import ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,10 +35,15 @@ def sandbox_tried_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
-    """Package versions that the examined environment pretends to have; None is absent."""
-    pretended: dict[str, str | None] = {}
+    """Package versions that the examined environment pretends to have; None is absent.
+
+    The suite also runs with newer ones than the pinned (`make check-newest`).
+    """
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    hub = re.findall(r"(?m)^huggingface_hub==(.+)$", pins)
+    pretended: dict[str, str | None] = {"huggingface-hub": hub[0]}
     true_version = importlib.metadata.version
 
     def version(package: str) -> str:

@@ -78,6 +78,26 @@ def test_max_samples_asks_the_items_that_run_asks(
     assert [sample.id for sample in made.dataset] == asked
 
 
+@pytest.mark.parametrize(
+    ("name", "confidence", "message"),
+    [
+        ("medcalc_code", "asked", "medcalc_code go on after the first answer"),
+        ("medcalc", "yes", "confidence must be none or asked; got 'yes'"),
+    ],
+)
+def test_a_confidence_that_cannot_be_asked_is_refused(
+    name: str, confidence: str, message: str
+) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks import _registry
+    from medical_tasks.harness.inspect_adapter import registered_scorer
+
+    for make in (getattr(_registry, name), registered_scorer(tasks()[name])):
+        with pytest.raises(PrerequisiteError, match=message):
+            make(config="demo", confidence=confidence)
+
+
 def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_read(
     tmp_path: Path,
 ) -> None:

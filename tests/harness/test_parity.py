@@ -23,6 +23,8 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
+from medical_tasks.runs.confidence import asking_for_confidence
+from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.case_tables import json_of
 from tests.fault_server import Fault, FaultServer
@@ -341,6 +343,49 @@ def test_inspect_and_our_runner_on_one_endpoint(
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
     for task in (MEDCALC, KQA):
         assert _metrics(script.home / "ours", task) == expected[task.name]
+
+
+def test_inspect_asks_for_a_confidence_as_we_do(
+    warm: WarmProcess, script: Script
+) -> None:
+    asking = asking_for_confidence(MEDCALC.benchmark.load_prompts(MEDCALC))
+    replies = {}
+    for number, item in enumerate(script.items["medcalc"]):
+        right = gold_response(MEDCALC, item) if number % 3 else "The answer is -7."
+        sure = ("90%", "60 %", "high", "0.35")[number % 4]
+        prompt = asking.render(item)[-1]["content"]
+        replies[prompt] = f"{right}\nConfidence: {sure}"
+    with FaultServer(answer=lambda call: replies[call.prompt]) as server:
+        variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
+        logs = script.home / "asked-logs"
+        words = ["eval", "medical_tasks/medcalc", "--model", "openai-api/script/m"]
+        words += ["-T", "config=demo", "-T", "confidence=asked", "--log-dir", str(logs)]
+        words += ["--log-format", "json", "--display", "none"]
+        _run(warm, ["inspect_ai", *words], script, **variables)
+        asked = len(server.calls)
+        assert asked == len(script.items["medcalc"])
+        words = ["run", "--tasks", "medcalc", "--model", "openai-api/script/m"]
+        words += ["--config", "demo", "--confidence", "asked", "--out", "asked"]
+        _run(warm, ["medical_tasks", *words], script, **variables)
+        assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
+    entry = read_results(script.home / "asked")["tasks"]["medcalc"]
+    ours = entry["confidence"]
+    (file,) = logs.glob("*.json")
+    log: dict[str, Any] = json_of(file)
+    theirs = {
+        score["name"]: {
+            metric["name"]: metric["value"] for metric in score["metrics"].values()
+        }
+        for score in log["results"]["scores"]
+    }
+    accuracy = entry["metrics"]["accuracy"]["value"]
+    assert theirs["accuracy"]["mean"] == pytest.approx(accuracy)
+    found = theirs["confidence"]
+    assert found["n"] == ours["n"] < asked
+    for name in ("mean_confidence", "accuracy", "ece", "brier", "auroc", "aurc"):
+        for key, end in ((name, "value"), (f"{name}_ci_high", "ci_high")):
+            assert found[key] == pytest.approx(ours[name][end])
+    assert found["ece_plug_in"] == pytest.approx(ours["ece"]["plug_in"])
 
 
 _PLAIN = """

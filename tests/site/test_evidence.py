@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.site import checking
 from medical_tasks.site.deciding import MEASURES
-from medical_tasks.site.evidence import writing
 from medical_tasks.site.evidence.facts import Facts
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
 from medical_tasks.site.evidence.writing import answers, write_evidence
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import append
+from medical_tasks.site.options import Check
 from tests.case_tables import json_of
 from tests.site.site_cases import build_data, gated, make_site, score
 
@@ -68,6 +69,10 @@ def edited(site: Site, name: str, **entry: Any) -> None:
     results = json_of(path)
     results["tasks"]["medcalc"] |= entry
     path.write_text(json.dumps(results), encoding="utf-8")
+
+
+def check_now(site: Site) -> None:
+    assert checking.run(Check(step="check", folder=site.path)) == 0
 
 
 def status(site: Site) -> Mapping[str, str]:
@@ -192,11 +197,9 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
     assert figure.low < 2 / 80
 
 
-def test_the_files_say_the_same_and_no_path(
-    site: Site, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_say_the_same_and_no_path(site: Site, home: Path) -> None:
     measure_all(site, home)
-    monkeypatch.setattr(writing, "require_clean", lambda site: None)
+    check_now(site)
     found = write_evidence(open_site(site.path))
     content = json_of(site.evidence / "evidence.json")
     assert [each["key"] for each in content["lines"]] == [each.key for each in found]
@@ -219,30 +222,31 @@ def test_the_files_say_the_same_and_no_path(
         assert str(home.parent) not in path.read_text(encoding="utf-8"), path
 
 
-def test_no_text_of_an_answer_is_in_it(
-    site: Site, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "require_clean", lambda site: None)
+def test_no_text_of_an_answer_is_in_it(site: Site, home: Path) -> None:
     gated(site)
+    check_now(site)
     write_evidence(open_site(site.path))
     for path in site.evidence.iterdir():
         assert "987654" not in path.read_text(encoding="utf-8"), path
 
 
 def test_nothing_is_written_without_a_clean_check(site: Site) -> None:
-    pytest.importorskip("medical_tasks.site.checking")
     gated(site)
-    with pytest.raises(MedicalTasksError, match="site check"):
+    with pytest.raises(MissingError, match="site check"):
+        write_evidence(open_site(site.path))
+    check_now(site)
+    (site.runs / "more.txt").write_text("something", encoding="utf-8")
+    with pytest.raises(RefusedError, match="older than runs"):
         write_evidence(open_site(site.path))
     assert not site.evidence.exists()
 
 
 def test_nothing_is_written_of_a_changed_history(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site,
 ) -> None:
     gated(site)
-    monkeypatch.setattr(writing, "require_clean", lambda site: None)
     site.gates.write_bytes(site.gates.read_bytes().replace(b"GO", b"NO"))
+    check_now(site)
     with pytest.raises(UsageError, match="history that was changed"):
         write_evidence(open_site(site.path))
     assert not site.evidence.exists()

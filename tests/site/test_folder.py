@@ -8,7 +8,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.site.folder import changed, journal, last, note_step, open_site
 
 

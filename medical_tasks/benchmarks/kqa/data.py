@@ -13,11 +13,12 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
-from medical_tasks.benchmarks.kqa.declarations import DATASET
+from medical_tasks.benchmarks.kqa.declarations import DATASET, KQA_OWN
 from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
 from medical_tasks.errors import UsageError
@@ -433,67 +434,85 @@ def _official(name: str, description: str) -> dict[str, OfficialFile]:
     }
 
 
-SOURCES = (
-    DatasetSource(
-        spec=DATASET,
-        summary=(
-            "K-QA holds 1,212 questions that patients asked on an online clinic, each "
-            "understandable by itself. Physicians "
-            "answered 201 of them and took each answer apart into statements, marked as "
-            "must-have or nice-to-have. An answer "
-            "to such a question is judged by the statements it entails or contradicts."
-        ),
-        changes=(
-            "Columns have lower-case names with underscores, and are the same in all "
-            "configurations.",
-            "`id` is new. The lists of addresses in `sources` are one text in the release; an "
-            "address broken over lines is "
-            "joined. Values that are null in the release are empty.",
-            "Questions and statements are as released: with their white space, and with three "
-            "blank must-have statements.",
-            "`own` is not from the release: it holds a user's questions, from a table or such as "
-            "`medical-tasks decompose` writes.",
-            "`demo` is not from the release: it was written for this package and is under the "
-            "package's licence, Apache-2.0.",
-        ),
-        columns=COLUMNS,
-        key="id",
-        splits=dict.fromkeys(DATASET.configs, ("test",)),
-        # Paper, table 2.
-        published_rows={
-            "answered": {"test": 201},
-            "questions": {"test": 1212},
-            "demo": {"test": 13},
-        },
-        files={
-            "answered": _official(
-                "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
-            ),
-            "questions": _official(
-                "questions.jsonl", "all questions, a JSON Lines file"
-            ),
-            "own": {
-                "test": OfficialFile(
-                    places=("gold.jsonl",),
-                    description="your questions with statements: CSV, XLSX, parquet or JSON Lines",
-                )
-            },
-            "demo": {},
-        },
-        beside=tuple(_PINS.values())[2:],
-        known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
-        read=read_rows,
-        published="2024-01-25",
-        creators=(
-            "Itay Manes",
-            "Naama Ronn",
-            "David Cohen",
-            "Ran Ilan Ber",
-            "Zehavi Horowitz-Kugler",
-            "Gabriel Stanovsky",
-        ),
-        task_categories=("question-answering",),
-        tags=("medical", "patient questions", "long-form", "benchmark"),
-        responsible_ai=packaged(__file__, "responsible_ai.json")["kqa"],
+SOURCE = DatasetSource(
+    spec=DATASET,
+    summary=(
+        "K-QA holds 1,212 questions that patients asked on an online clinic, each "
+        "understandable by itself. Physicians "
+        "answered 201 of them and took each answer apart into statements, marked as "
+        "must-have or nice-to-have. An answer "
+        "to such a question is judged by the statements it entails or contradicts."
     ),
+    changes=(
+        "Columns have lower-case names with underscores, and are the same in all "
+        "configurations.",
+        "`id` is new. The lists of addresses in `sources` are one text in the release; an "
+        "address broken over lines is "
+        "joined. Values that are null in the release are empty.",
+        "Questions and statements are as released: with their white space, and with three "
+        "blank must-have statements.",
+        "`own` is not from the release: it holds a user's questions, from a table or such as "
+        "`medical-tasks decompose` writes.",
+        "`demo` is not from the release: it was written for this package and is under the "
+        "package's licence, Apache-2.0.",
+    ),
+    columns=COLUMNS,
+    key="id",
+    splits=dict.fromkeys(DATASET.configs, ("test",)),
+    # Paper, table 2.
+    published_rows={
+        "answered": {"test": 201},
+        "questions": {"test": 1212},
+        "demo": {"test": 13},
+    },
+    files={
+        "answered": _official(
+            "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
+        ),
+        "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
+        "own": {
+            "test": OfficialFile(
+                places=("gold.jsonl",),
+                description="your questions with statements: CSV, XLSX, parquet or JSON Lines",
+            )
+        },
+        "demo": {},
+    },
+    beside=tuple(_PINS.values())[2:],
+    known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
+    read=read_rows,
+    published="2024-01-25",
+    creators=(
+        "Itay Manes",
+        "Naama Ronn",
+        "David Cohen",
+        "Ran Ilan Ber",
+        "Zehavi Horowitz-Kugler",
+        "Gabriel Stanovsky",
+    ),
+    task_categories=("question-answering",),
+    tags=("medical", "patient questions", "long-form", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["kqa"],
 )
+
+OWN_SOURCE = replace(
+    SOURCE,
+    spec=KQA_OWN,
+    summary=(
+        "Questions in K-QA's form that patients asked their own clinicians, with statements of "
+        "what an answer must say. They stay on the machine of their holder."
+    ),
+    changes=(
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note="Rows of `own` are under the terms of whoever asked and answered.",
+    splits=dict.fromkeys(KQA_OWN.configs, ("test",)),
+    published_rows={"demo": {"test": 13}},
+    files={config: SOURCE.files[config] for config in KQA_OWN.configs},
+    beside=(),
+    known_files={},
+    creators=("The medical-tasks developers",),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["kqa_own"],
+)
+
+SOURCES = (SOURCE, OWN_SOURCE)

@@ -14,9 +14,11 @@ from medical_tasks.construct.annotation import parse_names
 from medical_tasks.errors import MissingError, RefusedError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import Subject
+from medical_tasks.guard.private_store import in_use
 from medical_tasks.io.files import folder_lock, make_folder
 from medical_tasks.io.output import tell
 from medical_tasks.io.tables import read_sheet as read_table
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.site.desk.forms import Form, People, form_of
 from medical_tasks.site.desk.labels import LabelStore
 from medical_tasks.site.desk.options import WithDesk
@@ -130,12 +132,18 @@ def _of_file(options: Review) -> Opened:
         adjudicator=options.adjudicator or "",
         overlap=options.overlap,
     )
-    sheet = form.make(path, people)
-    _chosen(options.sheet, [sheet.name])
+    sheets = {sheet.name: sheet for sheet in form.make(path, people)}
     folder = make_folder(form.folder(path))
-    work = Work(sheet, LabelStore(folder / "labels.jsonl"))
+    works = {
+        name: Work(sheets[name], LabelStore(folder / f"{name}.jsonl"))
+        for name in _chosen(options.sheet, list(sheets))
+    }
+    for label in form.before(path):
+        for work in works.values():
+            if work.store.last(label.rater, label.item) is None:
+                work.store.add(label)
     return Opened(
-        works={sheet.name: work},
+        works=works,
         folder=folder,
         subjects=form.subjects(path),
         path=path,
@@ -167,12 +175,16 @@ def _sheet_of(path: Path, works: Mapping[str, Work]) -> Work:
 def _export(opened: Opened, out: Path) -> int:
     """Writes labels: in the form of the file they are about, or as CSV of ids and values."""
     if opened.form is not None and opened.path is not None:
-        (work,) = opened.works.values()
-        written = opened.form.write(opened.path, work, out.expanduser())
-        waiting = sum(not each.value for each in work.decided())
+        written = opened.form.write(opened.path, opened.works, out.expanduser())
+        decided = [
+            bool(each.value)
+            for work in opened.works.values()
+            for each in work.decided()
+        ]
+        waiting = len(decided) - sum(decided)
         tell(
-            f"{', '.join(map(str, written))}: {waiting:,} of {len(work.sheet.items):,} items are "
-            "not decided yet.",
+            f"{', '.join(map(str, written))}: {waiting:,} of {len(decided):,} items are not "
+            "decided yet.",
             files=written,
             waiting=waiting,
         )
@@ -268,8 +280,13 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second desk from the same labels."""
-    with folder_lock(folder, wait=False) as locked:
+    """Keeps a second desk from the same labels, and `purge` from their folder."""
+    store = private_home()
+    within = [each for each in (folder, *folder.parents) if each.parent == store]
+    with (
+        in_use(within[0]) if within else contextlib.nullcontext(),
+        folder_lock(folder, wait=False) as locked,
+    ):
         if not locked:
             raise UsageError(
                 f"{folder}: a desk is open on these labels already. Use that one, or stop it first."

@@ -22,7 +22,7 @@ class WithDesk(WithAttestation, heading="review"):
         Path | None,
         Option(
             "without a site: the sheet of adjudicate, or the folder of construct ehrnoteqa, "
-            "medcalc or answer-sheet",
+            "medcalc, archehr or answer-sheet",
             metavar="PATH",
         ),
     ] = None

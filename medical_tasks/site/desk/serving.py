@@ -4,7 +4,7 @@
     GET  /                  the page
     GET  /api/state, /api/item, /api/agreement
     POST /api/label, /api/undo      answered when the label is on the disk
-    GET  /labels.csv        for the adjudicator: ids and labels, no text
+    GET  /labels.csv        for the adjudicator, when all is decided: ids and labels, no text
 
 Every request must name this desk as its host (a name of somebody else's that was bent
 to this address is refused), and what changes something must come from its own page.
@@ -17,7 +17,7 @@ import contextlib
 import json
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +29,7 @@ from medical_tasks.errors import (
     UsageError,
     install_command,
 )
+from medical_tasks.guard.policy import told
 from medical_tasks.site.desk import pages
 from medical_tasks.site.desk.agreement import agreements
 from medical_tasks.site.desk.labels import Label, now
@@ -137,7 +138,11 @@ class Gate:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         named = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
         if named in self._place.hosts:
-            await self._app(scope, receive, with_headers)
+            try:
+                await self._app(scope, receive, with_headers)
+            except Exception as error:
+                # Answered already; told without its words, which may quote a note.
+                _LOG.error("%s", told(error))
             return
         body = b"This is a review desk; open it by the address that it printed.\n"
         head = [(b"content-type", b"text/plain; charset=utf-8")]
@@ -223,7 +228,7 @@ def app_of(desk: Desk) -> Gate:
         for path, (method, handler) in handlers.items()
     ]
     app: Starlette = Starlette(
-        routes=routes, exception_handlers={DeskError: _refused, Exception: _failed}
+        routes=routes, exception_handlers={DeskError: _refused, Exception: _refused}
     )
     app.router.redirect_slashes = False
     return Gate(app, desk.place)
@@ -248,12 +253,6 @@ def _refused(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         return _json({"said": said}, status)
     return HTMLResponse(pages.plain_page("Review desk", said), status)
-
-
-def _failed(request: Request, error: Exception) -> Response:
-    """Answers a fault of the desk; of the error its kind is told, as words may quote a note."""
-    _LOG.error("%s at %s", type(error).__name__, request.url.path)
-    return _refused(request, error)
 
 
 class _Pages:
@@ -314,6 +313,10 @@ class _Pages:
         work = self._desk.work(request, person)
         if person != work.sheet.adjudicator:
             raise DeskError(403, "The adjudicator alone sees all labels.")
+        if not all(each.value for each in work.decided()):
+            raise DeskError(
+                409, "Names stand beside the labels: they wait until all is decided."
+            )
         name = f'attachment; filename="{work.sheet.name}.csv"'
         return Response(
             labels_text(work),
@@ -393,7 +396,7 @@ class _Api:
 
 
 @contextlib.contextmanager
-def _saving() -> Any:
+def _saving() -> Iterator[None]:
     """Makes of a label that is not on the disk a reply after which the page tries again."""
     try:
         yield

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import Compared, read_compared
@@ -16,8 +16,15 @@ from medical_tasks.io.files import found_at, read_text
 from medical_tasks.judges.checks import check_set_of, read_check
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.results import RESULTS_FILE, Figures, Json, Row
-from medical_tasks.site.deciding import BASELINE, CANDIDATE, MEASURES, Measure, one_task
+from medical_tasks.runs.results import RESULTS_FILE, Figures, Json, Row, read_results
+from medical_tasks.site.deciding import (
+    BASELINE,
+    CANDIDATE,
+    MEASURES,
+    Measure,
+    groups_file,
+    one_task,
+)
 from medical_tasks.site.folder import Done, Site, last
 from medical_tasks.site.history import Line, history
 from medical_tasks.spec import TaskSpec
@@ -98,9 +105,7 @@ class Facts:
         Raises:
             MissingError: there is none.
         """
-        found = self._run(self.site.runs / CANDIDATE)
-        assert found is not None  # read_compared says what is missing
-        return found
+        return self._read(self.site.runs / CANDIDATE, self.task.name)
 
     @functools.cached_property
     def baseline(self) -> RunFacts | None:
@@ -110,7 +115,8 @@ class Facts:
     @functools.cached_property
     def task(self) -> TaskSpec:
         """The task of the candidate."""
-        name, _ = one_task(self.candidate.compared.results, self.site.runs / CANDIDATE)
+        folder = self.site.runs / CANDIDATE
+        name, _ = one_task(read_results(folder), folder)
         return tasks()[name]
 
     @property
@@ -144,16 +150,15 @@ class Facts:
 
     def _run(self, path: Path) -> RunFacts | None:
         """A finished run with the site's task; None for none, or of another task."""
-        if path.name != CANDIDATE and found_at(path / RESULTS_FILE) != "file":
+        name = self.task.name
+        if found_at(path / RESULTS_FILE) != "file":
             return None
+        return self._read(path, name) if name in read_results(path)["tasks"] else None
+
+    def _read(self, path: Path, name: str) -> RunFacts:
+        """A run that has results of a task."""
         run = read_compared(path)
-        name = (
-            one_task(run.results, path)[0] if path.name == CANDIDATE else self.task.name
-        )
-        entry = run.results["tasks"].get(name)
-        if entry is None:
-            return None
-        shown = scrub({"tasks": {name: entry}})["tasks"][name]
+        shown = scrub({"tasks": {name: run.results["tasks"][name]}})["tasks"][name]
         return RunFacts(self.site.named(path), shown, run)
 
     @functools.cached_property
@@ -170,15 +175,15 @@ class Facts:
         for by in self.site.settings.strata:
             if by in self.task.groups:
                 found[by] = self.candidate.entry["breakdown"].get(by, {})
-            elif found_at(self.site.sample) == "file":
+            elif (table := groups_file(self.site)) is not None:
                 task = with_stratum(self.task, by)
-                groups = read_strata(self.site.sample, by)
+                groups = read_strata(table, by)
                 run = stratified(self.candidate.compared, task, by, groups)
                 found[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
         return {by: groups for by, groups in found.items() if groups}
 
     @functools.cached_property
-    def checks(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    def checks(self) -> Sequence[tuple[str, Json]]:
         """The checks of the judge on the task's own pairs, with their files."""
         found = []
         for path in sorted(self.site.checks.glob("*/check.json")):
@@ -215,7 +220,7 @@ class Facts:
         return last(self.site, "check")
 
     @functools.cached_property
-    def pooled(self) -> Mapping[str, Any]:
+    def pooled(self) -> Json:
         """The pooled result of several hospitals; empty where there is none."""
         path = self.site.path / POOLED
         if found_at(path) != "file":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.comparison.compared import Selection
 from medical_tasks.comparison.comparing import compare_tasks
@@ -148,8 +148,8 @@ EVALUATIONS: Final = 25
 """How often the same answer is judged for CHAI's reliability."""
 
 
-def _agreement(run: RunFacts, shown: Any, label: str, count: int) -> list[Figure]:
-    shown = mapping(shown)
+def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Figure]:
+    shown = mapping(stated)
     if shown.get("value") is None:
         return []
     ends = shown.get("ci_low"), shown.get("ci_high")
@@ -265,7 +265,7 @@ def parity(facts: Facts) -> Sequence[Figure]:
 
 
 def _largest_gap(
-    facts: Facts, by: str, groups: Mapping[str, Mapping[str, Any]], metric: str
+    facts: Facts, by: str, groups: Mapping[str, Json], metric: str
 ) -> list[Figure]:
     known = {
         group: figures[metric]
@@ -295,8 +295,8 @@ def _largest_gap(
     ]
 
 
-def _is_told(figure: Any) -> bool:
-    figure = mapping(figure)
+def _is_told(stated: object) -> bool:
+    figure = mapping(stated)
     return figure.get("ci_low") is not None and figure["n"] >= FEWEST
 
 

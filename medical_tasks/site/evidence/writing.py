@@ -20,12 +20,12 @@ from medical_tasks.io.files import WholeFile, make_folder, read_text
 from medical_tasks.io.output import tell
 from medical_tasks.io.tables import write_table
 from medical_tasks.leaderboard.export import export_run
-from medical_tasks.plugins import load
 from medical_tasks.report.html_parts import document, html_table, rendered
 from medical_tasks.report.table import Cell, Column, Row, Table
 from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import mapping
+from medical_tasks.site.checking import require_clean
 from medical_tasks.site.deciding import CANDIDATE, noted_heads
 from medical_tasks.site.evidence.facts import Facts, Figure, in_words
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES, TRIPOD, EvidenceLine
@@ -152,11 +152,6 @@ def _tripod_answers(text: str) -> Iterator[Answer]:
             figures=() if open_ else (figure,),
             how=_FOR_PEOPLE if open_ else "",
         )
-
-
-def require_clean(site: Site) -> None:
-    """Refuses when the last check for text of notes is missing, old, or found something."""
-    load("medical_tasks.site.checking:require_clean")(site)
 
 
 def write_evidence(site: Site) -> list[Answer]:
@@ -327,9 +322,9 @@ def run(options: Evidence) -> int:
     note_step(
         site,
         "evidence",
-        inputs=[site.runs, site.gates, site.checks, site.sample],
+        inputs=[site.runs, site.gates, site.checks, site.sample.parent],
         outputs=[site.evidence / name for name in (PAGE, JSON_FILE, CSV_FILE)],
-        figures=counts,
+        figures={**counts, "head": verified(site.gates).head},
     )
     said = ", ".join(f"{count} {status}" for status, count in counts.items())
     tell(f"{site.evidence / PAGE}: {said}", counts)

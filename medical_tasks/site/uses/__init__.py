@@ -5,7 +5,7 @@
 | chart-qa | ehrnoteqa_open_level1 | EHRNoteQA: questions on a patient's notes |
 | calculator | medcalc, or medcalc_own of credentialed notes | MedCalc-Bench |
 | discharge-summary | doclens_own | DocLens: claims of a clinician's own summary |
-| patient-questions | kqa | K-QA: statements of a clinician's own answer |
+| patient-questions | kqa, or kqa_own of credentialed questions | K-QA: statements of a clinician's own answer |
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ USES: Final[Mapping[str, Use]] = MappingProxyType(
             columns=("patient_id", "question", "answer"),
             dataset="kqa",
             task="kqa",
+            credentialed_dataset="kqa_own",
+            credentialed_task="kqa_own",
             metric="comprehensiveness",
             judged=True,
             module="medical_tasks.site.uses.patient_questions",

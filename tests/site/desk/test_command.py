@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.site.desk.sheets import write_sheet
+from medical_tasks.site.folder import last, open_site
 from tests.site.desk.desk_sheets import DeskProcess, a_sheet
 
 REVIEW = ["site", "review", "--open"]
@@ -43,7 +45,7 @@ def test_labels_outlive_a_killed_server_and_are_not_doubled(tmp_path: Path) -> N
                     again = client.post("/api/label", json=label).json()
                     assert (again["saved"], again["fresh"]) == (True, False)
         desk.kill()
-    lines = (tmp_path / "sheet.desk" / "labels.jsonl").read_text().splitlines()
+    lines = (tmp_path / "sheet.desk" / "questions.jsonl").read_text().splitlines()
     assert [json.loads(line)["item"] for line in lines] == [
         f"p{number:04}" for number in range(30)
     ]
@@ -126,7 +128,36 @@ def test_a_half_written_line_is_told_at_the_next_start(
     sheet: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "sheet.desk").mkdir()
-    (here / "sheet.desk" / "labels.jsonl").write_text('{"id": "1", "it')
+    (here / "sheet.desk" / "questions.jsonl").write_text('{"id": "1", "it')
     assert main([*REVIEW, str(sheet), "--export", "out.csv"]) == 0
     assert "note: " in (said := capsys.readouterr().err)
     assert "line 1 is not whole" in said
+
+
+def test_a_sites_labels_go_to_its_review_folder_and_texts_do_not(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["site", "new", "ward", "--use", "chart-qa"]) == 0
+    assert main(["site", "review", "ward"]) == 3
+    assert "there is no sheet to label yet" in capsys.readouterr().err
+    site = open_site(Path("ward"))
+    for name in ("questions", "labels"):
+        sheet = replace(a_sheet(), name=name, title=name)
+        write_sheet(site.private / "sheets" / f"{name}.json", sheet)
+    head = "item,stratum,rater,value,at,final,how"
+    rows = [f"p{n:04},,{who},keep,,," for n in range(4) for who in ("ann", "ben")]
+    (here / "in.csv").write_text("\n".join([head, *rows]) + "\n")
+    words = ["site", "review", "ward", "--sheet", "questions"]
+    assert main([*words, "--import", "in.csv"]) == 0
+    text = (site.review / "questions.csv").read_text()
+    assert text.count("agreed") == 8
+    assert "Troponin" not in text
+    done = last(site, "review")
+    assert done is not None
+    assert done.figures["questions"] == {"items": 4, "decided": 4}
+    assert main(["site", "review", "ward", "--export", "out.csv"]) == 2
+    assert "add --sheet, one of labels, questions" in capsys.readouterr().err
+    assert main([*words, "--export", "out.csv"]) == 0
+    assert (here / "out.csv").read_text() == text
+    assert main([*words, "--reviewers", "ann"]) == 2
+    assert "reviewers stand in its site.toml" in capsys.readouterr().err

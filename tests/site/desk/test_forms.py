@@ -23,7 +23,12 @@ from medical_tasks.site.desk.forms import People, form_of
 from medical_tasks.site.desk.labels import Label, LabelStore
 from medical_tasks.site.desk.work import Work
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import by_hand, read_lines, read_rows
+from tests.construct.ehrnoteqa.construction_files import (
+    by_hand,
+    edit_sheet,
+    read_lines,
+    read_rows,
+)
 
 PEOPLE = People(raters=("ann", "ben"), adjudicator="eve")
 RESPONSES = {
@@ -36,7 +41,13 @@ RESPONSES = {
 def opened(path: Path, people: People = PEOPLE) -> Work:
     form = form_of(path)
     folder = form.folder(path)
-    return Work(form.make(path, people), LabelStore(folder / "labels.jsonl"))
+    (sheet,) = form.make(path, people)
+    return Work(sheet, LabelStore(folder / "labels.jsonl"))
+
+
+def back(path: Path, work: Work, out: Path) -> list[Path]:
+    """Writes the only sheet of a file back."""
+    return form_of(path).write(path, {work.sheet.name: work}, out)
 
 
 def say(work: Work, rater: str, item: str, value: str, **edits: str) -> None:
@@ -82,7 +93,7 @@ def test_unclear_answers_go_to_score_and_differing_readings_to_an_adjudicator(
     assert work.items("eve") == ("medcalc/1",)
     say(work, "eve", "medcalc/1", "reads", reading=" 25 ")
     out = unclear.with_name("read.csv")
-    assert form_of(unclear).write(unclear, work, out) == [out]
+    assert back(unclear, work, out) == [out]
     taken = read_adjudication(out, task_spec("medcalc"), RESPONSES)
     readings = {name: each.text for name, each in taken.readings.items()}
     assert readings == {"1": "25", "2": "3", "3": ""}
@@ -93,12 +104,11 @@ def test_what_nobody_decided_stays_open_and_no_mark_is_written_over(
     unclear: Path,
 ) -> None:
     work = opened(unclear)
-    form = form_of(unclear)
-    form.write(unclear, work, unclear)
+    back(unclear, work, unclear)
     for rater in ("ann", "ben"):
         say(work, rater, "medcalc/1", "none")
     with pytest.raises(UsageError, match="a mark that this would write over"):
-        form.write(unclear, work, unclear)
+        back(unclear, work, unclear)
     assert "needs" in str(work.sheet.choices[0])
     item = work.sheet.by_id["medcalc/2"]
     assert work.sheet.lacking(item, "reads", {}) == "Reading: a number"
@@ -108,6 +118,9 @@ def test_what_nobody_decided_stays_open_and_no_mark_is_written_over(
 def test_a_construction_of_questions_is_reviewed_and_imported(tmp_path: Path) -> None:
     folder = by_hand(tmp_path / "own", 4)
     export_sheets(folder, ("ann", "ben"), overlap=1)
+    edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": "o"})
+    assert {label.rater for label in form_of(folder).before(folder)} == {"ben"}
+    edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": ""})
     work = opened(folder)
     shared = next(name for name, own in work.sheet.assigned.items() if len(own) == 2)
     for item, names in work.sheet.assigned.items():
@@ -119,7 +132,7 @@ def test_a_construction_of_questions_is_reviewed_and_imported(tmp_path: Path) ->
     dropped = next(name for name in work.sheet.by_id if name != shared)
     say(work, work.sheet.assigned[dropped][0], dropped, "drop")
     out = tmp_path / "marked"
-    files = form_of(folder).write(folder, work, out)
+    files = back(folder, work, out)
     assert [path.name for path in files] == ["ann.csv", "ben.csv"]
     made = import_sheets(folder, files)
     assert (made["kept"], made["removed"], made["questions_revised"]) == (3, 1, 1)
@@ -146,7 +159,7 @@ def test_marks_of_answers_become_scores_for_the_judge_check(tmp_path: Path) -> N
     work = opened(folder)
     for item in work.sheet.items:
         say(work, "ann", item.id, "right" if item.answer == "yes" else "wrong")
-    form_of(folder).write(folder, work, folder / "sheets")
+    back(folder, work, folder / "sheets")
     head, table = write_scores(folder, tmp_path / "scores.csv")
     assert head == ("model", "ann")
     assert table == [("m/a", "100.00"), ("m/b", "0.00")]
@@ -166,12 +179,51 @@ def test_values_of_calculators_are_checked_and_imported(here: Path) -> None:
     for item, names in work.sheet.assigned.items():
         for name in names:
             say(work, name, item, "right")
-    files = form_of(own).write(own, work, Path("marked"))
+    files = back(own, work, Path("marked"))
     assert main([*words, "import", *map(str, files), *folder]) == 0
     assert json_of(own / "review.json")["changed"] == 0
     assert json_of(own / "review.json")["kept"] == len(
         read_lines(own / "entities.jsonl")
     )
+
+
+def test_cases_of_archehr_are_annotated_and_imported(here: Path) -> None:
+    from tests.construct.archehr import own_files
+
+    source, folder = own_files.write_sources(here / "source"), here / "own"
+    own_files.aligned(source, folder)
+    own_files.choose(folder)
+    reviewers = ("--reviewers", "ann,ben", "--overlap", 1)
+    assert own_files.construct("sheet", "--folder", folder, *reviewers) == 0
+    form = form_of(folder)
+    sheets = {sheet.name: sheet for sheet in form.make(folder, PEOPLE)}
+    works = {
+        name: Work(sheet, LabelStore(here / f"{name}.jsonl"))
+        for name, sheet in sheets.items()
+    }
+    for item, names in sheets["relevance"].assigned.items():
+        case, _, number = item.partition("/")
+        essential = number in own_files.ESSENTIAL[case]
+        for name in names:
+            value = "essential" if essential else "not-relevant"
+            say(works["relevance"], name, item, value)
+    shown = sheets["relevance"].items[0].passages[0]
+    assert shown.sentences[0].startswith("[1] ")
+    assert shown.cited == {0}
+    for case, names in sheets["texts"].assigned.items():
+        (cited,) = own_files.ESSENTIAL[case]
+        edits = {
+            "focus-1": own_files.FOCUS[case],
+            "question-1": f"What about case {case}?",
+            "answer-1": "It was needed.",
+            "answer-1-citations": f"|{cited}|",
+        }
+        for name in names:
+            say(works["texts"], name, case, "done", **edits)
+    files = form.write(folder, works, here / "marked")
+    assert own_files.construct("import", "--folder", folder, *files) == 0
+    review = json_of(folder / "round_1" / "review.json")
+    assert review["cases"] == len(sheets["texts"].items) == 3
 
 
 def test_what_the_desk_cannot_open(tmp_path: Path) -> None:

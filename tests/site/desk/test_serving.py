@@ -245,6 +245,7 @@ def test_the_adjudicator_sees_what_was_said_and_not_by_whom(tmp_path: Path) -> N
     said = eve.get("/api/agreement").json()
     assert "75 % of 4" in said["lines"][0]
     assert said["waiting"] == 1
+    assert eve.get("/labels.csv").status_code == 409
     assert eve.label(0, "keep", "eve").status_code == 200
     text = eve.get("/labels.csv").text
     assert text.count("adjudicated") == 3
@@ -269,6 +270,7 @@ def test_a_fault_of_the_desk_quotes_nothing(
     reply = ann.get("/api/item?id=p0001")
     assert reply.status_code == 500
     assert "Troponin" not in reply.text
+    assert "RuntimeError" in caplog.text
     assert "Troponin" not in caplog.text
 
 

@@ -184,7 +184,11 @@ function made(tag, text, attributes = {}) {
 async function fetched(id) {
   if (held.has(id)) return held.get(id);
   const reply = await asked(`/api/item?id=${encodeURIComponent(id)}`, sheet);
-  if (reply === null || reply.status !== 200) return null;
+  if (reply === null) return null;
+  if (reply.status !== 200) {
+    at("trouble").textContent = reply.content.said;
+    return undefined; // the sheet has no such item any more
+  }
   held.set(id, reply.content);
   return reply.content;
 }
@@ -200,6 +204,10 @@ async function show(id) {
     item = await fetched(id);
   }
   if (mine !== turn) return;
+  if (item === undefined) {
+    finish();
+    return;
+  }
   if (!queue.length) at("trouble").textContent = "";
   held.delete(id); // shown again it is asked for again, with what was saved since
   const own = said.get(id) ?? {};
