@@ -49,8 +49,10 @@ def as_text(result: Json) -> str:
         rows = [_text_row(line) for line in task["lines"]]
         parts.append("\n".join([name, *align(header, rows)]))
         parts += [note for line in task["lines"] for note in notes(line)]
+
     if len(result["sites"]) < _FEW:
         parts.append(_few(result))
+
     return "\n\n".join(parts)
 
 
@@ -114,6 +116,7 @@ def notes(line: Json) -> Iterator[str]:
     yield "; ".join([said, *held]) + "."
     for each in line["without"]:
         yield f"{line['metric']}: without {each['site']}, since {each['why']}."
+
     if hidden := [each["site"] for each in line["sites"] if each["off"]]:
         yield (
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
@@ -126,6 +129,7 @@ def page(result: Json) -> str:
     remarks = [_HOW, *map(_accepted, result["accepted"])]
     if len(result["sites"]) < _FEW:
         remarks.append(_few(result))
+
     return document(
         _TITLE,
         rendered(
@@ -207,6 +211,7 @@ def _line(base: str, line: Json) -> Mapping[str, object]:
         f"({number(found['tau_low'], unit)} to {number(found['tau_high'], unit)}); "
         f"Q {found['q']:.1f}, p {found['q_p']:.3f}."
     )
+
     return {
         "title": title,
         "forest": intervals_chart(
@@ -253,6 +258,7 @@ def _forest(line: Json) -> list[Line]:
         )
         for label, low, high in ends
     ]
+
     return rows
 
 
@@ -276,6 +282,7 @@ def _influence(base: str, line: Json) -> Table:
                 ]
             )
         )
+
     heads = (
         "Hospital", "Items", "Value", "95 %", "How", "Weight", "Mean without it", "95 % of that",
     )  # fmt: skip

@@ -753,6 +753,7 @@ def _literals(pattern: Pattern) -> frozenset[str]:
         *before, last = phrase.split(r"\s+")
         telling = max((*before, last), key=lambda word: (word not in little, len(word)))
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
+
     return frozenset(words) - idle
 
 
@@ -811,18 +812,23 @@ def reason_of(front: str, behind: str) -> str:
     in_front = patterns_for(front)
     if _SIGN_IN_FRONT.search(front):
         in_front = _ABOUT_FRONT
+
     after = 0
     if behind not in ("", "."):
         after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
         for word in {*_LETTERS.findall(behind)}:
             after |= _patterns_with(word)
+
     left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
     if not left:
         return ""
+
     sentence = f"{front}{THIS}{behind}"
     while left:
         reason, pattern = _TESTS[(left & -left).bit_length() - 1]
         if pattern.search(sentence):
             return reason
+
         left &= left - 1
+
     return ""
