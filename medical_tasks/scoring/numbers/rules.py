@@ -751,7 +751,10 @@ def _literals(pattern: Pattern) -> frozenset[str]:
     little = _HARMLESS | idle
     for phrase, optional in _PHRASE.findall(pattern.pattern):
         *before, last = phrase.split(r"\s+")
-        telling = max((*before, last), key=lambda word: (word not in little, len(word)))
+        telling = last
+        if before:
+            each = (*before, last)
+            telling = max(each, key=lambda word: (word not in little, len(word)))
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
 
     return frozenset(words) - idle
@@ -762,10 +765,15 @@ def _bits(chosen: Iterable[bool]) -> int:
 
 
 @cache
-def _all_literals() -> tuple[frozenset[str], ...]:
-    """The literals of all patterns, in the order of their bits."""
+def _patterns_by_literal() -> dict[str, int]:
+    """Which patterns have a literal, each as a bit at its place."""
     patterns = (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN)
-    return tuple(map(_literals, patterns))
+    found: dict[str, int] = {}
+    for place, pattern in enumerate(patterns):
+        for literal in _literals(pattern):
+            found[literal] = found.get(literal, 0) | 1 << place
+
+    return found
 
 
 _ABOUT_FRONT: Final = _bits(
@@ -782,8 +790,12 @@ MAY_CHOOSE: Final = MAY_REFUSE << 1
 @lru_cache(maxsize=4096)
 def _patterns_with(word: str) -> int:
     """The patterns that look for a word or its beginning, each as a bit at its place."""
-    parts = {word, *(word[:length] for length in range(3, len(word)))}
-    return _bits(not parts.isdisjoint(words) for words in _all_literals())
+    known = _patterns_by_literal()
+    chosen = known.get(word, 0)
+    for length in range(3, len(word)):
+        chosen |= known.get(word[:length], 0)
+
+    return chosen
 
 
 def patterns_for(text: str) -> int:
