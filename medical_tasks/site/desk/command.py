@@ -67,15 +67,18 @@ def run(options: Review) -> int:
     """Does what is asked; the exit code."""
     if options.export is not None and options.labels_from:
         raise UsageError("--export and --import: give one at a time.")
+
     opened = _of_file(options) if options.open is not None else _of_site(options)
     with policy.protect(opened.subjects, policy.attestation_from(options)):
         for work in opened.works.values():
             for problem in work.store.problems:
                 print(f"note: {problem}", file=sys.stderr)
+
         if options.labels_from:
             return _import(opened, options)
         if options.export is not None:
             return _export(opened, options.export)
+
         return _serve(opened, options)
 
 
@@ -91,6 +94,7 @@ def _of_site(options: Review) -> Opened:
             f"{', '.join(given)}: a site's reviewers stand in its site.toml. Leave it out, or "
             "give --open PATH."
         )
+
     site = open_site(options.folder)
     files = sorted((site.private / _SHEETS).glob("*.json"))
     known = {path.stem: path for path in files}
@@ -99,6 +103,7 @@ def _of_site(options: Review) -> Opened:
             f"{site.path}: there is no sheet to label yet. See: medical-tasks site status "
             f"{site.path}"
         )
+
     names = _chosen(options.sheet, list(known))
     works = {
         name: Work(
@@ -143,6 +148,7 @@ def _of_file(options: Review) -> Opened:
         for work in works.values():
             if work.store.last(label.rater, label.item) is None:
                 work.store.add(label)
+
     return Opened(
         works=works,
         folder=folder,
@@ -190,12 +196,15 @@ def _export(opened: Opened, out: Path) -> int:
             waiting=waiting,
         )
         return 0
+
     if len(opened.works) > 1:
         names = ", ".join(opened.works)
         raise UsageError(f"--export {out}: add --sheet, one of {names}.")
+
     (work,) = opened.works.values()
     rows = write_labels(out.expanduser(), work)
     tell(f"{out}: {rows:,} labels, without texts.", rows=rows)
+
     return 0
 
 
@@ -204,6 +213,7 @@ def _keep(opened: Opened) -> None:
     site = opened.site
     if site is None:
         return
+
     outputs: list[str | Path] = []
     figures: dict[str, object] = {}
     for name, work in opened.works.items():
@@ -213,6 +223,7 @@ def _keep(opened: Opened) -> None:
         outputs.append(path)
         decided = [bool(each.value) for each in work.decided()]
         figures[name] = {"items": len(decided), "decided": sum(decided)}
+
     note_step(site, "review", outputs=outputs, figures=figures)
 
 
@@ -231,6 +242,7 @@ def _serve(opened: Opened, options: Review) -> int:
         place = Place(host=options.host, port=port, tls=tls)
         if options.host not in LOOPBACK:
             policy.require_endpoint(place.origin, _PURPOSE)
+
         tokens = Tokens(opened.folder)
         people = [name for work in opened.works.values() for name in work.people]
         drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
@@ -241,6 +253,7 @@ def _serve(opened: Opened, options: Review) -> int:
                 server.run(sockets=[listener])
         finally:
             _keep(opened)
+
     return 0
 
 
@@ -260,18 +273,21 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
     host = options.host
     if host in LOOPBACK:
         return
+
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
             raise UsageError(
                 f"--host {host} is every address of this machine. Name the one that reviewers "
                 "reach it by."
             )
+
     if tls is None and policy.protecting():
         raise RefusedError(
             f"--host {host}: the sheets hold credentialed text, which would cross the network in "
             "the clear. Let reviewers come by a tunnel to 127.0.0.1 (ssh -L), or give --tls-cert "
             f"and --tls-key, and {policy.ALLOW} {host} with {policy.ATTEST}."
         )
+
     print(
         f"note: whoever reaches {host} on the network can knock at this desk; only those with an "
         "address that holds a token are let in.",
@@ -302,6 +318,7 @@ def _alone(folder: Path) -> Iterator[None]:
             raise UsageError(
                 f"{folder}: a desk is open on these labels already. Use that one, or stop it first."
             )
+
         yield
 
 
@@ -315,12 +332,15 @@ def _tell_addresses(
         lines.append(
             f"{work.sheet.title}: {waiting:,} of {len(work.sheet.items):,} items wait"
         )
+
     for name, token in drawn.items():
         lines.append(f"for {name}: {place.origin}/r/{token}")
+
     if drawn:
         lines.append("Each address is shown this once and is for that person alone.")
     else:
         lines.append(
             "Everybody has an address already; --renew draws new ones for all."
         )
+
     print("\n".join(lines), flush=True)
