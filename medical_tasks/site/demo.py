@@ -212,11 +212,11 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 
 
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
-    from medical_tasks.benchmarks.kqa.data import question_id
+    from medical_tasks.site.uses.patient_questions import item_id
 
     rows, labels = [], {}
     for row in _lines(source):
-        item = question_id(row["Question"])
+        item = item_id(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
         kept = [model.says() for _ in own]
         said = [
