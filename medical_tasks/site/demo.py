@@ -32,6 +32,7 @@ from medical_tasks.site.desk.sheets import Sheet
 from medical_tasks.site.desk.work import COLUMNS
 from medical_tasks.site.folder import Site
 from medical_tasks.site.sampling import pseudonym, pseudonym_key
+from medical_tasks.site.uses.question_ids import item_id
 
 FOLDER: Final = "demo"
 TRUTH: Final = "truth.json"
@@ -212,8 +213,6 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 
 
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
-    from medical_tasks.site.uses.patient_questions import item_id
-
     rows, labels = [], {}
     for row in _lines(source):
         item = item_id(row["Question"])
