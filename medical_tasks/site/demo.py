@@ -32,6 +32,7 @@ from medical_tasks.site.desk.sheets import Sheet
 from medical_tasks.site.desk.work import COLUMNS
 from medical_tasks.site.folder import Site
 from medical_tasks.site.sampling import pseudonym, pseudonym_key
+from medical_tasks.site.uses import question_item
 
 FOLDER: Final = "demo"
 TRUTH: Final = "truth.json"
@@ -212,11 +213,9 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 
 
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
-    from medical_tasks.site.uses.patient_questions import item_id
-
     rows, labels = [], {}
     for row in _lines(source):
-        item = item_id(row["Question"])
+        item = question_item(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
         kept = [model.says() for _ in own]
         said = [
