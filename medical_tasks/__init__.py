@@ -100,6 +100,7 @@ def metric_path(name: str) -> str:
 
         if (folder := metric_folder(name)) is None:
             raise
+
         return folder
 
 
@@ -128,11 +129,14 @@ def _folder(kind: str, package: str, name: str) -> str:
             if spec is not None
             else []
         )
+
     found: list[str] = []
     for place in places:
         if (place / name / "README.md").is_file():
             return str(place / name)
+
         found += [card.parent.name for card in place.glob("*/README.md")]
+
     raise UsageError(
         f"unknown {kind.replace('_', ' ')[:-1]} {name!r}.{did_you_mean(name, found)} "
         f"Known: {', '.join(sorted(set(found))) or 'none'}."

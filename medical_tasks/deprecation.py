@@ -126,8 +126,10 @@ def renamed_parameter(
                     raise UsageError(
                         f"{name}() got {old} and {new}, which are one: give {new}."
                     )
+
                 warn_once(notice)
                 named[new] = named.pop(old)
+
             return function(*args, **kwargs)
 
         return called

@@ -546,6 +546,7 @@ class Counts:
         )
         if self.is_share:
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
+
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
 
@@ -647,6 +648,7 @@ class ItemScore:
                     values[name] = low
                 else:
                     limits[name] = (low, high)
+
         return cls(id=id, values=values, limits=limits, counts=counts, **named)
 
 
@@ -665,11 +667,13 @@ def unclear_limits(
     for metric in metrics:
         if not metric.read or metric.name not in values:
             continue
+
         value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:
             limits[metric.name] = metric.limits
+
     return limits
 
 
@@ -1282,6 +1286,7 @@ def hub_question(
     fields: HubColumns = {"input": asked, "target": target}
     if metadata:
         fields["metadata"] = list(metadata)
+
     before: list[Mapping[str, object]] = (
         [{"name": "prompt_template", "args": {"template": template}}]
         if template

@@ -157,10 +157,12 @@ def answer(word: str, options: Collection[str]) -> str:
     peer = known(word)
     if peer is None:
         return ""
+
     ours = [each for each in peer.ours if each.split()[0] in options]
     whose = " and ".join(peer.whose)
     if ours:
         return f"{word} ({whose}) is {' or '.join(ours)} here."
     if peer.note and not _ABOUT_ANSWERS.isdisjoint(options):
         return f"{word} is an option of {whose}. {peer.note}"
+
     return ""

@@ -21,6 +21,7 @@ def run(arguments: Purge) -> int:
         f"{private_home()}: {len(found.removed)} runs, {files} files, {_size(total)} {would}; {len(found.used)} in use."
     )
     tell("\n".join(lines), found, dry_run=arguments.dry_run)
+
     return 0
 
 

@@ -32,6 +32,7 @@ def _show_prompt(arguments: Run, item: str) -> int:
             f"--show-prompt: {shown.task} has credentialed text, which is shown on a terminal "
             "alone, not in a file, a pipe or the log of a job. Give the command on a terminal."
         )
+
     tell(str(shown), dataclasses.asdict(shown))
     return 0
 

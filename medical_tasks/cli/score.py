@@ -20,9 +20,11 @@ def run(arguments: Score) -> int:
     done = rescore(arguments)
     if done is None:
         return 0
+
     results, unanswered = done
     if arguments.responses.is_dir():
         return report_results(results, next_step=_FINISH if unanswered else AGAIN)
+
     return report_results(
         results,
         next_step=_ADD if unanswered else AGAIN,

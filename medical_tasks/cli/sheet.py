@@ -19,4 +19,5 @@ def run(arguments: Sheet) -> int:
     )
     if made.private:
         tell_private(made.path)
+
     return 0

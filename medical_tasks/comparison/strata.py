@@ -55,15 +55,18 @@ def read_strata(path: Path, by: str) -> dict[str, str]:
             f"{path}: no column {by if named else NAMES[0]}."
             f"{did_you_mean(by, table.columns)} It has {', '.join(table.columns)}."
         )
+
     groups: dict[str, str] = {}
     for row in table.rows:
         item, group = row.cells.get(named), row.cells.get(by)
         if item is None or group is None:
             continue
+
         if groups.setdefault(str(item), str(group)) != str(group):
             raise UsageError(
                 f"{row.place(by)}: {item} is in the group {groups[str(item)]} in a row before."
             )
+
     return groups
 
 
@@ -91,19 +94,23 @@ def stratified(
     entry = run.results["tasks"].get(task.name)
     if entry is None:
         return run
+
     rows: list[Row] = []
     own: list[Row] = []
     for row in run.rows:
         if row["task"] == task.name:
             row = {**row, f"group_{by}": _group_of(row, groups)}
             own.append(row)
+
         rows.append(row)
+
     breakdown: Breakdown = {**entry["breakdown"], by: _figures(task, entry, own, by)}
     moved: TaskEntry = {**entry, "breakdown": breakdown}
     results: Results = {
         **run.results,
         "tasks": {**run.results["tasks"], task.name: moved},
     }
+
     return replace(run, results=results, rows=rows)
 
 
@@ -145,6 +152,7 @@ def _figures(
     judge = mapping(entry["recipe"].get("judge"))
     if judge and not judge.get("comparable", True):
         summary = not_comparable(summary, of_groups)
+
     return summary.breakdown.get(by, {})
 
 
@@ -189,6 +197,7 @@ def _score(task: TaskSpec, row: Row) -> ItemScore:
         for metric in decided
         if metric.kind == "ratio"
     }
+
     return ItemScore(
         id=row["id"],
         values=values,

@@ -94,6 +94,7 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
     content = _read_marker(folder)
     if content is None:
         return {}
+
     try:
         configs = {
             name: BuiltConfig(
@@ -109,11 +110,13 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise _damaged(folder, f"{type(error).__name__}: {error}") from error
+
     for config in configs.values():
         for split in config.splits.values():
             path = PurePosixPath(split.path)
             if path.is_absolute() or ".." in path.parts:
                 raise _damaged(folder, f"path {split.path!r} leaves the folder")
+
     return configs
 
 
@@ -149,6 +152,7 @@ def built_split(
             f"{there}, or build {spec.name if spec else folder.name} again from files that have "
             "what is missing."
         )
+
     return "+".join(name for name in built if name in wanted)
 
 
@@ -305,6 +309,7 @@ def _file(
         raise MissingError(
             f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}"
         )
+
     digest = file_sha256(path)
     if digest != entry.sha256:
         raise UsageError(
@@ -312,14 +317,17 @@ def _file(
             f"{entry.sha256[:12]}...). Build it again: medical-tasks build "
             f"{spec.name if spec else folder.name} --config {config}"
         )
+
     import pyarrow.parquet as pq
 
     with doing(f"load the rows of {path}"):
         file = pq.ParquetFile(path)
+
     if (rows := file.metadata.num_rows) != entry.rows:
         raise UsageError(
             f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again."
         )
+
     return file
 
 
@@ -345,21 +353,26 @@ def _read_marker(folder: Path) -> dict[str, Any] | None:
     with readable(path):
         if not path.exists():
             return None
+
         text = read_text(path)
+
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise _damaged(folder, str(error)) from error
+
     if (
         not isinstance(content, dict)
         or not {"format", "dataset", "configs"} <= content.keys()
     ):
         raise _damaged(folder, "not an object with format, dataset and configs")
+
     if content["format"] != FORMAT:
         raise UsageError(
             f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade "
             "medical-tasks, or build the dataset into another folder."
         )
+
     return content
 
 
@@ -384,7 +397,9 @@ def source_files(source: str) -> list[Path]:
                 f"official files' folder, or build the dataset: medical-tasks build {source} "
                 "(`medical-tasks list` names them)."
             )
+
         path = built
+
     if path.is_dir() and built_name(path) is not None:
         splits = [
             split
@@ -392,6 +407,7 @@ def source_files(source: str) -> list[Path]:
             for split in config.splits.values()
         ]
         return list(dict.fromkeys(path / split.path for split in splits))
+
     from medical_tasks.guard.leak_sources import readable_files
 
     return readable_files(path, named=source)
@@ -408,6 +424,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
+
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -415,6 +432,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
                 # of a build that was killed: nobody else holds the lock
                 shutil.rmtree(stale)
+
             holds = built_name(folder)
             if holds is None and any(
                 not entry.name.startswith(".") for entry in folder.iterdir()
@@ -423,16 +441,19 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
                     f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a "
                     "new folder with --out."
                 )
+
             if holds not in (None, name):
                 raise UsageError(
                     f"{folder}: holds the dataset {holds}, not {name}. Choose another --out."
                 )
+
             with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage:
                 yield Path(stage), built_configs(folder)
     except BaseException:
         if made:
             with contextlib.suppress(OSError):  # not empty: someone else uses it by now
                 folder.rmdir()
+
         raise
 
 
@@ -453,6 +474,7 @@ def put_in_place(
     for name, text in texts.items():
         (stage / name).write_text(text, encoding="utf-8")
         flush_to_disk(stage / name)
+
     data = [
         Path(split.path)
         for built in configs.values()
@@ -463,11 +485,14 @@ def put_in_place(
         folder.chmod(0o700)
         for path in (*new, *map(Path, texts)):
             (stage / path).chmod(0o600)
+
     for path in new:
         (folder / path.parent).mkdir(exist_ok=True)
         (stage / path).replace(folder / path)
+
     for name in texts:
         (stage / name).replace(folder / name)
+
     for path in folder.glob("*/*.parquet"):
         if path.relative_to(folder) not in data:
             with contextlib.suppress(

@@ -93,6 +93,7 @@ def build_dataset(
         raise UsageError(
             f"--fetch and --source {source}: the files come from one or the other. Leave one out."
         )
+
     definition = dataset_source(name)
     return build_source(
         definition,
@@ -116,6 +117,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
         raise UsageError(
             f"{label}: made from this package alone, nothing is fetched. Leave out --fetch."
         )
+
     by_hand = steps_to_get(spec, by_hand=True)
     if not pins:
         others = [name for name in spec.configs if source.pins(name)]
@@ -123,6 +125,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
         named = f"{', '.join(most)} and {last}" if most else last
         why = f"only {named} can be" if others else "only open datasets are"
         raise UsageError(f"{label}: is not fetched, {why}.\n{by_hand}")
+
     base = _base()
     folder = datasets_home() / "downloads" / spec.name / config
     try:
@@ -141,6 +144,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
                     ) from error
     except OSError as error:
         raise write_error(folder, error, work="file", other=DATA_VARIABLE) from error
+
     return folder
 
 
@@ -160,6 +164,7 @@ def confirmed(source: DatasetSource, config: str) -> bool:
         not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1"
     ):  # processes of one run would all ask
         return False
+
     size = (
         f"{sum(pin.size or 0 for pin in pins) / 1e6:.1f} MB, "
         if all(pin.size for pin in pins)
@@ -169,6 +174,7 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     mirror = f" ({_base()})" if os.environ.get(MIRROR) else ""
     asked = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
     print(asked, end="", file=sys.stderr, flush=True)
+
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -227,6 +233,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
     """
     if target.is_file() and pin.found(target) == pin.expected:
         return
+
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
     idle, anew = 0, False
@@ -239,6 +246,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 idle = 0 if _size(part) > had else idle + 1
                 if error.final or idle == _TRIES:
                     raise
+
                 wait = min(
                     error.wait if error.wait is not None else 2**idle, _LONGEST_PAUSE_S
                 )
@@ -248,15 +256,19 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 )
                 pause(wait)
                 continue
+
             found = pin.found(part)
             if found == pin.expected:
                 flush_to_disk(part)
                 part.replace(target)
                 return
+
             part.unlink()
             if not had or anew:
                 raise _FetchError(f"the server has another file, {found}")
+
             anew = True  # what was there before may have been the damaged part
+
         raise _FetchError(f"cut off {_MOST_TRIES} times")
     except OSError:
         part.unlink(missing_ok=True)
@@ -274,6 +286,7 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
     have, most = _size(part), pin.size or _MOST_BYTES
     if have == pin.size:
         return
+
     try:
         with client.stream(
             "GET", address, headers={"Range": f"bytes={have}-"} if have else {}
@@ -281,12 +294,14 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             have = _begin(response, part, have)
             if not have:
                 part.unlink(missing_ok=True)
+
             size = _announced(response, have) or pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
                 raise _FetchError(
                     f"the server has a file of {size:,} bytes", final=True
                 )
+
             progress = Progress(
                 f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
             )
@@ -298,12 +313,14 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
                         raise _FetchError(
                             f"more than {most:,} bytes are sent", final=True
                         )
+
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         # nobody waits long on a closed network
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
         raise _FetchError(str(error) or type(error).__name__, final=away) from error
+
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")
 
@@ -326,13 +343,16 @@ def _begin(response: httpx.Response, part: Path, have: int) -> int:
     )
     if status == 200:
         return 0
+
     if status == 206 and response.headers.get("Content-Range", "").startswith(
         f"bytes {have}-"
     ):
         return have
+
     if status == 206 or (status == 416 and have):
         part.unlink(missing_ok=True)  # the next attempt asks for the whole file
         raise _FetchError(said, wait=0)
+
     wait = response.headers.get("Retry-After", "")
     again = status == 429 or status >= 500
     raise _FetchError(

@@ -45,6 +45,7 @@ def _listed(name: str) -> ListedTask:
     task = tasks()[name]
     spec = dataset_spec(task.dataset)
     built, damaged = _built(datasets_home() / spec.name)
+
     return ListedTask(
         name=task.name,
         harness_name=task.harness_name,

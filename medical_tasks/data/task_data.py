@@ -113,6 +113,7 @@ def read_shard(text: str | None) -> tuple[int, int]:
         raise UsageError(
             f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}."
         )
+
     return int(found[1]), int(found[2])
 
 
@@ -148,6 +149,7 @@ def load_task_data(
             f"{task.name}: its worked examples come from the split {task.exemplars}, so that "
             "cannot be asked. Choose another --split, or a task without examples."
         )
+
     rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
@@ -161,11 +163,13 @@ def load_task_data(
             f"{task.name}: {len(twice):,} ids are in more than one of the splits {asked} (the "
             f"first is {twice[0]}), so these are not one set of questions. Ask one at a time."
         )
+
     if not items:
         raise UsageError(
             f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of "
             f"this task among its {len(rows):,} rows. Choose another with --config."
         )
+
     revision: dict[str, object] = {
         "name": spec.name,
         "config": chosen,
@@ -186,6 +190,7 @@ def load_task_data(
                 made_of[SWAP_OF.format(name)] for name in split_names(asked)
             ],
         }
+
     made = TaskData(
         items=first_items(task, items, max_samples),
         config=chosen,
@@ -236,6 +241,7 @@ def leaking_examples(
     """Finds the ids of items whose question shows the item itself, with its answer, as the worked example."""
     if prompts.example is None:
         return []
+
     found = [item.id for item in items if prompts.example(item).leaks]
     if found and tell:
         print(
@@ -244,6 +250,7 @@ def leaking_examples(
             "are asked and counted; leaking_examples in the recipe names them.",
             file=sys.stderr,
         )
+
     return found
 
 
@@ -263,16 +270,19 @@ def locate(
         print(
             f"note: configuration {config}, the only one in {folder}", file=sys.stderr
         )
+
     if config is not None and config not in spec.configs:
         raise UsageError(
             f"dataset {spec.name} has no configuration {config!r}. It has: "
             f"{', '.join(spec.configs)}."
         )
+
     if (holds := built_name(folder)) not in (None, spec.name):
         raise UsageError(
             f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of "
             f"{spec.name}."
         )
+
     chosen = config or _usual_config(spec, built)
     built_config(folder, chosen, spec)  # or says how to get it
     return folder, chosen
@@ -308,6 +318,7 @@ def obtain(
     except MissingError:
         if data is not None:
             raise
+
         # Where all is built, as mostly, nothing of how to build is needed.
         from medical_tasks.data.building import build_source
         from medical_tasks.data.fetching import confirmed, fetch
@@ -315,11 +326,13 @@ def obtain(
         source, chosen = benchmark.source(spec.name), config or spec.default_config
         if not (agreed or confirmed)(source, chosen):
             raise
+
     folder = datasets_home() / spec.name
     place = fetch(source, chosen) if source.files[chosen] else None
     build_source(
         source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks
     )
+
     return folder, chosen
 
 
@@ -365,6 +378,7 @@ def first_items(
     """
     if not task.drawn_whole or max_samples is None or max_samples >= len(items):
         return subset(items, max_samples)
+
     sizes = Counter(item.cluster for item in items)
     kept: set[str] = set()
     left = max_samples
@@ -374,13 +388,16 @@ def first_items(
         left -= sizes[cluster]
         if left < 0:
             break
+
         kept.add(cluster)
+
     if not kept:
         raise UsageError(
             f"{task.name}: --max-samples {max_samples} is smaller than the first group of items "
             f"that are scored together, which has {max_samples - left}. Give at least "
             f"{max_samples - left}."
         )
+
     return [item for item in items if item.cluster in kept]
 
 
@@ -397,10 +414,12 @@ def read_drawn(
         raise UsageError(
             f"--seed {seed} belongs to --subset N, which is missing. Give both, or neither."
         )
+
     if size is not None and max_samples is not None:
         raise UsageError(
             f"--subset {size} draws a random sample, --max-samples takes none. Leave one out."
         )
+
     check_least({"--subset": size})
     check_least({"--seed": seed}, 0)
     return None if size is None else (size, seed or 0)
@@ -413,6 +432,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     """
     if drawn is None:
         return data
+
     from medical_tasks.scoring.finite import allocate, cell_of, unit_of
 
     size, seed = drawn
@@ -422,9 +442,11 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
             f"(configuration {data.config}, split {data.revision['split']}). Give at most that, or "
             "leave it out to take all."
         )
+
     cells: dict[str, str] = {}  # of each item or cluster
     for item in data.items:
         cells.setdefault(unit_of(task, item), cell_of(task, item))
+
     wanted = max(1, round(size * len(cells) / len(data.items)))
     ranked = sorted(
         cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest()
@@ -436,6 +458,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         left[place] -= 1
         if left[place] >= 0:
             kept.add(unit)
+
     items = [item for item in data.items if unit_of(task, item) in kept]
     told: dict[str, object] = {"asked": size, "seed": seed, "of": len(data.items)}
     told |= {
@@ -447,6 +470,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         "\n".join(item.id for item in items).encode()
     ).hexdigest()
     told["strata"] = dict(sorted(Counter(cells.values()).items()))
+
     return replace(data, items=items, subset=told, drawn_from=data.items)
 
 
@@ -472,6 +496,7 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
         return source.quick
     if OWN_CONFIG in source.spec.configs and len(source.files[OWN_CONFIG]) == 1:
         return (OWN_CONFIG,)
+
     name = source.spec.name
     raise UsageError(
         f"--source: the dataset {name} is not made of one file of your own. Leave it out, and "
@@ -513,6 +538,7 @@ def with_source(
     if source is None:
         yield data, config
         return
+
     dataset = task.benchmark.source(task.dataset)
     configs = source_configs(dataset)
     for name, value, allowed in (("data", data, ()), ("config", config, configs)):
@@ -520,6 +546,7 @@ def with_source(
             raise UsageError(
                 f"--source and --{name} {value}: the data are one or the other. Leave one out."
             )
+
     chosen = config or configs[0]
     with built_from(dataset, source, chosen) as folder:
         try:

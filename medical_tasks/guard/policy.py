@@ -111,10 +111,12 @@ def attestation_from(arguments: WithAttestation) -> Attestation:
             f"{ALLOW} {' '.join(hosts)} alone changes nothing: add {ATTEST}, by which you attest "
             "that this host keeps nothing of what it is sent. Both are written to the audit log."
         )
+
     if attested and not hosts:
         raise UsageError(
             f"{ATTEST} alone changes nothing: name the host it is about with {ALLOW} HOST."
         )
+
     return Attestation(
         hosts=tuple(read_host(host) for host in hosts), zero_retention=attested
     )
@@ -143,6 +145,7 @@ class _Policy:
         """
         if not self.subjects:
             return
+
         address = read_address(url) if url is not None else None
         local = not what and (url is None or is_local(url))
         allowed = local or (address is not None and self._attestation.covers(address))
@@ -163,6 +166,7 @@ class _Policy:
                     address,
                 )
                 self._told.add((purpose, where))
+
         if not allowed:
             raise self._refusal(
                 purpose,
@@ -204,6 +208,7 @@ class _Policy:
                 f"{about}: its text may not go to {where} ({purpose}), since it cannot be told "
                 f"where that leads. {use}"
             )
+
         reason = (
             "is called this machine's but leads elsewhere"
             if local_name
@@ -267,6 +272,7 @@ def holding_text() -> Iterator[None]:
             raise
         if memory_error(error):
             raise MemoryError from None
+
         raise WithheldError(told(error)) from None
 
 
@@ -377,6 +383,7 @@ def told(error: BaseException) -> str:
         found = waiting.pop(0)
         if id(found) in seen:
             continue
+
         seen.add(id(found))
         system = (
             errno.errorcode.get(found.errno or 0)
@@ -398,6 +405,7 @@ def told(error: BaseException) -> str:
             for each in (*inner, found.__cause__, found.__context__)
             if each is not None
         ]
+
     return "\n".join(lines)
 
 
@@ -409,6 +417,7 @@ def no_core_files() -> Iterator[None]:
     except ImportError:  # not a POSIX system
         yield
         return
+
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     try:
@@ -449,6 +458,7 @@ def write_decision(path: Path, decision: Mapping[str, object]) -> None:
             line = _begun(handle) + line
             if os.write(handle, line) != len(line):
                 raise OSError(None, "only a part of the line was written")
+
             os.fsync(handle)
         finally:
             os.close(handle)

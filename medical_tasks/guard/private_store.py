@@ -79,6 +79,7 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was "
             "written?"
         )
+
     home = private_home()
     folder = home / private_id
     try:
@@ -88,12 +89,14 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
         for path in (home, folder):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             _close(path)
+
         for place, _, names in os.walk(folder):
             for name in names:
                 with contextlib.suppress(
                     FileNotFoundError
                 ):  # another process's journal, gone since it was listed
                     _close_file(Path(place) / name)
+
         if run is not None:
             _write_owner(folder / _OWNER_FILE, run)
     except OSError as error:
@@ -101,6 +104,7 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             f"{folder}: the private store cannot be used ({system_reason(error)}). Make {home} a "
             f"folder of your own, or name another place: export {HOME_VARIABLE}=DIR"
         ) from error
+
     return folder
 
 
@@ -127,6 +131,7 @@ def _close(path: Path) -> None:
         found = os.fstat(handle)
         if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
             raise _refused(path, "it belongs to somebody else")
+
         if stat.S_IMODE(found.st_mode) & 0o077:
             os.fchmod(handle, 0o700)
             if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
@@ -150,6 +155,7 @@ def _opened(path: Path) -> int:
             errno.ELOOP,
         ):  # what a link gives depends on the system
             raise
+
         raise _refused(path, "it is a link or a file") from None
 
 
@@ -199,6 +205,7 @@ def _described(path: Path) -> PrivateFolder:
         for name in names:
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                 sizes.append((Path(folder) / name).lstat().st_size)
+
     owner = path / _OWNER_FILE
     run = (
         ""
@@ -219,6 +226,7 @@ def purge(*, dry_run: bool = False) -> Purged:
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
         return Purged(removed=(), used=(), strange=())
+
     _close(home)
     strange = tuple(
         sorted(
@@ -235,6 +243,7 @@ def purge(*, dry_run: bool = False) -> Purged:
                 f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} "
                 "folders were. Make it writable and give the command again."
             ) from error
+
     return Purged(removed=tuple(removed), used=tuple(used), strange=strange)
 
 
@@ -261,9 +270,11 @@ def check_place(path: Path) -> None:
                 f"{path}: is in the run's folder {folder}, which holds no text of credentialed "
                 "data and may be passed on. Choose another --out."
             )
+
         if (folder / ".git").exists():
             if _ignored(place, folder):
                 return
+
             raise RefusedError(
                 f"{path}: is in the git work tree {folder}, with which text of credentialed data "
                 "would be published. Choose another --out, or add the file to .gitignore."
@@ -277,6 +288,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     git = shutil.which("git")
     if git is None:
         return False
+
     # Such a variable could name another repository.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
@@ -293,6 +305,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
+
     return done.returncode == 0
 
 
@@ -341,6 +354,7 @@ def redact_reason(reason: str) -> str:
     """
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
+
     return (
         reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
     )
@@ -422,6 +436,7 @@ def redact_row(
             made[name] = (
                 value if name in _NOTES and _is_plain(str(value), note_words) else ""
             )
+
     digest = (
         ""
         if response is None

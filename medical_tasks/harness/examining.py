@@ -123,6 +123,7 @@ def examine() -> list[Finding]:
         *_folders(),
         *_data(),
     ]
+
     return [suite, *_plugins(), *parts]
 
 
@@ -171,10 +172,12 @@ def _versions() -> Iterator[Finding]:
     """What is wrong with the installed lighteval, and whether it knows our tasks."""
     if not version_of("lighteval"):
         return
+
     for package, wrong, found in _WRONG_VERSIONS:
         version = version_of(package)
         if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
+
     path = lighteval_launcher.link_path()
     if path.is_file():
         yield Finding(
@@ -189,6 +192,7 @@ def _versions() -> Iterator[Finding]:
             "lighteval link",
             f"the stock command finds this suite's tasks; {step}",
         )
+
     if not path.with_name("tinyBenchmarks.pkl").is_file():
         yield Finding(
             "optional",
@@ -227,6 +231,7 @@ def _processes() -> Iterator[Finding]:
     except UsageError as error:
         yield Finding("warning", "processes", str(error))
         return
+
     if (
         started > 1
         and not _has_gpu()
@@ -244,6 +249,7 @@ def _folders() -> Iterator[Finding]:
     for place in user_places():
         text = f"{place.path.absolute()} ({place.decided_by})"
         yield Finding("folder", place.use, text)
+
     other = datasets_elsewhere()
     if other is not None:
         yield Finding(
@@ -292,6 +298,7 @@ def _dataset(
             f"{config} in {folder} was built in version {made.version}, this suite reads "
             f"{spec.version}. Build it again: {command}",
         )
+
     current = sorted(set(built) - set(outdated))
     if set(current) - {"demo"}:
         yield Finding("ok", subject, f"{', '.join(current)} in {folder}")

@@ -34,17 +34,22 @@ def metric_folder(name: str) -> str | None:
     places = [place for place in plugins.given().split(os.pathsep) if place]
     if Path(name).suffix in plugins.YAML:
         places, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
+
     with plugins.using(places):
         task = tasks().get(name)
+
     if task is None:
         return None
+
     if task.judge:
         raise UsageError(
             f"{name}: a judge decides its answers, and evaluate knows none. Use "
             f"medical_tasks.score({name!r}, answers, judge=...)."
         )
+
     folder = metrics_home() / name
     make_folder(folder)
     with WholeFile(folder / f"{name}.py") as part:
         part.write(_MODULE.format(name=name, places=places))
+
     return str(folder)

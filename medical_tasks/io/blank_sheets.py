@@ -42,6 +42,7 @@ def in_cells(text: str) -> list[str]:
         end = rest.rfind("\n", 1, most) + 1 or most
         parts.append(rest[:end])
         rest = rest[end:]
+
     return [*parts, rest]
 
 
@@ -69,6 +70,7 @@ def blank_workbook(
 
     if len(rows) > _MOST_ROWS:
         raise ValueError(f"a sheet holds {_MOST_ROWS:,} rows, got {len(rows):,}")
+
     book = Workbook()
     sheet: Worksheet = book.active
     sheet.title = "answers"
@@ -83,10 +85,12 @@ def blank_workbook(
                 cell.font = bold
             elif name == fill:
                 cell.protection, cell.number_format = open_cell, _AS_TEXT
+
     _lay_out(sheet, columns)
     _offer(sheet, columns.index(fill) + 1, choices)
     stream = io.BytesIO()
     book.save(stream)
+
     return stream.getvalue()
 
 

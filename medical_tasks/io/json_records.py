@@ -124,6 +124,7 @@ def read_records(
     """
     with readable(path):
         content = read_bytes(path)
+
     count, private = 0, any(field.private for field in fields.values())
     for number, values in _numbered(path, content, again):
         count += 1
@@ -132,7 +133,9 @@ def read_records(
             raise UsageError(
                 f"{path}: line {number} is not a JSON object, got {got}. {again}"
             )
+
         yield checked_record(path, number, values, fields, release=release)
+
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
 
@@ -145,6 +148,7 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
     ):
         if not raw.strip():
             continue
+
         check_line(path, raw, where=f", line {number}")
         try:
             value = _DECODER.decode(raw.decode("utf-8"))
@@ -163,6 +167,7 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
             raise UsageError(
                 f"{path}: line {number} is not whole JSON ({reason}). {again}"
             ) from error
+
         yield number, value
 
 
@@ -191,6 +196,7 @@ def checked_record(
                 private=fields[name].private,
                 words=words,
             )
+
     private = frozenset(name for name, field in fields.items() if field.private)
     return Record(path=path, line=line, values=values, private=private, words=words)
 
@@ -271,6 +277,7 @@ def shown(value: object) -> str:
         return f"a text of {len(value)} characters"
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+
     return (
         "null"
         if value is None
@@ -303,6 +310,7 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
             f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON "
             "Lines instead."
         )
+
     try:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
@@ -317,10 +325,12 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
             "nested too deeply" if isinstance(error, RecursionError) else str(error)
         )
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
+
     if not isinstance(found, list) or not found:
         raise UsageError(
             f"{path}: a list of records is needed, got {shown(found)}. {again}"
         )
+
     return found
 
 

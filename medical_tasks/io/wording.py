@@ -88,4 +88,5 @@ def in_python(message: str, parameters: Collection[str]) -> str:
     for command in _COMMAND.finditer(message):
         parts += [_OPTION.sub(named, message[end : command.start()]), command[0]]
         end = command.end()
+
     return "".join([*parts, _OPTION.sub(named, message[end:])])

@@ -59,6 +59,7 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
     """
     if most is None or most >= len(pairs):
         return list(pairs)
+
     ranked = sorted(
         pairs,
         key=lambda pair: hashlib.sha256(
@@ -94,6 +95,7 @@ def pair_labels(
         for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
     }
     clusters = [numbers[pair.cluster] for pair in pairs]
+
     return {
         "gold": [pair.gold for pair in pairs],
         "judge": list(given),
@@ -133,8 +135,10 @@ def check_figures(
         figures["within"] = {
             by: _within(pairs, given, known[0], by) for by in pairs[0].groups
         }
+
     if names:
         figures["raters"] = _raters(pairs, given, views[-1], names)
+
     groups = sorted({pair.group for pair in pairs})
     if len(groups) > 1:
         most = max((len(view.classes) for view in known), default=0)
@@ -144,6 +148,7 @@ def check_figures(
             )
             for group in groups
         }
+
     if averages:
         figures["averages"] = {
             view.key: {
@@ -152,6 +157,7 @@ def check_figures(
             }
             for view in known
         }
+
     return figures
 
 
@@ -177,6 +183,7 @@ def same_labels(
     )
     found = agreement.agreement_of(*columns, classes=view.classes, clusters=clusters)
     both = Counter(zip(*columns, strict=True))
+
     return {
         "pairs": found.agreement.n,
         **_agreed(found),
@@ -216,6 +223,7 @@ def choice_figures(
     names = clusters if whole else [pair.id for pair in labelled]
     youden, difference = tells_apart(true, said, names, answers, clusters=clusters)
     people = tells_apart(true, true, names, answers, clusters=clusters)[1].value
+
     return {
         "length": _by_length(labelled, true, said),
         "own_model": _by_family(labelled, true, said, judge),
@@ -240,6 +248,7 @@ def _by_length(
     def means(chosen: npt.NDArray[np.bool_]) -> dict[str, float] | None:
         if not chosen.any():
             return None
+
         return {name: float(values[chosen].mean()) for name, values in shares.items()}
 
     return {
@@ -292,6 +301,7 @@ def _lean(
     found = as_json(gap)
     if found["value"] is None:
         return {"lean": found, "reason": otherwise}
+
     return {"lean": found}
 
 
@@ -355,6 +365,7 @@ def _compared(
     }
     if _rated(pairs):
         compared["with_people"] = _with_people(pairs, labels, view)
+
     return compared
 
 
@@ -371,6 +382,7 @@ def _with_people(
     agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
     majorities = agreement.leave_one_out(ratings).references
     with_majority = [_share(judged, majority) for majority in majorities]
+
     return {
         "mean_agreement": _json(math.fsum(agreed) / len(agreed)),
         "agreement": [_json(value) for value in agreed],
@@ -401,6 +413,7 @@ def _within(
         found[group] = as_json(
             agreement.accuracy_interval(gold, labels, clusters=clusters)
         )
+
     return found
 
 
@@ -430,6 +443,7 @@ def _average(
             [float(hit or 0) for hit in inside],
             [float(hit is not None) for hit in inside],
         ]
+
     found = bootstrap_statistic(
         columns, _mean_share, clusters=[pair.cluster for pair in pairs]
     )
@@ -469,6 +483,7 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
     counts = agreement.rating_counts(ratings, classes=view.classes)
     clusters = [pair.cluster for pair in pairs]
     left_out = agreement.leave_one_out(ratings)
+
     return {
         "raters": len(ratings[0]),
         "unanimous": sum(len(set(labels)) == 1 for labels in ratings),
@@ -501,6 +516,7 @@ def _raters(
         _merged(given, view), ratings, classes=view.classes, clusters=clusters
     )
     among = agreement.among_raters(ratings, classes=view.classes, clusters=clusters)
+
     return {
         "names": list(names),
         "labelled": [
@@ -573,6 +589,7 @@ def render_check(check: Mapping[str, Any]) -> str:
         "undecided": (figures["raters"] or {}).get("no_majority"),
         "left_out": check.get("rows_nobody_scored"),
     }
+
     return rendered("check.jinja", **{**said, **check, "figures": figures})
 
 
@@ -619,6 +636,7 @@ def _environment() -> Environment:
         "table": _table,
         "used": usage_said,
     }
+
     return environment
 
 

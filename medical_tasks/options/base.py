@@ -170,6 +170,7 @@ def _read_parameters(options: type[Options]) -> Mapping[str, Parameter]:
     # Words of a base class stand before those of the class: `umls STEP TEXT`.
     words = [name for name in found if found[name].option.positional]
     words.sort(key=lambda name: -near[name])
+
     return {name: found[name] for name in dict.fromkeys([*words, *found])}
 
 
@@ -178,12 +179,15 @@ def _parameter(field: Field[Any], hint: Any, owner: Any) -> Parameter:
     default = default_of(field)
     if get_origin(kind) in (Union, UnionType):  # X | None
         (kind,) = (each for each in get_args(kind) if each is not NoneType)
+
     many = get_origin(kind) is tuple
     if many:
         kind = get_args(kind)[0]
+
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     if choices:
         kind = type(choices[0])
+
     return Parameter(
         name=field.name,
         option=option,
@@ -213,6 +217,7 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
         texts = [_word(each) for each in values]
         if name in without:
             continue
+
         if parameter.option.positional:
             positional += texts
         elif parameter.type is bool:
@@ -225,6 +230,7 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
                     if text.startswith("-")
                     else [parameter.words, text]
                 )
+
     return [*positional, *named]
 
 

@@ -69,11 +69,13 @@ def report_results(
     elif missing:
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
+
         parts = [f"{name}: {_counted(counts)}" for name, counts in missing.items()]
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
             f"rest. {_what_to_do(tasks, missing, reasons, next_step)}"
         )
+
     return 0
 
 
@@ -98,15 +100,18 @@ def _what_to_do(
     """
     if reasons == {"no answer: prompt too long"}:
         return _too_long(entry["recipe"]["model"] for entry in tasks.values())
+
     if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
         from medical_tasks.judges.session import next_step as judge_step  # slow
 
         next_step = judge_step(reasons)
+
     next_step = _with_lasting(missing, reasons, next_step)
     judges = (entry["judge"] for entry in tasks.values() if "judge" in entry)
     troubles = {judge["trouble"] for judge in judges} - {None}
     if not troubles:
         return next_step
+
     return f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
 
 
@@ -123,6 +128,7 @@ def _with_lasting(missing: Iterable[str], reasons: Set[str], next_step: str) -> 
     known = {reason: said for reason, said in lasting.items() if reason in reasons}
     if not known:
         return next_step
+
     return " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
 
 

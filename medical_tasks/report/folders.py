@@ -53,15 +53,19 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
     entries = read_results(folder)["tasks"]
     if not entries:
         raise damaged(folder / RESULTS_FILE, "it has no task")
+
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
+
     rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
+
     verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
+
     return FinishedRun(
         name=folder.name, folder=folder, entries=entries, rows=rows, verdicts=verdicts
     )
@@ -109,6 +113,7 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
         for name in whole
     ]
     folders = short_names([run.folder for run in runs])
+
     return [
         name if names.count(name) == 1 and name else f"{name} ({folder})".strip()
         for name, folder in zip(names, folders, strict=True)
@@ -128,7 +133,9 @@ def short_names(folders: Sequence[Path]) -> list[str]:
             size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1
         ):
             size += 1
+
         names.append("/".join(own[-size:]) or "/")
+
     return names
 
 
@@ -193,6 +200,7 @@ def report_places(
             f"--out {out}: a report is HTML (.html) or Markdown (.md), not {target.suffix}. Give "
             "such a name, or a folder."
         )
+
     if out is None or target.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
         places = {form: target / _NAMES[form] for form in forms}
@@ -203,8 +211,10 @@ def report_places(
         )
     else:
         places = {named: target}
+
     for path in places.values():
         check_place(path)
+
     return places
 
 
@@ -212,6 +222,7 @@ def check_place(path: Path) -> None:
     """Refuses to write over what is not a report."""
     if not path.exists():
         return
+
     try:
         with open_file(path) as file:
             head = (
@@ -223,6 +234,7 @@ def check_place(path: Path) -> None:
         raise UsageError(
             f"{path}: exists and cannot be read ({system_reason(error)}). Choose another --out."
         ) from error
+
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
             f"{path}: exists and is not a report of this suite, so it is not overwritten. Choose "

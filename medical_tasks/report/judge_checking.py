@@ -92,11 +92,13 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     """
     if not is_main_process():
         return None  # there is nothing to share among processes
+
     sets = _sets()
     if arguments.set not in sets:
         raise UsageError(
             f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}."
         )
+
     known, asked = sets[arguments.set], _request(arguments, sets)
     judges = _judges(arguments, known)
     checks = _earlier_checks(arguments, judges)
@@ -104,14 +106,17 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         raise UsageError(
             f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"
         )
+
     alone = len(judges) == 1 and not checks
     made, failed = dict[str, Json](), dict[str, str]()
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
             chosen = _chosen_set(arguments, known, asked)
             made, failed = _checks_of(arguments, known, chosen, judges, alone=alone)
+
     if arguments.forecast:
         return None
+
     return _written(arguments, judges, checks, made, failed)
 
 
@@ -149,12 +154,15 @@ def _checks_of(
         except MedicalTasksError as error:
             if alone:
                 raise
+
             print(f"{name}: {error}", file=sys.stderr)
             failed[name] = one_line(str(error)).rstrip(".")
             continue
+
         if check:
             made[name] = check
             write_figures(check, path / CHECK_FILE)
+
     return made, failed
 
 
@@ -182,10 +190,13 @@ def _written(
         files = (out / "judges.html", out / "choosing.json")
         with WholeFile(files[0]) as page:
             page.write(judges_page(choice))
+
         write_figures(choice, files[1])
+
     for check in made.values():
         if check["scored"]:
             _record(check)
+
     return CheckedJudges(checks=made, failed=failed, choice=choice, files=files)
 
 
@@ -237,11 +248,13 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
             f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got "
             f"{arguments.set}. Leave it out."
         )
+
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} are independent, so "
             "there is nothing to batch. Leave it out."
         )
+
     raters = (
         []
         if arguments.raters is None
@@ -251,6 +264,7 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
         raise UsageError(
             f"--raters must be names of columns with commas between them, got {arguments.raters!r}."
         )
+
     return CheckRequest(**{**given, "raters": raters})
 
 
@@ -278,16 +292,20 @@ def _judges(arguments: JudgeCheck, known: CheckSetSource) -> Judges:
         settings: dict[str, object] = {"check": arguments.set, "judge": identity}
         if "format" in known.takes:
             settings["format"] = arguments.format or "open"
+
         if any(settings == others for _, _, others in found.values()):
             raise UsageError(
                 f"--judge {request.name}: is given twice with the same settings. Once is enough."
             )
+
         path = arguments.out or default_folder(
             f"check-{arguments.set}-{request.name}", settings
         )
         if arguments.out and len(several) + len(arguments.compare) > 1:
             path = arguments.out / default_folder(request.name, settings).name
+
         found[_name(request.name, found)] = request, path, settings
+
     return found
 
 
@@ -309,6 +327,7 @@ def _asked_in_orders(
     ask = chosen.ask_shuffled
     if arguments.orders is None or ask is None:
         return {}
+
     batched: tuple[What, ...] = ("statements", "sentences")
     shuffled = batched if request.mode == "batched" else batched[1:]
     return {
@@ -335,12 +354,14 @@ def _order_figures(
         figures["statements"] = {
             "reason": "each statement is judged alone, so that there is no order of them"
         }
+
     for what, orders in in_orders.items():
         others = [labels_of(order.labels)[0] for order in orders]
         every = [label for each in (labels, *others) for label in each]
         view = next(view for view in chosen.views if view.holds(every))
         places = [order.places for order in orders if order.places]
         figures[what] = order_figures(chosen.pairs, labels, others, places, view)
+
     return figures
 
 
@@ -372,6 +393,7 @@ def _checked(
                 f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. "
                 "Leave it out."
             )
+
         labels, unscored = labels_of(chosen.ask(session, request.mode, False))
         usage, beside = session.usage, dict[str, object](single_vs_batched=None)
         # Other ways of asking, by what their comparison with these labels is called.
@@ -380,16 +402,19 @@ def _checked(
             ways["single_vs_batched"] = session, "single", False
         if arguments.again:
             ways["again"] = session.again(), request.mode, False
+
         if arguments.sensitivity and session.reads == "pair":
             beside["turned"] = {"reason": "it reads no prompt"}
         elif arguments.sensitivity and request.prompts == "official":
             beside["turned"] = {"reason": "the authors' prompts stay as they are"}
         elif arguments.sensitivity:
             ways["turned"] = session, request.mode, True
+
         for name, how in ways.items():
             beside[name] = same_labels(
                 chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views
             )
+
         in_orders = _asked_in_orders(arguments, chosen, request, session)
         if arguments.forecast:
             return {}
@@ -397,6 +422,7 @@ def _checked(
             beside["orders"] = _order_figures(chosen, labels, in_orders, request)
         if policy.protecting():
             unscored = dict(Counter(map(redact_reason, Counter(unscored).elements())))
+
         stats = session.stats
         return {
             "schema_version": CHECK_FORMAT,

@@ -69,6 +69,7 @@ def report_items(
             shown = redact_row(row, None, note_words=note_words)
         elif answer is not None:
             digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+
         groups = tuple(
             (name.removeprefix(_GROUP), str(value))
             for name, value in shown.items()
@@ -98,6 +99,7 @@ def report_items(
                 verdicts=verdicts.get(row["id"], ()),
             )
         )
+
     return tuple(items)
 
 
@@ -181,6 +183,7 @@ def find_texts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
             "no text.",
         )
+
     recipe = entry["recipe"]
     try:
         check_recipe(run.folder, recipe)
@@ -210,6 +213,7 @@ def _found(
     tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
     if not places.items:
         return TaskTexts(items=items, tables=tables)
+
     question, no_questions, remark = _questions(
         task, data, run.entries[task.name]["recipe"], places
     )
@@ -229,6 +233,7 @@ def _found(
         seen |= least
         if room < 0:
             break
+
     answers, no_answers = _answers(task, run, data, places, golds)
     return TaskTexts(
         items=items,
@@ -267,9 +272,11 @@ def _questions(
             f"Questions are not shown, since they cannot be put again: {said(error)}",
             "",
         )
+
     if stated and prompts.sha256 != stated["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
+
     cut = recipe.get("truncation", {}).get("words_left_out", {})
 
     def asked_of(item: Item) -> str:
@@ -283,6 +290,7 @@ def _questions(
     if "protocol" in recipe:
         several = "Of the several questions about an item the first is shown, and the final answer."
         remark = f"{remark} {several}".strip()
+
     return asked_of, "", remark
 
 
@@ -308,11 +316,13 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
     for path in places:
         if path.is_dir():
             continue
+
         if not path.is_file():
             raise MissingError(
                 f"{path}: there is no such file. Give --responses the file that `score` scored, "
                 "or the folder of the run."
             )
+
         if file_sha256(path) not in wanted:
             which = (
                 "none of the runs scored a file"
@@ -344,6 +354,7 @@ def _answers(
         # A store is asked for these alone; a file, or a baseline that draws on other
         # items, goes with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
+
     upstream = places.upstream if _asked_officially(recipe) else None
     file, others = _answer_places(recipe, places)
     answers: dict[str, str] = {}
@@ -356,11 +367,14 @@ def _answers(
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue
+
         answers = {**{item: there[item] for item in there if item in wanted}, **answers}
         if len(answers) == len(wanted):
             return answers, ""
+
     if reason and not answers:
         return answers, f"Answers are not shown: {reason}"
+
     return answers, (
         f"{len(wanted) - len(answers)} of {len(wanted)} answers are not in the run's store. If "
         "`score` scored another run's answers, give that run's folder with --responses; else give "

@@ -57,6 +57,7 @@ class Asked:
                     if each.reason in (UNREADABLE, CUT)
                     else lost
                 )
+
         return values
 
 
@@ -97,6 +98,7 @@ def asked(
             f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
             "openai-api/HOST/NAME."
         )
+
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
     opening: JsonDict = {
         "args": args,

@@ -39,6 +39,7 @@ def _check_same_rows(run: Path, source: str) -> None:
     name = built_name(folder) if found_at(folder) == "folder" else None
     if name not in datasets() or found_at(run / RESULTS_FILE) != "file":
         return  # files of the user's own, or a folder that is no run: they are compared as they are
+
     try:
         tasks = read_results(run)["tasks"]
         recipes = {
@@ -55,6 +56,7 @@ def _check_same_rows(run: Path, source: str) -> None:
             f"so that it cannot be told on which rows of {name} it was. "
             f"Give the run's own command again, or --source the official files of {name}."
         ) from None
+
     for task, (config, split, sha256) in used.items():
         built = config in built_configs(folder)
         if (

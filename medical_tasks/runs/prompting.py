@@ -53,11 +53,14 @@ class ShownPrompt:
         if not self.text:
             said = [f"[{each['role']}]\n{each['content']}" for each in self.messages]
             parts = [f"{head}, as messages:", *said]
+
         if self.tools:
             parts.append(f"Tools offered: {', '.join(self.tools)}.")
+
         if self.continuations:
             asked = "\n".join(map(repr, self.continuations))
             parts.append(f"Asked for: the probability of each of\n{asked}")
+
         return "\n\n".join(parts)
 
 
@@ -76,6 +79,7 @@ def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
     name = full_name(arguments.model)
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
+
     looked: list[str] = []
     for task in (each.asked_with(arguments.task_args) for each in tasks):
         spec = dataset_spec(task.dataset)
@@ -87,7 +91,9 @@ def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
             found = [each for each in data.items if item in ("", each.id)]
             if found:
                 return _shown(task, data, found[0], name, arguments)
+
             looked += [each.id for each in data.items]
+
     raise UsageError(
         f"--show-prompt {item}: no item of {', '.join(task.name for task in tasks)} has this id."
         f"{did_you_mean(item, looked)} The first is {looked[0]}."
@@ -121,6 +127,7 @@ def _shown(
     prompts = load_task_prompts(task, options, data)
     messages = prompts.render(item)
     tools = prompts.tools(item) if prompts.tools else ()
+
     return ShownPrompt(
         task=task.name,
         item=item.id,

@@ -286,6 +286,7 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
             numbers[name if end == "value" else f"{name}_{end}"] = (
                 math.nan if value is None else value
             )
+
     reasons = {
         name: figure["reason"] for name, figure in figures.items() if "reason" in figure
     }
@@ -365,13 +366,16 @@ def write_run(
         for draft, content in zip(drafts.values(), contents.values(), strict=True):
             draft.write_bytes(content)
             flush_to_disk(draft)
+
         for path, draft in drafts.items():
             draft.replace(path)
+
         if not verdicts:
             (folder / VERDICTS_FILE).unlink()
     except OSError as error:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
+
         raise IncompleteError(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers "
             "are kept. Free some space, or choose another --out, and give the same command again."
@@ -413,6 +417,7 @@ def item_rows(
         for metric in task.metrics:
             if metric.kind != "average":  # which is of totals, not of this item
                 row |= _cells(metric, score)
+
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = (
@@ -423,7 +428,9 @@ def item_rows(
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         if asked:
             row["asked"] = asked.get(item.id)
+
         rows.append(row)
+
     return rows
 
 
@@ -435,6 +442,7 @@ def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | Non
         value = score.values.get(metric.name)
         # Of what is not decided the weight is no more than a limit.
         weight = None if value is None else score.weights.get(metric.name, 0.0)
+
     cells = {metric.name: value}
     return (
         {**cells, weight_column(metric.name): weight}
@@ -485,6 +493,7 @@ def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
     words = text.split(" ")
     if text in groups or not 1 < len(words) <= _MOST_WORDS:
         return (text,)
+
     # The ways to read the first words as groups, shortest first.
     read: dict[int, tuple[str, ...]] = {0: ()}
     for end in range(1, len(words) + 1):
@@ -493,6 +502,7 @@ def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
             if start in read and name in groups:
                 read[end] = (*read[start], name)
                 break
+
     return tuple(dict.fromkeys(read.get(len(words), (text,))))
 
 
@@ -524,12 +534,14 @@ def read_results(folder: Path) -> Results:
             "`score` wrote (its --out); a run that was stopped goes on when its command is given "
             "again."
         )
+
     try:
         content: Any = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(
             f"{path}: not valid JSON ({error}). Give the same command again to write it anew."
         ) from error
+
     version, tasks = (
         content.get(name) if isinstance(content, dict) else None
         for name in ("schema_version", "tasks")
@@ -542,6 +554,7 @@ def read_results(folder: Path) -> Results:
             f"{path}: not results that this version reads (schema_version {version!r}, expected "
             f"{SCHEMA_VERSION})."
         )
+
     results: Results = content
     return results
 
@@ -561,6 +574,7 @@ def read_sound_results(folder: Path) -> Results:
                 "that are numbers, as if the file was changed. Give the same command again to "
                 "write it anew."
             )
+
     return results
 
 
@@ -569,10 +583,12 @@ def _is_entry(task: Any) -> bool:
     counts, breakdown = task.get("coverage", {}), task.get("breakdown", {})
     if not all(isinstance(part, dict) for part in (task["recipe"], counts, breakdown)):
         return False
+
     asked, scored = counts.get("asked", 0), counts.get("scored", 0)
     numbers = (task.get("n_items", 0), asked, scored)
     if any(type(count) is not int for count in numbers) or not 0 <= scored <= asked:
         return False
+
     return _are_metrics(task.get("metrics", {})) and all(
         isinstance(groups, dict) and all(map(_are_metrics, groups.values()))
         for groups in breakdown.values()
@@ -608,16 +624,19 @@ def read_items(folder: Path) -> list[JsonDict]:
             f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` "
             "wrote."
         )
+
     if file_sha256(path) != read_results(folder).get("items_sha256"):
         raise UsageError(
             f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped "
             "while writing). Give that command again: finished answers are kept."
         )
+
     try:
         with pq.ParquetFile(path) as file:
             rows: list[JsonDict] = file.read(use_threads=False).to_pylist()
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
+
     return rows
 
 
@@ -637,16 +656,20 @@ def read_verdicts(folder: Path) -> list[JsonDict]:
             else "it is not UTF-8 text"
         )
         raise damaged(path, reason) from error
+
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise damaged(path, f"line {number} is not JSON") from error
+
         names = (row.get("task"), row.get("id")) if isinstance(row, dict) else (None,)
         if not all(isinstance(name, str) for name in names):
             raise damaged(path, f"line {number} is no verdict")
+
         rows.append(row)
+
     return rows
 
 

@@ -58,6 +58,7 @@ def write_run_file(folder: Path, options: Run) -> None:
     head = f"# medical-tasks {__version__}: medical-tasks run --config-file {RUN_FILE} repeats this run.\n"
     if left_out:
         head += f"# Left out, since it may be a secret: {', '.join(left_out)}.\n"
+
     with WholeFile(folder / RUN_FILE) as file:
         file.write(head)
         file.write(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
@@ -69,11 +70,13 @@ def _plain(name: str, value: object, left_out: list[str]) -> object:
         secret = [key for key, text in value.items() if _is_secret(key, str(text))]
         left_out += [f"{name}.{key}" for key in secret]
         return {key: text for key, text in value.items() if key not in secret}
+
     if isinstance(value, tuple):
         shown = [str(each) for each in value]
         kept = [each for each in shown if not _SECRET.search(each)]
         left_out += [name] * (len(shown) - len(kept))
         return kept
+
     return str(value) if isinstance(value, Path) else value
 
 
@@ -97,20 +100,24 @@ def read_run_file(path: Path, fields: Mapping[str, Parameter]) -> dict[str, list
 
     with readable(path, missing=_FORM, again=_FORM):
         text = read_text(path)
+
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{path}: is no YAML{place}. {_FORM}") from error
+
     if not isinstance(content, dict):
         raise UsageError(f"{path}: must be keys and values. {_FORM}")
+
     words: dict[str, list[str]] = {}
     for key, value in content.items():
         name = str(key).replace("-", "_")
         _check_key(path, str(key), name, fields)
         if value is not None:
             words[name] = _words(path, fields[name], value)
+
     return words
 
 
@@ -124,6 +131,7 @@ def _check_key(
             f"{path}: {key!r} is no option of run.{did_you_mean(name, known)} It takes: "
             f"{', '.join(known)}."
         )
+
     if name in _NOT_WRITTEN:
         raise UsageError(
             f"{path}: {key!r} cannot be said by a file. Give {fields[name].words} on the command "

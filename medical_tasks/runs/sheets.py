@@ -73,6 +73,7 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
     if others:
         names = ", ".join(each.name for each in (task, *others))
         raise UsageError(f"sheet takes one task, got {arguments.task!r} ({names}).")
+
     _check_task(task)
     spec = dataset_spec(task.dataset)
     out = arguments.out.expanduser()
@@ -81,11 +82,13 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
             f"--out {out}: a sheet is XLSX or CSV, told by its name. Give one that ends in "
             f"{' or '.join(_SUFFIXES)}."
         )
+
     private = not policy.text_allowed(spec)
     subject = policy.Subject.of(spec, task=task.name)
     with policy.protect([subject], policy.Attestation()), doing(f"write {out}"):
         if private:
             check_place(out)
+
         _check_unfilled(out)
         with with_source(
             task,
@@ -102,7 +105,9 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
                 max_samples=arguments.max_samples,
                 drawn=read_drawn(arguments, max_samples=arguments.max_samples),
             )
+
         _write(out, task, data, private=private)
+
     again = words_of(arguments, without=("out", "max_samples"))
     return MadeSheet(
         path=out,
@@ -127,6 +132,7 @@ def _check_task(task: TaskSpec) -> None:
             f"{task.name}: its answers are the probabilities of all choices, which only a model "
             f"can give.{other}"
         )
+
     if task.baseline:
         raise UsageError(
             f"{task.name}: is answered by a program of the suite (baseline/{task.baseline}), not "
@@ -138,6 +144,7 @@ def _check_unfilled(out: Path) -> None:
     """Refuses to write over anything but a sheet in which nobody has written yet."""
     if not out.exists():
         return
+
     name = "Choose another name for the sheet, or move that file away."
     try:
         table = read_table(out, knows=has_columns(ID, ANSWER))
@@ -146,6 +153,7 @@ def _check_unfilled(out: Path) -> None:
         raise UsageError(
             f"{out}: is there, and is no sheet to fill in. {name}"
         ) from error
+
     if filled:
         raise UsageError(
             f"{out}: is there, and {filled[0].at} of it has an answer that this would write over. "
@@ -165,6 +173,7 @@ def _write(out: Path, task: TaskSpec, data: TaskData, *, private: bool) -> None:
         named = (dict(zip(columns, row, strict=True)) for row in rows)
         write_sheet(out, columns, named, private=private)
         return
+
     choices = [each.choices for each in asked]
     content = blank_workbook(columns, rows, fill=ANSWER, choices=choices)
     with WholeFile(out, private=private) as file:

@@ -101,6 +101,7 @@ class Summary:
             entry["pairs"] = list(self.pairs)
         if self.notes:
             entry["notes"] = dict(sorted(self.notes.items()))
+
         return entry
 
 
@@ -123,6 +124,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     )
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
+
     return _cut(_with_groups(summary, scored, estimator), scored.task)
 
 
@@ -169,6 +171,7 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
         return Estimator(
             scored.task, scores, items=items, unanswered_limits=scored.limits
         )
+
     return RepeatedEstimator(
         scored.task,
         scores,
@@ -200,6 +203,7 @@ def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
         if item not in scores
     )
     unclear = Counter(score.unclear for score in scores.values() if score.unclear)
+
     return {
         "asked": len(scored.items),
         "answered": len(scores),
@@ -232,24 +236,29 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
             by, group = metric.part
             figures = breakdown.setdefault(by, {}).setdefault(group, {})
             figures[metric.whole] = estimator.entry(metric, items)
+
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
             for group in groups_in(item, by):
                 members.setdefault(group, []).append(item)
+
         within = tuple(metric for metric in task.metrics if by not in metric.not_by)
         of_groups = replace(task, metrics=within)
         breakdown[by] = {
             group: _figures(of_groups, estimator, members[group])
             for group in in_order(members)
         }
+
     for by, groups in breakdown.items():
         for figures in groups.values():
             _mark_too_few(figures, summary.metrics, parts=by not in task.groups)
+
     # Evaluations are of the same answers.
     asked_once = len(scored.repeats) == 1 or scored.source == "evaluations"
     if CHOSEN in breakdown and asked_once:
         _test_places(breakdown[CHOSEN], items, scored.repeats[0])
+
     return replace(summary, breakdown=breakdown)
 
 
@@ -284,6 +293,7 @@ def _cut(summary: Summary, task: TaskSpec) -> Summary:
                 value = figures[name][end]
                 if value is not None:
                     figures[name][end] = min(max(value, low), high)
+
     return summary
 
 

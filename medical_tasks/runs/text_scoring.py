@@ -44,6 +44,7 @@ def scored(arguments: ScoreText, sheet: Sheet) -> dict[str, Any]:
     check_least({"--seed": seed}, 0)
     if not sheet:
         raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
+
     columns = _all_columns(arguments, sheet)
     named = column_names("--metrics", arguments.metrics)
     models = dict(arguments.task_args)
@@ -72,6 +73,7 @@ def scored(arguments: ScoreText, sheet: Sheet) -> dict[str, Any]:
         {"row": place} | {name: column[number] for name, column in values.items()}
         for number, (place, _) in enumerate(sheet)
     ]
+
     return {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
@@ -98,6 +100,7 @@ def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...
             f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name "
             "two columns."
         )
+
     return columns
 
 
@@ -149,6 +152,7 @@ def _notes(
             "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 "
             "there."
         ] = unread
+
     return [
         f"{count} of {len(predictions)} {note}"
         for note, count in notes.items()
@@ -170,6 +174,7 @@ def table_of(content: Mapping[str, Any]) -> str:
         )
         for name, each in content["metrics"].items()
     ]
+
     return "\n".join(
         [
             *align(("table", "column", "metric", "value", "95 % interval", "n"), rows),
@@ -199,7 +204,9 @@ def _columns(
                 f"{where}: which column is the {name}? Name it with --{name}. There are "
                 f"{', '.join(there)}."
             )
+
         return () if found is None else (found,)
+
     names = (
         (given,)
         if given in there or name != "reference"
@@ -211,6 +218,7 @@ def _columns(
             raise UsageError(
                 f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}."
             )
+
     return names
 
 
@@ -229,7 +237,9 @@ def _texts(
                     f"{where}, {place}: column {column} holds {type(each).__name__}, not text. "
                     "Write it as text."
                 )
+
             found.append("" if each is None else str(each))
+
     return found
 
 

@@ -44,8 +44,10 @@ def run(options: Run) -> int:
         except IncompleteError as error:
             tell(f"{role}: {error}")
             code = error.exit_code
+
     if options.forecast:
         return code
+
     note_step(
         site,
         "run",
@@ -59,6 +61,7 @@ def run(options: Run) -> int:
     )
     if use_of(site.settings).judged and site.settings.judge.labels:
         hand_over_labels(site)
+
     return code
 
 
@@ -90,9 +93,11 @@ def state(site: Site) -> State:
     ]
     if found.kind == "done" and missing:
         return State("next", f"unfinished: {', '.join(missing)}", cost)
+
     if found.kind == "next" and not items_file(site).is_file():
         text = "build the items that people kept, and ask the models"
         return State("next", text, cost)
+
     return found
 
 
@@ -102,6 +107,7 @@ def _cost(site: Site) -> str:
     made = last(site, "make")
     if not asked or made is None:
         return ""
+
     items, tokens = made.figures["items"], made.figures["tokens"]
     names = " and ".join(getattr(site.settings.models, role) for role in asked)
     return (

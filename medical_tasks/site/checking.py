@@ -42,6 +42,7 @@ def run(options: Check) -> int:
         _note(site, {"found": 0, "unread": 0, "open": True})
         tell("The notes are open: there is nothing to hold back.", found=0)
         return 0
+
     report = check_leaks(site.path, sources(site))
     _note(
         site,
@@ -55,12 +56,14 @@ def run(options: Check) -> int:
     tell(None, report)
     if report.found:
         raise RefusedError(_found(site, report))
+
     if report.unreadable:
         names = listed(list(report.unreadable), _SHOWN)
         raise IncompleteError(
             f"{len(report.unreadable)} files could not be looked into ({names}), so that nothing "
             "is proved. Move them out of the folder, and check again."
         )
+
     tell(
         f"clean: no {report.words} words in a row of the notes stand in {report.files:,} files "
         f"({report.rows:,} rows compared)"
@@ -81,6 +84,7 @@ def sources(site: Site) -> list[Path]:
         ),
     )
     built = sorted((site.private / "data").rglob("*.parquet"))
+
     return [path, *built]
 
 
@@ -117,6 +121,7 @@ def require_clean(site: Site) -> None:
             f"{site.path}: nothing leaves this folder before it was checked for text of the "
             f"notes: medical-tasks site check {site.path}"
         )
+
     if problem := _problem(site, done):
         raise RefusedError(
             f"{site.path}: {problem}. Check it again: medical-tasks site check {site.path}"
@@ -131,6 +136,7 @@ def _problem(site: Site, done: Done) -> str:
             f"the last check found text of the notes in {figures['found']} files, and could not "
             f"read {figures['unread']}"
         )
+
     now = {
         each.name
         for each in site.path.iterdir()

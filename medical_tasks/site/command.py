@@ -22,15 +22,18 @@ def run(options: SiteOptions) -> int:
     """Does one step; the exit code is the step's own."""
     if not is_main_process():
         return 0  # there is nothing to share among processes
+
     step = load(RUNS[options.step])
     if not isinstance(options, InFolder) or isinstance(options, New):
         return int(step(options))
     if isinstance(options, Review) and options.open is not None:
         return int(step(options))  # what is labelled belongs to no site
+
     site = open_site(options.folder)
     with guarded(site, options), _alone(site, options.step):
         if options.step in LEAVING:
             require_clean(site)
+
         return int(step(options))
 
 
@@ -57,10 +60,12 @@ def _alone(site: Site, step: str) -> Iterator[None]:
     if found is None or not found.alone:
         yield
         return
+
     with folder_lock(site.path, wait=False) as locked:
         if not locked:
             raise UsageError(
                 f"{site.path}: another step is at work in this folder. Wait until it has ended, "
                 "and give the command again."
             )
+
         yield

@@ -184,14 +184,17 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
     for measure in measures:
         factor = _HARM_MARGIN[preset] if measure.harm else 1.0
         yield {**task, "metric": measure.metric, **_limit(materials, measure, factor)}
+
     for by in materials.strata if preset in _GROUP_MARGIN else ():
         groups = {"by": by}
         if by not in tasks()[materials.task].groups:
             groups["strata"] = materials.sample
+
         for measure in measures:
             if not measure.harm:
                 limit = _limit(materials, measure, _GROUP_MARGIN[preset], group=True)
                 yield {**task, "metric": measure.metric, **groups, **limit}
+
     yield {**task, "coverage_at_least": _COVERAGE[preset]}
     if materials.judged and preset in _KAPPA:
         if not materials.check:
@@ -200,6 +203,7 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
                 "there is none: medical-tasks site review, then medical-tasks site judge. To "
                 'look at the figures before that: preset = "exploratory" in site.toml.'
             )
+
         yield {**task, "check": materials.check, "judge_kappa_at_least": _KAPPA[preset]}
 
 
@@ -234,6 +238,7 @@ def policy_text(materials: Materials) -> str:
     scope: dict[str, object] = {"config": materials.config, "split": materials.split}
     if materials.accept:
         scope["accept"] = list(materials.accept)
+
     lines = [
         f"# Preset {materials.preset}, use {materials.use}. Written by `medical-tasks site gate`;",
         "# change it in site.toml ([decision], [[rule]]). Read by `medical-tasks gate` too.",
@@ -242,6 +247,7 @@ def policy_text(materials: Materials) -> str:
     ]
     for rule in rules(materials):
         lines += ["", "[[rule]]", *_toml(rule)]
+
     return "\n".join(lines) + "\n"
 
 
@@ -267,6 +273,7 @@ def materials_of(site: Site, preset: Preset | None = None) -> Materials:
     baseline = ""
     if settings.models.baseline:
         baseline = site.named(run_folder(site, BASELINE))
+
     data = mapping(recipe.get("data"))
     return Materials(
         use=settings.use,
@@ -302,6 +309,7 @@ def run_folder(site: Site, role: str) -> Path:
         raise MissingError(
             f"{folder}: no finished run of the {role} there: medical-tasks site run"
         )
+
     return folder
 
 
@@ -368,6 +376,7 @@ def decide(
     }
     line = history.append(gates, "gate", kept)
     tell(text, {**kept, "line": line.number})
+
     return verdict, line
 
 
@@ -411,6 +420,7 @@ def run(options: Gate) -> int:
     materials = materials_of(site, options.preset)
     with WholeFile(site.policy) as file:
         file.write(policy_text(materials))
+
     candidate = run_folder(site, CANDIDATE)
     facts = {"preset": materials.preset, "use": materials.use}
     verdict, line = decide(site.policy, candidate, site.gates, facts=facts)
@@ -430,6 +440,7 @@ def run(options: Gate) -> int:
         outputs=[site.policy],
         figures={"verdict": verdict, "line": line.number, "head": line.digest},
     )
+
     return CODES[verdict]
 
 

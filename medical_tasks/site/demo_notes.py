@@ -200,4 +200,5 @@ def question_of(one: Invented, draw: random.Random) -> tuple[str, tuple[str, ...
     question, right, every = draw.choice(asked)
     wrong = draw.sample([name for name in every if name != right], 4)
     choices = draw.sample([right, *wrong], 5)
+
     return question, tuple(choices), "ABCDE"[choices.index(right)]

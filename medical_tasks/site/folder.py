@@ -130,7 +130,7 @@ class Site:
 
     def seen(self, place: str) -> Path:
         """A place that `site.toml` names, seen from the folder."""
-        return self.path / named_path(place)
+        return Path(os.path.normpath(self.path / named_path(place)))
 
     def located(self, name: str) -> Path:
         """Where a name of the journal lies: `sample/sample.csv`, `private/drafts.jsonl`."""
@@ -177,6 +177,7 @@ def open_site(path: Path) -> Site:
             f"{path}: no {SETTINGS_NAME} in it, so that it is no folder of a site. Name one, or "
             "make one: medical-tasks site new FOLDER --use chart-qa"
         )
+
     path = path.resolve()
     lines = _lines(path / JOURNAL_NAME)
     begun = next((line for line in lines if line.step == "new"), None)
@@ -185,6 +186,7 @@ def open_site(path: Path) -> Site:
             f"{path / JOURNAL_NAME}: does not begin with `new`, which names the place of the "
             "site's text. Restore it from a copy; site.toml and labels are not touched."
         )
+
     return Site(
         path=path,
         settings=read_settings(path / SETTINGS_NAME),
@@ -239,6 +241,7 @@ def note_step(
     )
     entry = _line(step, read, written, dict(figures or {}))
     _append(site.path / JOURNAL_NAME, entry)
+
     return _done(entry)
 
 
@@ -256,10 +259,13 @@ def digest(site: Site, name: str) -> str:
         value: object = site.settings
         for part in key.split("."):
             value = getattr(value, part)
+
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = dataclasses.asdict(value)
+
         content = json.dumps(value, sort_keys=True, default=list)
         return hashlib.sha256(content.encode()).hexdigest()
+
     return _digest_at(site.located(name))
 
 
@@ -274,7 +280,9 @@ def _digest_at(path: Path) -> str:
         for each in inside:
             line = f"{each.relative_to(path).as_posix()} {_digest_at(each)}\n"
             whole.update(line.encode("utf-8", "surrogateescape"))
+
         return whole.hexdigest() if inside else ""
+
     try:
         return hashlib.sha256(read_bytes(path)).hexdigest()
     except OSError:
@@ -309,6 +317,7 @@ def _append(path: Path, entry: Mapping[str, object]) -> None:
             size = os.fstat(handle).st_size
             if size and os.pread(handle, 1, size - 1) != b"\n":
                 line = b"\n" + line
+
             os.write(handle, line)
             os.fsync(handle)
         finally:
@@ -326,12 +335,14 @@ def _lines(path: Path) -> list[Done]:
         text = read_text(path, errors="replace")
     except FileNotFoundError:
         return []
+
     found = []
     for line in text.splitlines():
         try:
             found.append(_done(json.loads(line)))
         except (ValueError, KeyError, TypeError):
             continue
+
     return found
 
 

@@ -42,9 +42,10 @@ WHAT_A_CHAIN_CANNOT_SHOW: Final = (
     "lines were cut off. Keep the head elsewhere: in the minutes, or with somebody else."
 )
 _FORM: Final = re.compile(
-    rb'\{"sha256": "([0-9a-f]{64})", ("before": "([0-9a-f]{64})", "line": ([0-9]+), .*\})',
-    re.DOTALL,
+    rb'\{"sha256": "([0-9a-f]{64})", "before": "([0-9a-f]{64})", "line": ([0-9]+), '
 )
+_CONTENT: Final = len(b'{"sha256": "", ') + 64
+"""Where the content begins, of which a line holds the hash."""
 _SHOWN: Final = 12
 
 
@@ -141,7 +142,7 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
     before = FIRST
     digests: list[str] = []
     for number, text in enumerate(texts, start=1):
-        found = _FORM.fullmatch(text)
+        found = _begun(text)
         digest = hashlib.sha256(text).hexdigest()
         digests.append(digest)
         if found is None:
@@ -150,7 +151,7 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
             else:
                 problems.append(f"{path}: line {number} is no line of a history.")
         else:
-            problems += _problems(path, number, found, before)
+            problems += _problems(path, number, text, found, before)
         before = digest
     for head in heads:
         if not any(digest.startswith(head.lower()) for digest in (*digests, FIRST)):
@@ -228,18 +229,23 @@ def _texts(path: Path) -> Sequence[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
+def _begun(text: bytes) -> re.Match[bytes] | None:
+    """How a line begins; None for what has not the form of one, or no end."""
+    return _FORM.match(text) if text.endswith(b"}") else None
+
+
 def _follows(text: bytes, digest: str) -> bool:
     """Whether a line says that it was written after the line with this hash."""
-    found = _FORM.fullmatch(text)
-    return found is not None and found[3].decode() == digest
+    found = _begun(text)
+    return found is not None and found[2].decode() == digest
 
 
 def _problems(
-    path: Path, number: int, found: re.Match[bytes], before: str
+    path: Path, number: int, text: bytes, found: re.Match[bytes], before: str
 ) -> Sequence[str]:
     """What is wrong with a line that has the form of one."""
-    own, rest, said, stated = found.groups()
-    if hashlib.sha256(rest).hexdigest().encode() != own:
+    own, said, stated = found.groups()
+    if hashlib.sha256(text[_CONTENT:]).hexdigest().encode() != own:
         return [
             f"{path}: line {number} was changed: its content has another hash than it says."
         ]

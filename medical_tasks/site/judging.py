@@ -98,6 +98,7 @@ def draw_answers(site: Site) -> list[Drawn]:
             for item in data.items
             if texts.get(item.id, "").strip()
         ]
+
     order = ranked(
         found, site.settings.seed, lambda each: f"{each.item.id}:{each.role}"
     )
@@ -123,12 +124,14 @@ def run(options: Judge) -> int:
         )
         note_step(site, "judge", inputs=["site.toml:use"])
         return 0
+
     check = _checked(site, options)
     for role in roles(site):
         try:
             answered(site, role, options, calibration=site.checks / CHECK)
         except IncompleteError as error:
             tell(f"{role}: {error}")
+
     note_step(
         site,
         "judge",
@@ -157,6 +160,7 @@ def _checked(site: Site, options: Judge) -> Json:
             f"{len(decided) - len(drawn)} of the {len(decided)} labelled answers are other ones "
             "now. Give `site run` again, which draws those to label anew."
         )
+
     path = site.private / SOURCE
     path.parent.mkdir(exist_ok=True)
     asked = labelling_of(site).check(site, drawn, decided, path)
@@ -176,11 +180,13 @@ def _checked(site: Site, options: Judge) -> Json:
     )
     if found is None or not found.checks:
         raise UsageError(f"{site.path}: the judge could not be checked.")
+
     # Where replies of the judge lie is for no other eyes; the figures quote nothing.
     (check,) = found.checks.values()
     write_figures(check, site.checks / CHECK / CHECK_FILE)
     (file,) = found.files
     file.unlink()  # it is none of the texts that lie there
+
     return check
 
 
@@ -207,8 +213,10 @@ def _corrected(site: Site) -> str:
         if found is None or found["value"] is None:
             lines.append(f"{role}: no corrected {metric}; {RESULTS_FILE} says why")
             continue
+
         ends = f"{found['ci_low']:.3f} to {found['ci_high']:.3f}"
         lines.append(f"{role}: {metric}, corrected: {found['value']:.3f} ({ends})")
+
     return "\n".join(lines)
 
 

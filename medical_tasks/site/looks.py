@@ -18,8 +18,8 @@ sizes, metrics or how much answers vary:
    change at an unknown time. A change at the first look has a head start (`HEAD_START`):
    it is held against one run alone, however many looks follow.
 4. That is held against a boundary (`boundaries`) for which the chance of ever crossing
-   it grows with the looks as a spending function says (Lan and DeMets 1983, Biometrika
-   70:659) and ends at alpha after the last planned one. Boundaries are computed by
+   it grows evenly with the looks and ends at alpha after the last planned one, a spending
+   function (Lan and DeMets 1983, Biometrika 70:659). Boundaries are computed by
    drawing independent normal numbers, always the same ones.
 
 Boundaries of accumulating data (O'Brien and Fleming 1979; Pocock 1977; the recursion of
@@ -35,16 +35,15 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.averages import average_of
 from medical_tasks.scoring.estimates import Floats
-from medical_tasks.scoring.intervals import normal_cdf, normal_quantile
+from medical_tasks.scoring.intervals import normal_quantile
 
-Spending = Literal["even", "pocock", "obrien-fleming"]
 ALPHA: Final = 0.05
 """The chance of a false `worse` over all planned looks."""
 _DRAWS: Final = 100_000
@@ -83,20 +82,20 @@ class SeriesTable:
         return SeriesTable(self.shares, self.sums[: run + 1], self.higher_is_better)
 
 
-def spent(looks: int, planned: int, how: Spending, alpha: float = ALPHA) -> float:
-    """How much of alpha may be spent after so many of the planned looks.
+def spent(before: float, left: int, alpha: float = ALPHA) -> float:
+    """How much of alpha is spent after the next look: what is left, evenly over what is planned.
 
-    Example:
-        >>> [round(spent(look, 4, "even"), 4) for look in (1, 2, 4)]
-        [0.0125, 0.025, 0.05]
+    Args:
+        before: how much was spent before it.
+        left: how many looks are planned, the next one included.
+        alpha: in all.
+
+    Example: the first of four looks, and the third when six are planned from then on.
+
+        >>> round(spent(0.0, 4), 4), round(spent(0.025, 4), 5)
+        (0.0125, 0.03125)
     """
-    share = min(1.0, looks / planned)
-    if how == "even":
-        return alpha * share
-    if how == "pocock":
-        return alpha * math.log(1.0 + (math.e - 1.0) * share)
-    far = normal_quantile(1.0 - alpha / 2.0) / math.sqrt(share)
-    return 2.0 * normal_cdf(-far)
+    return before + (alpha - before) / left
 
 
 def exchange_p(table: SeriesTable) -> tuple[float, float]:

@@ -104,11 +104,13 @@ def run(options: Make) -> int:
     drafted = maker.draft(site, patients, options)
     if drafted is None:
         return 0
+
     if not drafted.items:
         raise UsageError(
             f"{site.path}: no item could be drafted. Give another maker in site.toml, or a table "
             "of items that people wrote (items)."
         )
+
     sheet = maker.sheet(site, patients)
     hand_over(site, sheet)
     note_step(
@@ -132,6 +134,7 @@ def run(options: Make) -> int:
         items=drafted.items,
         failed=drafted.failed,
     )
+
     return 5 if drafted.failed else 0
 
 
@@ -158,6 +161,7 @@ def ready_items(site: Site) -> Path:
     folder = data_folder(site)
     if done is not None and not changed(site, done) and folder.is_dir():
         return folder
+
     decided, patients = final(site, ITEMS), sampled(site)
     made = maker_of(site).made(site, patients, decided)
     make_folder(folder.parent)
@@ -172,6 +176,7 @@ def ready_items(site: Site) -> Path:
         outputs=[made.source, items_file(site)],
         figures={"items": len(made.patients), **made.figures},
     )
+
     return folder
 
 

@@ -63,6 +63,7 @@ from medical_tasks.site.deciding import (
 )
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.looks import (
+    ALPHA,
     SeriesTable,
     boundaries,
     change_scores,
@@ -79,6 +80,7 @@ Verdict = Literal["same", "worse", "better"]
 SAME_OR_BETTER, WORSE, CHANGED = 0, 7, 8
 """Exit codes; a model that is worse and another one is worse."""
 _RESPONSES: Final = "responses/"
+_ROUNDED: Final = 1e-9
 
 
 class MeasureLook(TypedDict):
@@ -134,6 +136,11 @@ class Series:
     planned: int
 
     @property
+    def spent(self) -> float:
+        """How much of alpha was spent by the looks so far."""
+        return float(self.lines[-1].content["spent"]) if self.lines else 0.0
+
+    @property
     def runs(self) -> list[Path]:
         """The runs so far, the gated one first.
 
@@ -149,7 +156,9 @@ class Series:
                     "changed, and later looks are held against it too. Restore it, or gate the "
                     "model anew (medical-tasks site gate), which begins a new series."
                 )
+
             folders.append(folder)
+
         return folders
 
 
@@ -172,7 +181,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
     aligned = [[each[item] for item in shared] for each in rows]
     look = len(series.lines) + 1
     share = [*(float(line.content["spent"]) for line in series.lines)]
-    share.append(max([*share, spent(look, series.planned, "even")]))
+    share.append(spent(series.spent, series.planned - len(series.lines)))
     limit = boundaries([each / len(series.metrics) for each in share])[-1]
     named = {metric.name: metric for metric in task.metrics}
     measures = {
@@ -181,6 +190,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
     }
     verdicts = {each["verdict"] for each in measures.values()}
     order: tuple[Verdict, ...] = ("worse", "better", "same")
+
     return {
         "series": series.name,
         "look": look,
@@ -197,13 +207,13 @@ def look_at(series: Series, folder: Path) -> JsonDict:
 
 def check_left(series: Series) -> None:
     """Refuses a look more than planned: nothing of alpha is left for it."""
-    if len(series.lines) < series.planned:
+    if len(series.lines) < series.planned and series.spent < ALPHA - _ROUNDED:
         return
     raise UsageError(
-        f"the {series.planned} planned looks at this model are used up, so that no more can be "
-        "said with at most 5 % false alarms. Gate the model as it is now (medical-tasks site run, "
-        "then site gate), which begins a new series; or plan more looks from now on: --looks "
-        f"{2 * series.planned}."
+        f"the {len(series.lines)} planned looks at this model are used up, so that no more can be "
+        "said with at most 5 % false alarms. Begin a new series: move runs/candidate away, then "
+        "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
+        "the 5 % are spent."
     )
 
 
@@ -212,6 +222,7 @@ def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
     entry = run.results["tasks"].get(task.name)
     if entry is None:
         raise UsageError(f"{run.label}: no results of {task.name}, which was gated.")
+
     names = [
         str(mapping(each["recipe"].get("model")).get("name"))
         for each in (baseline, entry)
@@ -222,6 +233,7 @@ def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
             f"{run.label}: answers of {one_line(names[1])}, and {one_line(names[0])} was gated. "
             "Another model is no later look at this one: gate it."
         )
+
     data = mapping(baseline["recipe"].get("data"))
     scope = Scope(
         task=task.name,
@@ -237,6 +249,7 @@ def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
         raise UsageError(
             f"{run.label}: not the test that was gated: {unlike.partition(' If the decision')[0]}"
         )
+
     return entry
 
 
@@ -286,12 +299,14 @@ def _measured(
             normal_scores([*(each[key] for each in before), p])
         )
         found[way] = (float(scores[-1]), int(since[-1]))
+
     crossed: list[Verdict] = [way for way in found if found[way][0] > limit]
     verdict: Verdict = crossed[0] if crossed else "same"
     changed_at = found[verdict][1] if crossed else 0
     gated = compare_columns(columns[-1])
     change = compare_columns(_since(columns, changed_at)) if crossed else gated
     margin = series.margin
+
     return {
         "verdict": verdict,
         "p_worse": p_worse,
@@ -318,6 +333,7 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
     kept = sums[:, :, counted]
     if clusters is None:
         return np.asarray(kept)
+
     codes = cluster_codes(clusters, sums.shape[2])[counted]
     _, places = np.unique(codes, return_inverse=True)
     return np.array(
@@ -367,8 +383,10 @@ def said(content: Json) -> str:
     lines = []
     if content["changed"]:
         lines.append(f"The served model has changed: {content['changed']}.")
+
     for name, each in content["measures"].items():
         lines.append(f"{name}: {_measure_said(each)}")
+
     lines.append(
         f"{content['verdict']} (look {content['look']} of {content['planned']}, "
         f"{content['n']:,} items; false alarms over all looks at most 5 %)"
@@ -409,6 +427,7 @@ def series_of(site: Site, planned: int) -> Series:
             f"{site.gates}: no gate in it, so that there is nothing to hold a later look "
             "against: medical-tasks site gate"
         )
+
     baseline = run_folder(site, CANDIDATE)
     named = site.named(baseline)
     name = run_hashes(baseline)["items"]
@@ -417,6 +436,7 @@ def series_of(site: Site, planned: int) -> Series:
             f"{baseline}: its items are not those of the last gate (line {gates[-1].number} of "
             f"{site.gates.name}): gate it as it is now (medical-tasks site gate)."
         )
+
     looks = [
         line for line in lines if line.kind == "look" and line.content["series"] == name
     ]
@@ -457,6 +477,7 @@ def run(options: Monitor) -> int:
     )
     if content["verdict"] == "worse":
         return WORSE
+
     return CHANGED if content["changed"] else SAME_OR_BETTER
 
 
@@ -464,11 +485,13 @@ def _next_run(site: Site, options: Monitor) -> Path:
     """The folder of the next look's run: taken as it is, or asked now; goes on where it stopped."""
     if options.run is not None:
         return _taken(site, options.run)
+
     if CANDIDATE in site.settings.models.answers and options.answers is None:
         raise UsageError(
             "the candidate's answers come from a file (models.answers in site.toml), so that "
             "there is nobody to ask again. Give its new answers: --answers FILE"
         )
+
     begun = [each for each in _folders(site) if site.named(each) not in _recorded(site)]
     folder = begun[-1] if begun else _new_folder(site)
     try:
@@ -478,6 +501,7 @@ def _next_run(site: Site, options: Monitor) -> Path:
             f"{error} The look is not counted yet: give the command again to go on, or take the "
             f"run as it is: --run {folder}"
         ) from error
+
     return folder
 
 
@@ -488,19 +512,24 @@ def _taken(site: Site, given: Path) -> Path:
         raise MissingError(
             f"{given}: no {RESULTS_FILE} there. Give a finished run: --run FOLDER"
         )
+
     if given.parent == site.monitor:
         if site.named(given) in _recorded(site):
             raise UsageError(f"{given}: was looked at already. Give a newer run.")
+
         return given
+
     hashes = run_hashes(given)["items"]
     known = [line for line in history.history(site.gates) if line.kind == "look"]
     if any(line.content["items"] == hashes for line in known):
         raise UsageError(
             f"{given}: has the same items with the same scores as a look before. Give a newer run."
         )
+
     folder = make_folder(_new_folder(site))
     for name in (ITEMS_FILE, RESULTS_FILE):
         shutil.copyfile(given / name, folder / name)
+
     return folder
 
 
@@ -533,12 +562,15 @@ def state(site: Site) -> State:
     gates = [line for line in lines if line.kind == "gate"]
     if not gates:
         return State("blocked", "needs gate first")
+
     looks = [line for line in lines if line.kind == "look"]
     if not looks:
         return State(
             "waiting", "look again when the model or the notes may have changed"
         )
+
     content = looks[-1].content
     changed = "; the served model has changed" if content["changed"] else ""
     words = f"look {content['look']} of {content['planned']}, {looks[-1].at}"
+
     return State("done", f"{content['verdict']}{changed} ({words})")

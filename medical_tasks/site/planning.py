@@ -50,6 +50,7 @@ def run(options: Plan) -> int:
     for path, text in files.items():
         with WholeFile(path) as part:
             part.write(text)
+
     note_step(
         site,
         "plan",
@@ -72,6 +73,7 @@ def planned(site: Site, options: Plan) -> dict[str, Any]:
     for name, share in (("--accuracy", accuracy), ("--agreement", agreement)):
         if not 0.0 < share < 1.0:
             raise UsageError(f"{name} is a share between 0 and 1, got {share:g}.")
+
     against = bool(settings.models.baseline)
     goal = (
         Goal("margin", decision.margin, apart=1.0 - agreement)
@@ -86,6 +88,7 @@ def planned(site: Site, options: Plan) -> dict[str, Any]:
     items = _scaled(items, decision.power, decision.confidence)
     labels = labels_for(decision.margin, accuracy) if use.judged else 0
     people = len(settings.reviewers.names)
+
     return {
         "use": settings.use,
         "task": use.task_of(settings),
@@ -124,6 +127,7 @@ def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
             f"--pilot: a margin against a baseline takes two runs, candidate and baseline, got "
             f"{len(runs)}."
         )
+
     _, columns = runs_columns(task, metric, (runs[0], runs[-1]))
     plain = Goal(goal.kind, goal.value)
     return needed_from_runs(plain, columns).clusters
@@ -141,6 +145,7 @@ def _scaled(items: int, power: float, confidence: float) -> int:
         return normal_quantile((1.0 + level) / 2.0) + normal_quantile(chance)
 
     ratio = reach(confidence, power) / reach(0.95, PLANNED_POWER)
+
     return items if ratio == 1.0 else math.ceil(items * ratio**2)
 
 
@@ -172,6 +177,7 @@ def labels_for(half_width: float, accuracy: float) -> int:
     ones = np.ones(len(judged))
     run = Verdicts(counts=counts, unit=ones, fixed=np.zeros(len(judged)), of=ones)
     _, error = judge_error(learnt, run)
+
     return labels_needed(learnt, error, half_width)
 
 
@@ -192,6 +198,7 @@ def said(site: Site, made: dict[str, Any]) -> str:
         if made["labels"]
         else "- no labels of answers: a rule scores them\n"
     )
+
     return (
         f"# Plan\n\nWanted: {wanted}, by {made['task']}, {made['metric']}, at a confidence of "
         f"{made['confidence']:.0%}. {source}\n\n"

@@ -68,8 +68,10 @@ def run(options: Pool) -> int:
     out = make_folder(options.out or Path("pooled"))
     with WholeFile(out / "pool.json") as file:
         file.write(json.dumps(result, indent=1, allow_nan=False) + "\n")
+
     with WholeFile(out / "pool.html") as file:
         file.write(page(result))
+
     tell(f"{as_text(result)}\n\nreport: {out / 'pool.html'}", result)
     return 0
 
@@ -84,12 +86,14 @@ def read_share(path: Path) -> Shared:
     path = path / SHARE_FILE if path.is_dir() else path
     with readable(path, missing="Give the site_share.json of each hospital."):
         text = read_text(path)
+
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{path}: not JSON ({error}). Ask the site for the file again."
         ) from None
+
     from medical_tasks.io.forms import complaint
     from medical_tasks.site.share_forms import ShareForm
 
@@ -98,11 +102,13 @@ def read_share(path: Path) -> Shared:
             f"{path}: not a shared file of a site: {said}. Give what medical-tasks site share "
             "wrote."
         )
+
     if content_hash(content) != content["sha256"]:
         raise UsageError(
             f"{path}: was changed after the site wrote it (its hash is another). Ask the site for "
             "the file again."
         )
+
     return Shared(path, content["site"], content)
 
 
@@ -129,6 +135,7 @@ def pool(shares: Sequence[Shared], *, accept: Sequence[str] = ()) -> JsonDict:
             "the files have no figure of one task in common that two sites tell. Give files of "
             f"sites with one use; here: {listed(sorted(_task_names(shares)), 5)}."
         )
+
     return {
         "suite": f"medical-tasks {__version__}",
         "sites": [_site(each) for each in shares],
@@ -162,6 +169,7 @@ def _check_apart(shares: Sequence[Shared]) -> None:
             f"pooling takes the files of two sites or more, got {len(shares)}. Give them one after "
             "the other: medical-tasks site pool FILE FILE FILE"
         )
+
     for first, second in combinations(shares, 2):
         same = _figures_hash(first.content) == _figures_hash(second.content)
         if first.site == second.site or same:
@@ -196,8 +204,10 @@ def _check_recipes(shares: Sequence[Shared], accept: frozenset[str]) -> list[Jso
             values: dict[str, list[str]] = {}
             for site, of_site in parts.items():
                 values.setdefault(of_site.get(kind, "none"), []).append(site)
+
             if len(values) > 1:
                 found.append({"task": name, "kind": kind, "values": values})
+
     refused = [each for each in found if _kind(each["kind"]) not in accept]
     if refused:
         lines = [
@@ -217,6 +227,7 @@ def _check_recipes(shares: Sequence[Shared], accept: frozenset[str]) -> list[Jso
             + "\n".join(lines)
             + f"\nRun them alike, or pool them all the same: {kinds_said}"
         )
+
     return found
 
 
@@ -256,7 +267,9 @@ class _Pool:
             line = self._line(place, effects, [])
             if line is not None:
                 lines.append(line)
+
             lines += self._corrected(place, effects)
+
         return {
             "title": self.task.title,
             "coverage": {
@@ -311,6 +324,7 @@ class _Pool:
         metric = self._metric(place.metric)
         if metric.verdict in ("", "several") or not self.task.judge:
             return []
+
         corrected = _Place(place.who, metric.name + SUFFIX, place.by, place.group)
         own = {each.site: each for each in self._effects(corrected, "corrected there")}
         effects, without = [], []
@@ -322,7 +336,9 @@ class _Pool:
                 except NotCorrectableError as reason:
                     without.append({"site": effect.site, "why": str(reason)})
                     continue
+
             effects.append(found)
+
         line = self._line(corrected, effects, without)
         return [] if line is None else [line]
 
@@ -342,6 +358,7 @@ class _Pool:
         effects = [each for each in effects if is_poolable(each, scale)]
         if len(effects) < _LEAST_SITES:
             return None
+
         metric = self._metric(place.metric.removesuffix(SUFFIX))
         found = together(effects, scale)
         weights = found.pop("weights")
@@ -399,6 +416,7 @@ def largest_difference(effects: Sequence[Effect], scale: Scale) -> JsonDict:
     if scale == "share":
         high = min(1.0, high)
         verdicts = {f"{limit:.2f}": _held(low, high, limit) for limit in CHAI_POINTS}
+
     return {
         "first": first.site,
         "second": second.site,

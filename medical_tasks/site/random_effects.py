@@ -97,6 +97,7 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
     v = np.broadcast_to(np.asarray(variances, dtype=np.float64), y.shape)
     if y.shape[-1] < 2 or not (v > 0.0).all() or not np.isfinite(y).all():
         raise ValueError("pooling takes two or more finite values, of variance above 0")
+
     freedom = y.shape[-1] - 1
     tail = (1.0 - CONFIDENCE) / 2.0
     cautious = tau2_where(y, v, chi2_quantile(WEIGHTS_AT, freedom))
@@ -113,6 +114,7 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
         )
     )
     typical = _typical(v)
+
     return Pooled(
         value=value,
         low=value - reach,
@@ -161,12 +163,15 @@ def tau2_where(y: Floats, v: Floats, target: float) -> Floats:
         beyond = spread(y, v, high) > target
         if not beyond.any():
             break
+
         high = np.where(beyond, 2.0 * high, high)
+
     nothing = spread(y, v, low) <= target
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         beyond = spread(y, v, middle) > target
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+
     return np.where(nothing, 0.0, (low + high) / 2.0)
 
 
@@ -208,6 +213,7 @@ def _further(y: Floats, v: Floats, cautious: Floats) -> Floats:
     own = (weights**2 * v).sum(axis=-1)
     alike = (weights**2).sum(axis=-1)
     deviations = np.sqrt(own[..., None] + middles * (1.0 + alike[..., None]))
+
     return _half_width(shares, deviations)
 
 
@@ -236,10 +242,12 @@ def chi2_tail(x: npt.ArrayLike, freedom: int) -> Floats:
         term, degrees = np.sqrt(half / math.pi) * 2.0 * np.exp(-half), 3
     else:
         tail, term, degrees = np.exp(-half), half * np.exp(-half), 4
+
     while degrees <= freedom:
         tail = tail + term
         term = term * half / (degrees / 2.0)
         degrees += 2
+
     return np.asarray(np.clip(tail, 0.0, 1.0))
 
 
@@ -276,6 +284,7 @@ def range_quantile(p: float, means: int) -> float:
     for _ in range(_HALVINGS // 2):
         middle = (low + high) / 2.0
         low, high = (middle, high) if held(middle) < p else (low, middle)
+
     return (low + high) / 2.0
 
 

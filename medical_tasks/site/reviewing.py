@@ -69,6 +69,7 @@ def hand_over(site: Site, sheet: Sheet) -> None:
                 f"{len(other)} of them would be other ones now. The sheet is left as it is. Go "
                 "on in another folder, or move its sheets and labels away first."
             )
+
     make_folder(path.parent)
     write_sheet(path, sheet)
     rated = rate(site, sheet)
@@ -86,6 +87,7 @@ def final(site: Site, name: str) -> Mapping[str, Decided]:
         raise MissingError(
             f"there is no sheet {name} yet. See: medical-tasks site status {site.path}"
         )
+
     found = {each.item: each for each in opened(site, name).decided()}
     waiting = [each for each in found.values() if not each.value]
     if waiting:
@@ -95,6 +97,7 @@ def final(site: Site, name: str) -> Mapping[str, Decided]:
             f"{differ:,}, which {site.settings.reviewers.adjudicator} decides. Go on at the desk: "
             f"medical-tasks site review {site.path}"
         )
+
     return found
 
 
@@ -110,9 +113,11 @@ def state(site: Site) -> State:
         left = sum(not each.value for each in found)
         said.append(f"{name}: {len(found) - left:,} of {len(found):,} decided")
         waiting += left * minutes[name]
+
     text = "; ".join(said) or "no sheet yet"
     if waiting:
         people = len(site.settings.reviewers.names)
         cost = f"about {waiting:,.0f} minutes of each of {people} reviewers"
         return State("waiting", text, cost)
+
     return State("done", text) if said else State("blocked", text)

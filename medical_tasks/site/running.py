@@ -94,6 +94,7 @@ def answered(
     if file is not None:
         done = rescore(Score(task=task, responses=file, **shared))  # type: ignore[arg-type]
         return None if done is None else done[0]
+
     args = read_settings(settings.models.args.get(role, ""), option=f"args.{role}")
     name = getattr(settings.models, role)
     return evaluate(RunModel(tasks=task, model=name, model_args=args, **shared))  # type: ignore[arg-type]
@@ -119,6 +120,7 @@ def taken_answers(site: Site, role: str, given: Path) -> Path:
             f"{given}: none of its {len(found)} ids is an item of this site. The items stand in "
             f"{items_file(site)}, column item."
         )
+
     path = make_folder(site.private / "answers") / f"{role}.jsonl"
     write_lines(path, ({"id": each.id, "response": each.text} for each in kept))
     return path

@@ -67,6 +67,7 @@ def read_patients(site: Site) -> list[Patient]:
             f"{site.notes}: no such file. It is the table of notes that site.toml names (notes), "
             f"with the columns {', '.join(use.columns)}."
         )
+
     needed = (*use.columns, *settings.strata)
     form = f"The columns are {', '.join(needed)}, one row a note."
     table = read_table(site.notes, form=form, knows=has_columns(*use.columns))
@@ -76,6 +77,7 @@ def read_patients(site: Site) -> list[Patient]:
             f"{site.notes}: has no column {', '.join(missing)}. {form} Strata are named in "
             "site.toml."
         )
+
     rows: dict[str, list[dict[str, str]]] = {}
     for row in table.rows:
         cells = {name: str(cell or "") for name, cell in row.cells.items()}
@@ -84,9 +86,12 @@ def read_patients(site: Site) -> list[Patient]:
                 raise UsageError(
                     f"{row.place(name)}: is empty. Fill it in, or leave the row out."
                 )
+
         rows.setdefault(cells["patient_id"].strip(), []).append(cells)
+
     if not rows:
         raise UsageError(f"{site.notes}: has no rows. {form}")
+
     key = pseudonym_key(site)
     patients = {
         name: Patient(
@@ -95,6 +100,7 @@ def read_patients(site: Site) -> list[Patient]:
         for name, own in rows.items()
     }
     _check_strata(site, list(patients.values()))
+
     # By the record number: the order is the same with any key.
     return [patients[name] for name in ranked(list(patients), settings.seed, str)]
 
@@ -168,6 +174,7 @@ def run(options: Sample) -> int:
     counts = _counts(site, patients, drawn)
     with WholeFile(site.sample.with_name("README.md")) as part:
         part.write(_said(site, patients, drawn, counts))
+
     note_step(
         site,
         "sample",
@@ -194,6 +201,7 @@ def run(options: Sample) -> int:
         drawn=len(drawn),
         patients=len(patients),
     )
+
     return 0
 
 
@@ -218,6 +226,7 @@ def _counts(site: Site, patients: Sequence[Patient], drawn: Sequence[Patient]) -
         )
     ]
     rows.append(("all", "", f"{len(drawn):,}", f"{len(patients):,}"))
+
     return "\n".join(align(("stratum", "value", "drawn", "of"), rows))
 
 
@@ -256,6 +265,7 @@ def sampled(site: Site) -> list[Patient]:
         raise MissingError(
             f"{site.sample}: not there. Draw patients first: medical-tasks site sample"
         )
+
     known = {each.id: each for each in read_patients(site)}
     ids = [row.cells[ID] for row in read_table(site.sample).rows]
     lost = [each for each in ids if each not in known]
@@ -264,6 +274,7 @@ def sampled(site: Site) -> list[Patient]:
             f"{site.sample}: {len(lost)} of its {len(ids)} patients are not in {site.notes}. Give "
             "the notes that were sampled, or sample again."
         )
+
     return [known[each] for each in ids]
 
 
@@ -282,6 +293,7 @@ def strata_of(site: Site) -> dict[str, dict[str, str]]:
         raise MissingError(
             f"{path}: not there. It is written with the items: medical-tasks site run"
         )
+
     return {
         row.cells["item"]: {
             name: str(cell or "") for name, cell in row.cells.items() if name != "item"

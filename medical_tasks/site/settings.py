@@ -138,6 +138,7 @@ def read_settings(path: Path) -> Settings:
             raise UsageError(
                 f"{path}: not TOML ({error}). Write texts in quotes, one setting a line."
             ) from None
+
     settings = _loaded(Settings, content, f"{path}:")
     _check(settings, path)
     return settings
@@ -154,11 +155,14 @@ def _loaded(kind: type[Loaded], table: Mapping[str, Any], where: str) -> Loaded:
             raise UsageError(
                 f"{where} has no {key}.{hint} It takes {', '.join(known)}."
             )
+
         values[key] = _value(hints[key], value, f"{where} {key}")
+
     for key, each in known.items():
         needed = each.default is MISSING and each.default_factory is MISSING
         if needed and key not in values:
             raise UsageError(f"{where} lacks {key}, which has no default. Add it.")
+
     return kind(**values)
 
 
@@ -168,14 +172,18 @@ def _value(hint: Any, value: object, where: str) -> object:
     if is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, dict):
             raise UsageError(f"{where} is a table: write it as [{where.split()[-1]}].")
+
         return _loaded(hint, value, where)
+
     if origin is Literal:
         if value not in get_args(hint):
             near = did_you_mean(str(value), get_args(hint))
             raise UsageError(
                 f"{where} is one of {', '.join(get_args(hint))}, got {value!r}.{near}"
             )
+
         return value
+
     if origin is tuple:
         return _values(get_args(hint)[0], value, where)
     if origin is not None and issubclass(origin, Mapping):
@@ -184,6 +192,7 @@ def _value(hint: Any, value: object, where: str) -> object:
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise UsageError(f"{where} is {_WORDS[hint]}, got {value!r}.")
+
     return value
 
 
@@ -226,10 +235,12 @@ def _check(settings: Settings, path: Path) -> None:
                 f"{path}: decision.{key} is a share between 0 and 1, got {value:g}. Five points "
                 "are 0.05."
             )
+
     for key in ("candidate", "name", "notes"):
         place = models if key == "candidate" else settings
         if not getattr(place, key).strip():
             raise UsageError(f"{path}: {key} is empty. Fill it in.")
+
     for table in ("args", "answers"):
         known = (*ROLES, "maker") if table == "args" else ROLES
         for role in getattr(models, table):
@@ -238,19 +249,23 @@ def _check(settings: Settings, path: Path) -> None:
                     f"{path}: models.{table} has no {role}.{did_you_mean(role, known)} It takes "
                     f"{', '.join(known)}."
                 )
+
     if "baseline" in models.answers and not models.baseline:
         raise UsageError(
             f"{path}: models.answers has a baseline, and models.baseline is empty. Give it a name."
         )
+
     if models.baseline == models.candidate:
         raise UsageError(
             f"{path}: candidate and baseline are both {models.candidate!r}. Name two models, or "
             'leave the baseline empty ("").'
         )
+
     if settings.judge.labels < 0 or settings.judge.votes < 0:
         raise UsageError(f"{path}: judge.labels and judge.votes are 0 or more.")
     if settings.monitor.looks < 1:
         raise UsageError(f"{path}: monitor.looks is 1 or more.")
+
     _check_people(settings.reviewers, path)
 
 
@@ -262,6 +277,7 @@ def _check_people(reviewers: Reviewers, path: Path) -> None:
             raise UsageError(
                 f"{path}: reviewers.names are short names of letters and digits, got {name!r}."
             )
+
     if not reviewers.names or len(set(names)) < len(names):
         raise UsageError(
             f"{path}: reviewers.names must be one name or more, and the adjudicator another "

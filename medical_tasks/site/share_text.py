@@ -42,6 +42,7 @@ def _lines(content: Json) -> Iterator[str]:
         if task["differences"]:
             yield from ("", "Candidate less baseline:", "")
             yield _table("differences", [_figure(each) for each in task["differences"]])
+
     for check in content["checks"]:
         yield from ("", f"## Judge {check['judge']}, checked on {check['set']}", "")
         yield from _check(check)
@@ -62,6 +63,7 @@ def _figure(each: Json) -> Row:
         off = f" ± {estimate['off']:g}" if estimate["off"] else ""
         value = f"{estimate['value']:g}{off}"
         ends = f"{estimate['low']:g} to {estimate['high']:g}"
+
     cells = (
         each["metric"],
         f"{each['by']} {each['group']}".strip() or "all",
@@ -85,6 +87,7 @@ def _check(check: Json) -> Iterator[str]:
     if check["table"] is None:
         yield "A cell is under five, so that the whole matrix is hidden."
         return
+
     yield ""
     columns = [Column(name=name, label=name) for name in ("people", *check["classes"])]
     rows = [

@@ -110,12 +110,15 @@ def run(options: Share) -> int:
             site.share / READABLE_FILE, missing="Write it: medical-tasks site share"
         ):
             tell(read_text(site.share / READABLE_FILE))
+
         return 0
+
     runs = {role: site.runs / role for role in _ROLES if (site.runs / role).is_dir()}
     if "candidate" not in runs:
         raise MissingError(
             f"{site.runs}: no run of the candidate yet. Make it: medical-tasks site run"
         )
+
     checks = sorted(site.checks.glob("*/check.json"))
     name = site.settings.name if options.with_name else _code(site.share / SHARE_FILE)
     settings = site.settings.models
@@ -140,6 +143,7 @@ def run(options: Share) -> int:
         file=str(written[0]),
         **figures,
     )
+
     return 0
 
 
@@ -179,6 +183,7 @@ def made_share(
             f"{runs['candidate']}: has no task that this version knows, so that there is "
             "nothing to share."
         )
+
     whole = all(check["table"] is not None for check in shown_checks)
     content: JsonDict = {
         "format": 1,
@@ -199,6 +204,7 @@ def made_share(
         "checks": shown_checks,
     }
     content["sha256"] = content_hash(content)
+
     return content
 
 
@@ -304,8 +310,10 @@ class _Shared:
                     text = row.get(f"group_{by}") or ""
                     for group in groups_of(text, named) if text else ("",):
                         groups.setdefault(group, []).append(index)
+
             for by in self._own:
                 found[role][by] = self._of_stratum(rows, by)
+
         return found
 
     @cached_property
@@ -369,11 +377,13 @@ class _Shared:
             cell = self._cell(role, columns, None)
             if cell.clusters < LEAST:
                 continue
+
             shown = self._whole(role, metric, cell, entry["metrics"][metric.name])
             yield shown
             corrected = mapping(entry["metrics"].get(metric.name + SUFFIX))
             if corrected.get("value") is not None:
                 yield self._corrected(role, metric, shown, corrected)
+
             exact = shown["estimate"]["off"] == 0.0
             for by in self._members[role]:
                 yield from self._groups(role, metric, columns, by, whole=exact)
@@ -390,12 +400,14 @@ class _Shared:
         n, clusters = len(kept), self._clusters(role, kept.tolist())
         if columns.values is None:
             return _Cell(n, clusters, None, None, None)
+
         values = columns.values[0][kept]
         total, of = (float(side[counted].sum()) for side in table)
         shares = columns.metric.kind != "ratio" and columns.metric.limits == UNIT
         if shares and bool(np.isin(values, (0.0, 1.0)).all()):
             right = int(values.sum())
             return _Cell(n, clusters, (right, n - right), total, of)
+
         return _Cell(n, clusters, None, total, of)
 
     def _whole(
@@ -406,12 +418,14 @@ class _Shared:
             self._counts.add(metric.name)
         if cell.outcomes is None or not is_small(*cell.outcomes):
             return _row(role, metric.name, _WHOLE, cell, _estimate(figure, 0.0))
+
         true = cell.outcomes[0] / cell.n
         off = (LEAST - 1.0) / 2.0 / cell.n
         value = off if cell.outcomes[0] < LEAST else 1.0 - off
         self._off[role, metric.name] = value - true, off
         low, high = wilson(value, float(cell.clusters), _Z)
         estimate = {"value": value, "low": low, "high": high, "off": off}
+
         return _row(role, metric.name, _WHOLE, cell, _rounded(estimate))
 
     def _corrected(
@@ -444,6 +458,7 @@ class _Shared:
         }
         for group in self._hidden.get(by, set()) & sizes.keys():
             sizes[group] = 0  # what is hidden in one metric is hidden in all
+
         without = hidden_groups(sizes)
         outcomes = {
             group: cell.outcomes for group, cell in cells.items() if cell.outcomes
@@ -455,6 +470,7 @@ class _Shared:
                 figure = self._computed(role, columns, members[group])
             if group in without or not group or figure.get("value") is None:
                 continue
+
             told = _estimate(figure, 0.0) if group not in untold else None
             yield _row(role, metric.name, (by, group), cell, told)
 
@@ -487,12 +503,14 @@ class _Shared:
                         part, resamples=GROUP_RESAMPLES, whole=False
                     )
                     found.setdefault(by, {}).setdefault(group, {})[name] = entry
+
         return found
 
     def _differences(self) -> Iterator[JsonDict]:
         """The candidate less the baseline, of all items and of groups that both tell."""
         if len(self.entries) < len(_ROLES):
             return
+
         name = self.task.name
         compared = compare_tasks(
             self.runs["baseline"],
@@ -505,6 +523,7 @@ class _Shared:
                 f"{name}: candidate and baseline cannot be compared: "
                 f"{'; '.join(compared['refused'])}"
             )
+
         told = {
             (each["metric"], each["by"], each["group"], each["role"])
             for role in self.entries
@@ -529,6 +548,7 @@ class _Shared:
                 _slope(self.entries[role]["metrics"][metric]) for role in _ROLES
             )
             moved, off = moved * slope, off * slope
+
         estimate = {
             "value": entry["difference"],
             "low": entry["ci_low"],
@@ -538,6 +558,7 @@ class _Shared:
         estimate["off"] = off if place == _WHOLE else 0.0
         if metric in self._counts:
             _widen_for_flips(estimate, entry)
+
         return {
             "metric": metric,
             "by": place[0],
@@ -569,6 +590,7 @@ def _widen_for_flips(estimate: JsonDict, entry: Difference) -> None:
     flips, n = entry["flips"], entry["n"]
     if not flips or not is_small(flips["improved"], flips["worsened"]):
         return
+
     value = estimate["value"]
     changed = 2.0 * (LEAST - 1.0) / n + abs(value)
     reach = _Z * math.sqrt(max(0.0, changed - value**2) / entry["n_clusters"])
@@ -586,6 +608,7 @@ def _row(
     """A figure as a shared file has it."""
     told = estimate is not None and estimate["off"] == 0.0
     sums = told and cell.outcomes is None and cell.total is not None
+
     return {
         "role": role,
         "metric": metric,
@@ -668,6 +691,7 @@ def _check(path: Path) -> JsonDict:
         for gold in classes
     ]
     small = not classes or any(is_small(*row) for row in counts)
+
     return {
         "judge": _last_part(str(check["judge"]["name"])),
         "set": str(check["set"]),
@@ -707,6 +731,7 @@ def recipe_parts(task: TaskSpec, recipe: Json) -> dict[str, str]:
         ),
         **{part: _digest(recipe[part]) for part in _PARTS if recipe.get(part)},
     }
+
     return {kind: one_line(text) for kind, text in parts.items()}
 
 
@@ -792,6 +817,7 @@ def write_share(
             f"{folder / SHARE_FILE}: not written, since it would break its form: {said}. Give the "
             "group or model a short, plain name."
         )
+
     texts = {
         SHARE_FILE: json.dumps(content, indent=1, ensure_ascii=True) + "\n",
         READABLE_FILE: readable_share(content),
@@ -801,12 +827,15 @@ def write_share(
         for name, text in texts.items():
             with WholeFile(Path(draft) / name) as file:
                 file.write(text)
+
         if sources:
             _check_text(Path(draft), sources)
+
     make_folder(folder)
     for name, text in texts.items():
         with WholeFile(folder / name) as file:
             file.write(text)
+
     return [folder / name for name in texts]
 
 

@@ -212,6 +212,8 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
                 ends[name] = min(ends[name], back(float(getattr(moved, name))))
             for name in ("high", "new_high"):
                 ends[name] = max(ends[name], back(float(getattr(moved, name))))
+    alone = _by_errors_alone(effects, scale)
+    closer = ends["high"] - ends["low"] < alone[1] - alone[0]
     unit = 1.0
     if scale == "share":
         # One arcsine is 2 √(p q) of a share near p.
@@ -229,7 +231,22 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         for name in ("q", "q_p", "i2", "i2_low", "i2_high")
     }
     weights = [float(each) for each in found.weights]
-    return {**ends, **tau, **rest, "weights": weights}
+    by_errors = list(alone) if closer else None
+    return {**ends, **tau, **rest, "by_errors_alone": by_errors, "weights": weights}
+
+
+def _by_errors_alone(effects: Sequence[Effect], scale: Scale) -> tuple[float, float]:
+    """The interval by hospitals' own errors, as if all had one true value.
+
+    Hospitals that lie closer together than chance makes likely have a narrower one by
+    their spread, which a reader is told.
+    """
+    values, variances = on_scale(effects, scale)
+    weights = 1.0 / variances
+    mean = float((weights * values).sum() / weights.sum())
+    reach = Z / math.sqrt(float(weights.sum()))
+    back = off_scale(scale)
+    return back(mean - reach), back(mean + reach)
 
 
 def ends_at(effect: Effect, scale: Scale, z: float) -> tuple[float, float]:

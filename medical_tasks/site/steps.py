@@ -174,6 +174,7 @@ def states(site: Site) -> dict[str, State]:
             found[step.name] = load(step.state)(site)
         else:
             found[step.name] = journal_state(site, step.name)
+
     return found
 
 
@@ -189,9 +190,11 @@ def journal_state(site: Site, step: str, *, ready: str = "", cost: str = "") -> 
     done = last(site, step)
     if done is None:
         return State("next", ready or "can be done now", cost)
+
     if others := changed(site, done):
         names = ", ".join(others)
         return State("stale", f"done {done.at}; changed since: {names}", cost)
+
     return State("done", f"done {done.at}")
 
 

@@ -38,7 +38,9 @@ def hidden_groups(sizes: Mapping[str, int]) -> set[str]:
         together = sum(sizes[name] for name in hidden)
         if len(hidden) > 1 and together >= 2 * LEAST:
             break
+
         hidden.add(others.pop(0))
+
     return hidden
 
 
@@ -57,11 +59,13 @@ def hidden_outcomes(
     if not whole:
         # A total that is hidden is small, and so is every part of it.
         return hidden
+
     others = sorted(
         outcomes.keys() - hidden, key=lambda name: (min(outcomes[name]), name)
     )
     while hidden and others and not _are_hidden(outcomes, hidden):
         hidden.add(others.pop(0))
+
     return hidden
 
 

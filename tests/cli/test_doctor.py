@@ -20,6 +20,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.harness import examining
 from medical_tasks.harness.examining import examine
+from medical_tasks.plugins import version_of
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
 from tests.support import ROOT
@@ -43,12 +44,11 @@ def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     hub = re.findall(r"(?m)^huggingface_hub==(.+)$", pins)
     pretended: dict[str, str | None] = {"huggingface-hub": hub[0]}
-    true_version = examining.version_of
 
     def version(package: str) -> str:
         if package in pretended:
             return pretended[package] or ""
-        return true_version(package)
+        return version_of(package)
 
     monkeypatch.setattr(examining, "version_of", version)
     return pretended

@@ -142,6 +142,7 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 
         texts = [answer.text for answer in answers]
+
         return score_items(
             task,
             items,
@@ -205,6 +206,7 @@ class EHRNoteQA(Benchmark):
                 scorer=graded,
                 metadata=["notes", "choices"],
             )
+
         return {
             "field_spec": {
                 "input": "question",
@@ -228,6 +230,7 @@ class EHRNoteQA(Benchmark):
         """
         if not record.keys() >= _RELEASED:
             return ()
+
         models = [name for name in record if not _NO_MODEL.fullmatch(name)]
         if len(models) > 1:
             raise UsageError(
@@ -235,6 +238,7 @@ class EHRNoteQA(Benchmark):
                 "all but one, or name that one "
                 "'response'."
             )
+
         patient, asked = str(record["patient_id"]), {"question": record["question"]}
         return [
             PublishedAnswer(item=patient, text=record[name], asked=asked)

@@ -88,6 +88,7 @@ class TableBenchmark(RubricBenchmark):
             published=f"{changed:%Y-%m-%d}",
             creators=(f"the authors of {self.path.name}",),
         )
+
         return (source,)
 
     def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
@@ -146,6 +147,7 @@ class TableBenchmark(RubricBenchmark):
         """See `scoring`; a judge decides the criteria of a rubric."""
         if task.judge:
             return super().score_items(task, items, answers, scoring)
+
         from medical_tasks.benchmarks.from_file.scoring import score_item
 
         read = scoring.readings or {}
@@ -154,6 +156,7 @@ class TableBenchmark(RubricBenchmark):
             score_item(task, item, read.get(item.id, answer.text))
             for item, answer in pairs
         ]
+
         return with_order_values(task, items, scores, right="accuracy")
 
     def unanswered_limits(
@@ -218,6 +221,7 @@ def made_from(
     kind: type[TableBenchmark] = type(f"Of_{form.name}", (base,), known)
     benchmark = kind()
     kind.tasks = (_task(benchmark, dataset, form),)
+
     return benchmark
 
 
@@ -231,6 +235,7 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
     step = "Put it where the key file of the YAML says, seen from the YAML file."
     with readable(table, missing=step):
         content = read_bytes(table)
+
     homepage = form.homepage or f"urn:medical-tasks:{form.name}"
     title = form.title or form.name.replace("_", " ").capitalize()
     return DatasetSpec(
@@ -261,6 +266,7 @@ def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> T
     headlines = points_metrics() if rubric else (accuracy,)
     choices = form.answer == "choice"
     orders = order_metrics(LETTERS, same_number=False, paraphrased=False)
+
     return TaskSpec(
         name=form.name,
         title=f"{dataset.title}, {'judged by a rubric' if rubric else f'{form.answer} answers'}",

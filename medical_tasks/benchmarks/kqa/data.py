@@ -113,6 +113,7 @@ def question_form(question: str) -> str:
         for match in _WORD.finditer(question.lower())
     )
     first = next((word for word in words if word not in _OPENERS), "")
+
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
 
@@ -289,6 +290,7 @@ def read_gold_file(path: Path) -> list[KqaRow]:
         knows = has_columns("question", "(must|nice_to)_have.*")
         table = read_table(path, content=content, form=_TABLE, knows=knows)
         return list(_gold_rows(map(_table_record, table.rows)))
+
     again = "Write it anew, for example with `medical-tasks decompose`."
     return list(
         _gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again))
@@ -315,6 +317,7 @@ def _table_record(row: TableRow) -> Record:
             statements[name] += [line.strip() for line in lines if line.strip()]
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
+
     return checked_record(
         row.path,
         row.number,
@@ -339,6 +342,7 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
                 "Must_have",
                 f"there must be a statement here or in {record.words.name('Nice_to_have')!r}",
             )
+
         record.check_unique("Question", question_id(values["Question"]), lines)
         addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")
         yield typed_row(
@@ -362,12 +366,14 @@ def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
             # Patients with different conditions asked the same: the further ones are
             # told apart by their diagnosis.
             name = question_id(values["Question"], diagnosis)
+
         if name in seen:
             raise record.wrong(
                 "Question",
                 f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the "
                 "same already",
             )
+
         seen[name] = record.line
         yield typed_row(
             question=values["Question"],
@@ -400,6 +406,7 @@ def _item(task: TaskSpec, row: Row) -> Item:
             "apart with `medical-tasks decompose`. Evaluate with --config answered or --config "
             "demo."
         )
+
     must_haves = sum(bool(text.strip()) for text in row["must_have"])
     return Item(
         id=name,

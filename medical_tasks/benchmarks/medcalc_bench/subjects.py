@@ -118,6 +118,7 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         return Subject(scan=ages, names=names)
     if kind == "days":
         return Subject(scan=_ages_in_days, names=names)
+
     points = calculator_id in SCORE_IDS or kind == "integer"
     return Subject(
         scan=scores if points else measurements,
@@ -148,6 +149,7 @@ def _names(calculator: AnyCalculator) -> Names:
     capitals = {name for name in known if name.isupper() and name.isalpha()}
     words = {_loose(name) for name in known - capitals}
     words |= set(_QT if "QTc" in calculator.name else _PHRASES.get(calculator.id, ()))
+
     return Names(
         Pattern(
             rf"(?:{_alternatives(words)}"

@@ -156,15 +156,19 @@ def plain(text: str) -> str:
         text = text.translate(
             {ord(sign): str(unicodedata.decimal(sign)) for sign in foreign}
         )
+
     if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_NESTING):
             for pattern, replacement in _NESTED:
                 text = pattern.sub(replacement, text)
+
         for pattern, replacement in _FLAT:
             text = pattern.sub(replacement, text)
+
     for sign, pattern, replacement in _MARKS:
         if sign in text:
             text = pattern.sub(replacement, text)
+
     return text
 
 
@@ -235,13 +239,16 @@ def unit_of(text: str) -> Unit:
         kind, name = _KNOWN.get(word, ("", ""))
         if not kind:
             return Unit("", text.lower())
+
         exponent = (power[1] or "2") if power else ""
         dimensions.append(kind + exponent)
         names.append(name + exponent)
+
     if dimensions[0] == "osmoles":
         return Unit("osmoles", "mosm")  # per litre or per kilogram of water
     if dimensions == ["mass", "time"]:
         return Unit("mass", names[0])  # a daily dose is asked for
+
     return Unit("/".join(dimensions), "/".join(names))
 
 
@@ -347,11 +354,13 @@ def _numbers(text: str, rest: Pattern) -> list[Quantity]:
         if "-" in reach or reach.endswith(("minus ", "negative ")):
             minus = _MINUS.search(small, start - len(reach), start)
             start = minus.start() if minus else start
+
         numbers_something = _NUMBERED.match(small[max(0, start - _REACH) : start][::-1])
         if not numbers_something and not _is_name(number):
             value = _with_quotient(_value(number), more)
             written = text[slice(*unit.span("unit"))] if unit else ""
             quantities.append(Quantity(-value if minus else value, start, end, written))
+
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -383,6 +392,7 @@ def _value(match: re.Match[str]) -> float:
         digits = digits.translate(_NO_GROUPS)
     elif match["comma"]:
         digits = digits.replace(",", ".")
+
     return float(f"{digits}e{match['short'] or match['long'] or 0}")
 
 
@@ -452,10 +462,13 @@ def _digits(words: re.Match[str]) -> str:
             value = _WORDS[word]
             if value >= last or (last < 100 and value > 9):
                 return words[0]  # "three five" is no number
+
             part += value
             last = value if value >= 20 else 1
+
         if word == "thousand":
             total, part = total + part, 0
+
     number = f"{total + part}" + "".join(
         f".{_WORDS[word]}" for word in decimals.split()[:1]
     )
@@ -506,6 +519,7 @@ def dates(text: str) -> list[Quantity]:
         quantities.append(
             Quantity(_date(*match.group(*names)), match.start(), match.end())
         )
+
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -575,10 +589,13 @@ def ages(text: str) -> list[Quantity]:
             start, end = match.span()
             if any(taken[start:end]):
                 continue
+
             taken[start:end] = b"\1" * (end - start)
             quantities.append(Quantity(_days(match), start, end))
+
         if quantities and place >= _BOTH_PARTS:
             break
+
     return sorted(quantities, key=lambda age: age.start)[-MAX_QUANTITIES:]
 
 

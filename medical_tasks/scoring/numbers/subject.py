@@ -56,6 +56,7 @@ class Names(NamedTuple):
                 continue
             if front.start() < first or not small.endswith(self.not_behind, 0, first):
                 return front.start(), end
+
         return None
 
 
@@ -83,6 +84,7 @@ class Subject(NamedTuple):
         """The text with a sign in place of each name and what belongs to it ("CKD-EPI 2021")."""
         if self.names is None:
             return text
+
         small = text.lower()
         parts: list[str] = []
         end = 0
@@ -90,4 +92,5 @@ class Subject(NamedTuple):
             parts += (text[end : name[0]], sign)
             whole = _WITH_NAME.match(text, name[1])
             end = whole.end() if whole else name[1]
+
         return "".join((*parts, text[end:]))

@@ -53,4 +53,5 @@ def agreements(work: Work) -> list[PairAgreement]:
                 counts=Counter(zip(pair.first, pair.second, strict=True)),
             )
         )
+
     return found

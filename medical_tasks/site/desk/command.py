@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,15 +67,18 @@ def run(options: Review) -> int:
     """Does what is asked; the exit code."""
     if options.export is not None and options.labels_from:
         raise UsageError("--export and --import: give one at a time.")
+
     opened = _of_file(options) if options.open is not None else _of_site(options)
     with policy.protect(opened.subjects, policy.attestation_from(options)):
         for work in opened.works.values():
             for problem in work.store.problems:
                 print(f"note: {problem}", file=sys.stderr)
+
         if options.labels_from:
             return _import(opened, options)
         if options.export is not None:
             return _export(opened, options.export)
+
         return _serve(opened, options)
 
 
@@ -90,6 +94,7 @@ def _of_site(options: Review) -> Opened:
             f"{', '.join(given)}: a site's reviewers stand in its site.toml. Leave it out, or "
             "give --open PATH."
         )
+
     site = open_site(options.folder)
     files = sorted((site.private / _SHEETS).glob("*.json"))
     known = {path.stem: path for path in files}
@@ -98,6 +103,7 @@ def _of_site(options: Review) -> Opened:
             f"{site.path}: there is no sheet to label yet. See: medical-tasks site status "
             f"{site.path}"
         )
+
     names = _chosen(options.sheet, list(known))
     works = {
         name: Work(
@@ -142,6 +148,7 @@ def _of_file(options: Review) -> Opened:
         for work in works.values():
             if work.store.last(label.rater, label.item) is None:
                 work.store.add(label)
+
     return Opened(
         works=works,
         folder=folder,
@@ -189,12 +196,15 @@ def _export(opened: Opened, out: Path) -> int:
             waiting=waiting,
         )
         return 0
+
     if len(opened.works) > 1:
         names = ", ".join(opened.works)
         raise UsageError(f"--export {out}: add --sheet, one of {names}.")
+
     (work,) = opened.works.values()
     rows = write_labels(out.expanduser(), work)
     tell(f"{out}: {rows:,} labels, without texts.", rows=rows)
+
     return 0
 
 
@@ -203,6 +213,7 @@ def _keep(opened: Opened) -> None:
     site = opened.site
     if site is None:
         return
+
     outputs: list[str | Path] = []
     figures: dict[str, object] = {}
     for name, work in opened.works.items():
@@ -212,6 +223,7 @@ def _keep(opened: Opened) -> None:
         outputs.append(path)
         decided = [bool(each.value) for each in work.decided()]
         figures[name] = {"items": len(decided), "decided": sum(decided)}
+
     note_step(site, "review", outputs=outputs, figures=figures)
 
 
@@ -230,16 +242,18 @@ def _serve(opened: Opened, options: Review) -> int:
         place = Place(host=options.host, port=port, tls=tls)
         if options.host not in LOOPBACK:
             policy.require_endpoint(place.origin, _PURPOSE)
+
         tokens = Tokens(opened.folder)
         people = [name for work in opened.works.values() for name in work.people]
         drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
         server = server_of(Desk(opened.works, tokens, place))
         _tell_addresses(opened, place, drawn, options)
         try:
-            with contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt), _stopped_by_term():
                 server.run(sockets=[listener])
         finally:
             _keep(opened)
+
     return 0
 
 
@@ -259,23 +273,36 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
     host = options.host
     if host in LOOPBACK:
         return
+
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
             raise UsageError(
                 f"--host {host} is every address of this machine. Name the one that reviewers "
                 "reach it by."
             )
+
     if tls is None and policy.protecting():
         raise RefusedError(
             f"--host {host}: the sheets hold credentialed text, which would cross the network in "
             "the clear. Let reviewers come by a tunnel to 127.0.0.1 (ssh -L), or give --tls-cert "
             f"and --tls-key, and {policy.ALLOW} {host} with {policy.ATTEST}."
         )
+
     print(
         f"note: whoever reaches {host} on the network can knock at this desk; only those with an "
         "address that holds a token are let in.",
         file=sys.stderr,
     )
+
+
+@contextlib.contextmanager
+def _stopped_by_term() -> Iterator[None]:
+    """Ends by SIGTERM as by Ctrl-C, so that what is done behind the desk is done."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
@@ -291,6 +318,7 @@ def _alone(folder: Path) -> Iterator[None]:
             raise UsageError(
                 f"{folder}: a desk is open on these labels already. Use that one, or stop it first."
             )
+
         yield
 
 
@@ -304,12 +332,15 @@ def _tell_addresses(
         lines.append(
             f"{work.sheet.title}: {waiting:,} of {len(work.sheet.items):,} items wait"
         )
+
     for name, token in drawn.items():
         lines.append(f"for {name}: {place.origin}/r/{token}")
+
     if drawn:
         lines.append("Each address is shown this once and is for that person alone.")
     else:
         lines.append(
             "Everybody has an address already; --renew draws new ones for all."
         )
+
     print("\n".join(lines), flush=True)

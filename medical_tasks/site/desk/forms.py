@@ -102,6 +102,7 @@ def form_of(path: Path) -> Form:
         raise MissingError(
             f"{path}: no such file or folder. Give what adjudicate or construct ... sheet wrote."
         )
+
     found = next((form for form in FORMS if form.knows(path)), None)
     if found is None:
         raise UsageError(
@@ -110,6 +111,7 @@ def form_of(path: Path) -> Form:
             "answer-sheet, "
             "and sheets of a site (JSON)."
         )
+
     return found
 
 
@@ -176,6 +178,7 @@ class _Unclear:
             longest=_LONGEST_READING,
         )
         reply = Passage(title="Reply", sentences=sentences_of(cells["answer"]))
+
         return Item(
             id=_key(cells),
             prompt=cells["question"] or "What final answer does the reply give?",
@@ -283,6 +286,7 @@ class _Construction:
             key = self.marked.row_key(row.cells)
             if key not in items:
                 items[key] = self.item(path, key, row.cells)
+
         sheet = Sheet(
             name=self.name,
             title=self.title,
@@ -324,6 +328,7 @@ class _Construction:
         item = self.marked.row_key(cells)
         digest = hashlib.sha256(f"{reviewer}\n{item}".encode()).hexdigest()
         own = {name: cells[name] for name in self.edited}
+
         return Label(
             id=f"sheet-{digest[:24]}",
             item=item,
@@ -346,11 +351,14 @@ class _Construction:
         for name, rows in self._sheets(path).items():
             place = out / f"{name}.csv"
             made[place] = [self._filled(row.cells, work, name) for row in rows]
+
         marked = self.marked
         for place, filled in made.items():
             _check_marks(place, marked.columns, filled, marked.key, marked.mark)
+
         for place, filled in made.items():
             write_table(place, marked.columns, filled)
+
         return list(made)
 
     def _filled(
@@ -361,6 +369,7 @@ class _Construction:
         label = _label_for(work, item.id, reviewer)
         if label is None:
             return dict(cells)
+
         return {
             **cells,
             **self.texts(item, label.value, label.edits),
@@ -410,6 +419,7 @@ class _Ehrnoteqa(_Construction):
         letter = cells["answer"].strip().upper()
         right = cells.get(f"choice_{letter.lower()}", "")
         labels = {"question": "Question", "answer": "Letter of the right choice"}
+
         return Item(
             id=key,
             prompt=cells["question"],
@@ -535,6 +545,7 @@ class _Archehr:
             grouped = _by_case(row.cells for row in sheet)
             own[name] = list(grouped)
             cases = {**grouped, **cases}
+
         raters = tuple(name for name, ids in own.items() if ids)
         relevance = Sheet(
             name="relevance",
@@ -581,6 +592,7 @@ class _Archehr:
             orders={name: tuple(own[name]) for name in raters},
             form=self.name,
         )
+
         return (relevance, texts)
 
     def before(self, path: Path) -> list[Label]:
@@ -607,8 +619,10 @@ class _Archehr:
             label = _label_for(work, _sentence_id(cells), reviewer)
             if label is None:
                 return dict(cells)
+
             comment = label.note or cells["comment"]
             return {**cells, "relevance": label.value, "comment": comment}
+
         label = _label_for(works.get("texts"), cells["case_id"], reviewer)
         edits = label.edits if label else {}
         return {
@@ -622,9 +636,11 @@ def _label_for(work: Work | None, item: str, reviewer: str) -> Label | None:
     """The final label of an item, or the rater's own until there is one; the note is the rater's."""
     if work is None:
         return None
+
     decided, own = work.decision(item), work.store.last(reviewer, item)
     if not decided.value:
         return own if own is not None and own.value else None
+
     return Label(
         id="",
         item=item,
@@ -660,9 +676,11 @@ def _texts(rows: Sequence[Mapping[str, str]], cited: int | None) -> tuple[Passag
         between = "\n" if sentences and cells["paragraph"] != paragraph else ""
         paragraph = cells["paragraph"]
         sentences.append(f"{between}[{cells['number']}] {cells['text']} ")
+
     message = "\n".join(cells["text"] for cells in _of_kind(rows, "patient"))
     marked = frozenset() if cited is None else frozenset({cited})
     note = Passage(title="Note", sentences=tuple(sentences), cited=marked)
+
     return (note, Passage(title="Message", sentences=sentences_of(message)))
 
 
@@ -696,6 +714,7 @@ def _case_item(name: str, rows: Sequence[Mapping[str, str]]) -> Item:
                         name=f"{place}-citations", label=cited, text=cells["citations"]
                     )
                 )
+
     return Item(
         id=name,
         prompt=f"Case {name}",
@@ -725,6 +744,7 @@ def _check_marks(
     """Refuses to write over a mark that somebody made in the file itself."""
     if not path.exists():
         return
+
     new = {tuple(str(row[name]) for name in key): str(row[mark]) for row in rows}
     for row in read_table(path, columns):
         there = row.cells[mark].strip()

@@ -81,11 +81,14 @@ class LabelStore:
     def _read(self) -> None:
         if not self.path.exists():
             return
+
         with readable(self.path, missing=_AGAIN, again=_AGAIN):
             content = read_bytes(self.path)
+
         for number, line in enumerate(content.split(b"\n"), start=1):
             if not line.strip():
                 continue
+
             label = _label(line)
             if label is None:
                 said = _DAMAGED.format(path=self.path, number=number)
@@ -118,9 +121,11 @@ class LabelStore:
         with self._lock:
             if identifier in self._ids:
                 return next(each for each in self.history if each.id == identifier)
+
             changes = self._changes.get(rater, [])
             if not changes:
                 return None
+
             item, before = changes[-1]
             made = replace(
                 self._last[rater, item],
@@ -160,6 +165,7 @@ class LabelStore:
         made = not self.path.exists()
         if made:
             make_folder(self.path.parent)
+
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(self.path, flags, 0o600)
         try:
@@ -168,9 +174,11 @@ class LabelStore:
                 line = b"\n" + line
             if os.write(handle, line) != len(line):
                 raise OSError(None, "only a part of the line was written")
+
             os.fsync(handle)
         finally:
             os.close(handle)
+
         if made:
             _sync_folder(self.path.parent)
 

@@ -147,6 +147,7 @@ def item_shown(work: Work, person: str, item: Item) -> ItemShown:
     own = work.store.last(person, item.id)
     edits = dict(own.edits) if own is not None else {}
     adjudicates = person == work.sheet.adjudicator
+
     return {
         "id": item.id,
         "prompt": visible(item.prompt),
@@ -215,4 +216,5 @@ def agreement_lines(found: Sequence[PairAgreement]) -> list[str]:
             f"(95 % interval {100 * raw.ci_low:.0f} to {100 * raw.ci_high:.0f} %), "
             f"kappa {said}."
         )
+
     return lines

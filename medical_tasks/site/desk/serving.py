@@ -133,6 +133,7 @@ class Gate:
                     (name.encode(), value.encode()) for name, value in HEADERS.items()
                 ]
                 message["headers"] = [*message.get("headers", ()), *own]
+
             await send(message)
 
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -143,7 +144,9 @@ class Gate:
             except Exception as error:
                 # Answered already; told without its words, which may quote a note.
                 _LOG.error("%s", told(error))
+
             return
+
         body = b"This is a review desk; open it by the address that it printed.\n"
         head = [(b"content-type", b"text/plain; charset=utf-8")]
         start = {"type": "http.response.start", "status": 421, "headers": head}
@@ -198,6 +201,7 @@ class Desk:
             raise DeskError(404, "There is no such sheet for you.")
         if name:
             return own[name]
+
         waiting = [each for each in own.values() if not _done(each, person)]
         return (waiting or list(own.values()))[0]
 
@@ -231,6 +235,7 @@ def app_of(desk: Desk) -> Gate:
         routes=routes, exception_handlers={DeskError: _refused, Exception: _refused}
     )
     app.router.redirect_slashes = False
+
     return Gate(app, desk.place)
 
 
@@ -252,6 +257,7 @@ def _refused(request: Request, error: Exception) -> Response:
     )
     if request.url.path.startswith("/api/"):
         return _json({"said": said}, status)
+
     return HTMLResponse(pages.plain_page("Review desk", said), status)
 
 
@@ -276,6 +282,7 @@ class _Pages:
                 "This address is not valid any more. Ask for a new one: it is drawn by "
                 "medical-tasks site review --renew.",
             )
+
         page = pages.plain_page("Review desk", "The desk opens.", refresh=True)
         reply = HTMLResponse(page)
         reply.set_cookie(
@@ -286,6 +293,7 @@ class _Pages:
             samesite="strict",
             secure=self._desk.place.tls is not None,
         )
+
         return reply
 
     async def page(self, request: Request) -> Response:
@@ -313,10 +321,12 @@ class _Pages:
         work = self._desk.work(request, person)
         if person != work.sheet.adjudicator:
             raise DeskError(403, "The adjudicator alone sees all labels.")
+
         if not all(each.value for each in work.decided()):
             raise DeskError(
                 409, "Names stand beside the labels: they wait until all is decided."
             )
+
         name = f'attachment; filename="{work.sheet.name}.csv"'
         return Response(
             labels_text(work),
@@ -361,9 +371,11 @@ class _Api:
         person, work = self._asked(request)
         if person != work.sheet.adjudicator:
             raise DeskError(403, "The adjudicator alone sees agreement.")
+
         found = await asyncio.to_thread(agreements, work)
         waiting = work.progress(person)
         each = [work.progress(name) for name in work.sheet.raters]
+
         return _json(
             {
                 "lines": pages.agreement_lines(found),
@@ -409,6 +421,7 @@ def _saved(work: Work, person: str, item: str, *, fresh: bool) -> dict[str, obje
     """What the page is told of a label that is on the disk."""
     label = work.store.last(person, item)
     progress = work.progress(person)
+
     return {
         "saved": True,
         "fresh": fresh,
@@ -426,12 +439,15 @@ async def _body(request: Request) -> dict[str, object]:
         content += part
         if len(content) > MOST_BYTES:
             raise DeskError(413, "This is too long to be kept.")
+
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
         values = None
+
     if not isinstance(values, dict):
         raise DeskError(400, "This is no label.")
+
     return values
 
 
@@ -450,6 +466,7 @@ def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
     item_id = values.get("item")
     if not isinstance(item_id, str) or item_id not in work.items(person):
         raise DeskError(422, "There is no such item for you.")
+
     before = work.store.last(person, item_id)
     value = values.get("value", before.value if before is not None else "")
     note = values.get("note", before.note if before is not None else "")
@@ -458,12 +475,14 @@ def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
         raise DeskError(422, "There is no such choice.")
     if not isinstance(note, str) or len(note) > LONGEST_NOTE:
         raise DeskError(413, f"A note may have {LONGEST_NOTE:,} characters.")
+
     kept = _edits_of(edits, work, item_id)
     lacking = (
         work.sheet.lacking(work.sheet.by_id[item_id], value, kept) if value else ""
     )
     if lacking:
         raise DeskError(422, f"Fill in {lacking} first.")
+
     return Label(
         id=identifier,
         item=item_id,
@@ -480,16 +499,20 @@ def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
     known = {each.name: each for each in work.sheet.by_id[item].editable}
     if not isinstance(edits, Mapping):
         raise DeskError(400, "This is no label.")
+
     kept: dict[str, str] = {}
     for name, text in edits.items():
         if name not in known or not isinstance(text, str):
             raise DeskError(422, "There is no such field.")
+
         if len(text) > known[name].longest:
             longest = known[name].longest
             raise DeskError(
                 413, f"{known[name].label} may have {longest:,} characters."
             )
+
         kept[name] = text
+
     return kept
 
 
@@ -497,6 +520,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Listens at an address of this machine; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
+
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -515,6 +539,7 @@ def server_of(desk: Desk) -> uvicorn.Server:
         raise MissingError(
             f"the review desk needs uvicorn and Starlette: {install_command('space')}"
         ) from None
+
     cert, key = desk.place.tls or (None, None)
     config = uvicorn.Config(
         app_of(desk),
@@ -536,4 +561,5 @@ def server_of(desk: Desk) -> uvicorn.Server:
             f"{cert}, {key}: cannot be used for https. Give a certificate and its key in PEM form, "
             "the key without a password."
         ) from None
+
     return uvicorn.Server(config)

@@ -192,11 +192,13 @@ def _problems(sheet: Sheet) -> Iterable[str]:
         yield "two items have one id"
     if not sheet.choices or len(sheet.by_value) < len(sheet.choices):
         yield "it needs choices of different values"
+
     keys = [choice.key for choice in sheet.choices]
     wrong = [key for key in keys if len(key) != 1 or key.lower() in RESERVED]
     if wrong or len({key.lower() for key in keys}) < len(keys):
         kept = " ".join(sorted(RESERVED))
         yield f"each choice needs one key of its own, and none of {kept}"
+
     people = (*sheet.raters, *filter(None, [sheet.adjudicator]))
     if not sheet.raters:
         yield "nobody labels it"
@@ -204,6 +206,7 @@ def _problems(sheet: Sheet) -> Iterable[str]:
         yield "raters and adjudicator must have different names"
     else:
         parse_names(",".join(people))
+
     strange = sheet.orders.keys() ^ set(sheet.raters) if sheet.orders else set()
     unknown = {each for own in sheet.orders.values() for each in own} - {*sheet.by_id}
     if strange or unknown:
@@ -222,6 +225,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
         starts = [start for start, _ in punkt_spans(line)][1:]
         bounds = [0, *starts, len(line)]
         pieces += [line[a:b] for a, b in itertools.pairwise(bounds) if b > a]
+
     return tuple(pieces)
 
 
@@ -244,6 +248,7 @@ def sharing_words(
     }
     least = max(1.0, len(wanted) / 5)
     ranked = sorted(shared, key=lambda number: (-shared[number], number))
+
     return frozenset(number for number in ranked[:most] if shared[number] >= least)
 
 
@@ -267,6 +272,7 @@ def read_sheet(path: Path) -> Sheet:
     again = "Do the step that writes it again."
     with readable(path, missing=again, again=again):
         text = read_text(path)
+
     try:
         return TypeAdapter(Sheet).validate_json(text)
     except ValidationError as error:

@@ -31,17 +31,21 @@ class Tokens:
     def _read(self) -> dict[str, str]:
         if not self._path.exists():
             return {}
+
         with readable(self._path, missing=_AGAIN, again=_AGAIN):
             text = read_text(self._path)
+
         try:
             hashes = json.loads(text)
         except ValueError:
             hashes = None
+
         sound = isinstance(hashes, dict) and all(
             isinstance(each, str) for each in hashes.values()
         )
         if not sound:
             raise UsageError(f"{self._path}: not as medical-tasks wrote it. {_AGAIN}")
+
         return dict(hashes)
 
     def draw(self, people: Collection[str], *, anew: bool = False) -> Mapping[str, str]:
@@ -55,6 +59,7 @@ class Tokens:
             self._hashes |= {name: _hash(token) for name, token in drawn.items()}
             with WholeFile(self._path, private=True) as part:
                 part.write(json.dumps(self._hashes, indent=1) + "\n")
+
         return drawn
 
     def person(self, token: str) -> str | None:

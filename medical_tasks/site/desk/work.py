@@ -85,6 +85,7 @@ class Work:
         """
         if person != self.sheet.adjudicator:
             return self.sheet.shares[person]
+
         return tuple(
             each.item
             for each in self.decided()
@@ -115,13 +116,16 @@ class Work:
         made = Decided(item=item, how="open", labels=labels, note=note)
         if not names or len(labels) < len(names):
             return made
+
         if len({self._said(each) for each in labels.values()}) == 1:
             label = next(iter(labels.values()))
             how: How = "single" if len(names) == 1 else "agreed"
             return replace(made, how=how, value=label.value, edits=label.edits)
+
         arbiter = self.store.last(self.sheet.adjudicator, item)
         if arbiter is None or not arbiter.value:
             return replace(made, how="disagreed")
+
         joined = "; ".join(each for each in (note, arbiter.note) if each.strip())
         return replace(
             made,
@@ -222,6 +226,7 @@ def import_labels(path: Path, work: Work) -> int:
                 at=at or now(),
             )
             labels.append(label)
+
     refuse(problems)
     wanted = [label for label in labels if not _there(work, label)]
     return sum(work.store.add(label) for label in wanted)

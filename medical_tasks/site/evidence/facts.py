@@ -180,6 +180,7 @@ class Facts:
                 groups = read_strata(table, by)
                 run = stratified(self.candidate.compared, task, by, groups)
                 found[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
+
         return {by: groups for by, groups in found.items() if groups}
 
     @functools.cached_property

@@ -102,6 +102,7 @@ def _answer(facts: Facts, line: EvidenceLine) -> Answer:
     if not line.uses or facts.site.settings.use in line.uses:
         figures = line.find(facts)
         status = "measured" if figures else "not done"
+
     how = "" if status != "not done" else _command(facts, line.how)
     return Answer(
         key=line.key,
@@ -137,6 +138,7 @@ def _tripod_answers(text: str) -> Iterator[Answer]:
         found = _TRIPOD_ROW.fullmatch(line.strip())
         if found is None:
             continue
+
         place, topic, said = found.groups()
         parts = [part.strip() for part in said.strip().rstrip(".").split(". ")]
         open_ = all(part.rpartition(": ")[2] in _NOTHING for part in parts)
@@ -169,6 +171,7 @@ def write_evidence(site: Site) -> list[Answer]:
             f"{chain.said} No evidence is made of a history that was changed. Restore it from a "
             "copy."
         )
+
     facts = Facts(site)
     folder = make_folder(site.evidence)
     data = site.private / "data"
@@ -179,6 +182,7 @@ def write_evidence(site: Site) -> list[Answer]:
             site.runs / CANDIDATE, form, folder, places=places, force=True
         )
         exported += done.files
+
     tripod = next((path for path in exported if path.name == _TRIPOD_FILE), None)
     found = answers(facts, "" if tripod is None else read_text(tripod))
     content = {
@@ -194,9 +198,11 @@ def write_evidence(site: Site) -> list[Answer]:
         file.write(
             json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         )
+
     write_table(folder / CSV_FILE, [_COLUMNS, *_csv_rows(found)])
     with WholeFile(folder / PAGE) as file:
         file.write(page(content, found, [path.name for path in exported]))
+
     return found
 
 
@@ -226,6 +232,7 @@ def _csv_rows(found: Sequence[Answer]) -> Iterator[Sequence[object]]:
                 figure.words,
                 "",
             )
+
         if not each.figures:
             yield (*first, *[None] * (len(_COLUMNS) - len(first) - 1), each.how)
 
@@ -254,6 +261,7 @@ def page(
         exported=exported,
         cannot_show=WHAT_A_CHAIN_CANNOT_SHOW,
     )
+
     return document(f"Evidence: {content['site']}", body)
 
 
@@ -275,6 +283,7 @@ def _table(framework: str, found: Sequence[Answer]) -> Table:
     )
     asked = (each for each in found if each.status != "does not apply")
     rows = [row for each in asked for row in _rows(each)]
+
     return Table(
         id=_anchor(framework),
         columns=columns,
@@ -295,6 +304,7 @@ def _rows(each: Answer) -> Iterator[Row]:
         if figure.low is not None and figure.high is not None:
             low, high = (number(end, figure.unit) for end in (figure.low, figure.high))
             ends = f"{low} to {high}"
+
         value = "" if figure.value is None else number(figure.value, figure.unit)
         unit = figure.unit or "%" if value else ""
         yield Row(
@@ -307,6 +317,7 @@ def _rows(each: Answer) -> Iterator[Row]:
                 Cell(figure.source, note=figure.field),
             )
         )
+
     if not each.figures:
         yield Row(cells=(*first, "", "", "", "", each.how))
 
@@ -328,4 +339,5 @@ def run(options: Evidence) -> int:
     )
     said = ", ".join(f"{count} {status}" for status, count in counts.items())
     tell(f"{site.evidence / PAGE}: {said}", counts)
+
     return 0

@@ -59,10 +59,12 @@ class Calculator:
             pairs, failed = _extracted(site, missing, maker, options)
             if options.forecast:
                 return None
+
             kept = [*read_lines(folder / _PAIRS), *pairs]
             construction.write_lines(folder / _PAIRS, kept)
             read = [*done, *([] if failed else missing)]
             construction.write_lines(folder / _DONE, ({"note_id": x} for x in read))
+
         return Drafted(items=len(_pairs(site, patients)), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
@@ -89,11 +91,14 @@ class Calculator:
             if one is None or one.value != "keep":
                 dropped += one is not None
                 continue
+
             entities, changed_here = _mended(pair, one.edits)
             changed_values += changed_here
             lines.append(pair.line(entities))
+
         if not lines:
             raise UsageError("no row was kept, so that there is nothing to ask.")
+
         construction.write_json(folder / "extract.json", {"open": site.settings.open})
         construction.write_lines(folder / "entities.jsonl", lines)
         CONSTRUCTION.steps["release"](
@@ -106,6 +111,7 @@ class Calculator:
             )
         )
         source = folder / "release" / "test.jsonl"
+
         return Made(
             source=source,
             patients={
@@ -164,6 +170,7 @@ def _extracted(
         failed = 1
         if not (place / "extracted.jsonl").is_file():
             raise error
+
     return read_lines(place / "extracted.jsonl"), failed
 
 
@@ -193,6 +200,7 @@ def _item(pair: Pair, patient: Patient) -> Item:
     values = "\n".join(f"{field.label}: {field.text}" for field in fields)
     number = int(pair.note_id.rpartition("-")[2])
     title, note = list(note_texts(patient).items())[number - 1]
+
     return Item(
         id=pair.id,
         prompt=f"{pair.calculator.name}\n{values}",

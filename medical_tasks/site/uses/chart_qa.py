@@ -106,6 +106,7 @@ class ChartQa:
                 "chart-qa needs a maker that drafts questions (models.maker in site.toml), or a "
                 f"table of questions that people wrote (items). {_FORM}"
             )
+
         write_drafts(site, drafts)
         return Drafted(items=len(drafts), failed=failed)
 
@@ -136,6 +137,7 @@ class ChartQa:
             one = decided.get(draft["id"])
             if one is None or draft["patient"] not in notes:
                 continue
+
             before = _content(draft, {})
             kept = _content(draft, one.edits) if one.value == "keep" else None
             reviewed.append(
@@ -143,12 +145,15 @@ class ChartQa:
             )
             if kept is not None:
                 rows.append(_row(draft, kept, notes[draft["patient"]]))
+
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
+
         source = work_folder(site) / "questions.jsonl"
         construction.write_lines(source, rows)
         figures = dict(revision_counts(reviewed))
         figures.pop("by_reviewer")
+
         return Made(
             source=source,
             patients={row["id"]: row["patient_id"] for row in rows},
@@ -198,6 +203,7 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
     table = read_table(path, form=_FORM, knows=has_columns(*needed))
     if missing := [name for name in needed if name not in table.columns]:
         raise UsageError(f"{path}: has no column {', '.join(missing)}. {_FORM}")
+
     key, wanted = pseudonym_key(site), {each.id for each in patients}
     drafts, seen = [], dict[str, int]()
     for row in table.rows:
@@ -206,15 +212,18 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
         number = seen[patient] = seen.get(patient, 0) + 1
         if patient not in wanted:
             continue
+
         answer = cells["answer"].upper()
         if answer not in tuple(LETTERS):
             raise UsageError(
                 f"{row.place('answer')}: is a letter from A to E, got a text of "
                 f"{len(answer)} signs."
             )
+
         for name in needed:
             if not cells[name]:
                 raise UsageError(f"{row.place(name)}: is empty. Fill it in.")
+
         drafts.append(
             Draft(
                 id=patient if number == 1 else f"{patient}-{number}",
@@ -224,6 +233,7 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
                 answer=answer,
             )
         )
+
     return drafts
 
 
@@ -238,6 +248,7 @@ def _drafted(
     missing = [each for each in patients if each.id not in there]
     if not missing:
         return drafts, 0
+
     source = folder / "discharge.csv"
     _write_discharge(source, missing)
     # The same patients go on where they stopped; others are asked about anew.
@@ -272,6 +283,7 @@ def _drafted(
         )
         for each in read_lines(place / files.DRAFTS)
     ]
+
     return drafts, len(made["failed_patients"])
 
 
@@ -308,6 +320,7 @@ def _item(draft: Draft, patient: Patient) -> Item:
         **dict(zip(CHOICE_NAMES, draft["choices"], strict=True)),
         "answer": draft["answer"],
     }
+
     return Item(
         id=draft["id"],
         prompt=f"{draft['question']}\n{shown}\nRight: {draft['answer']}",
@@ -328,6 +341,7 @@ def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
             f"question {draft['id']}: the right choice is a letter from A to E, and a reviewer "
             "wrote another text. Mend it at the desk: medical-tasks site review"
         )
+
     return Content(
         question=" ".join(edits.get("question", draft["question"]).split()),
         answer=answer,
@@ -391,6 +405,7 @@ class AnswerLabels:
             marks = marks_of(one, reviewers.names, reviewers.adjudicator)
             cells = [marks.get(name, "") for name in names]
             rows.append((each.item.id, each.role, each.text, *cells))
+
         used = [
             place
             for place, name in enumerate(names)
@@ -399,6 +414,7 @@ class AnswerLabels:
         head = ("id", "model", "response", *(f"rater_{names[place]}" for place in used))
         lines = [(*row[:3], *(row[3 + place] for place in used)) for row in rows]
         write_table(path, [head, *lines], private=True)
+
         return {"set": "ehrnoteqa", **own_data(site)}
 
 

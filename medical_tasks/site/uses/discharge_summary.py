@@ -59,6 +59,7 @@ class DischargeSummary:
                 return None
         else:
             claims = {each.id: statements_in(summary_of(each)) for each in patients}
+
         write_drafts(
             site, ({"id": name, "claims": found} for name, found in claims.items())
         )
@@ -89,6 +90,7 @@ class DischargeSummary:
             one = decided.get(patient.id)
             if one is None or one.value != "keep":
                 continue
+
             own = lines_in(one.edits.get("claims", "\n".join(drafts[patient.id])))
             changed += own != drafts[patient.id]
             reference = summary_of(patient)
@@ -100,11 +102,14 @@ class DischargeSummary:
                     "subclaims_reference": own,
                 }
             )
+
         if not texts:
             raise UsageError("no summary was kept, so that there is nothing to ask.")
+
         source = work_folder(site) / "texts.json"
         _write_json(source, texts)
         _write_json(work_folder(site) / CLAIMS, claims)
+
         return Made(
             source=source,
             patients={each["example_id"]: each["example_id"] for each in texts},
@@ -174,6 +179,7 @@ class ClaimLabels:
             for number, each in enumerate(drawn)
         ]
         write_table(path, [_FACTEHR, *rows], private=True)
+
         return {"set": "doclens"}
 
 
@@ -248,9 +254,12 @@ def _decomposed(
     except IncompleteError:
         if not out.is_file():
             raise
+
         failed = 1
+
     if options.forecast:
         return {}, 0
+
     rows = json.loads(read_text(out))
     found = {row["example_id"]: row["subclaims_reference"] for row in rows}
     return found, failed and len(patients) - len(found)

@@ -66,6 +66,7 @@ class PatientQuestions:
             found = {
                 name: (statements_in(one["answer"]), []) for name, one in asked.items()
             }
+
         write_drafts(
             site,
             (
@@ -101,6 +102,7 @@ class PatientQuestions:
             one = decided.get(draft["id"])
             if one is None or one.value != "keep" or draft["patient"] not in known:
                 continue
+
             lists = {
                 name: lines_in(one.edits.get(name, "\n".join(draft[name])))
                 for name in ("must_have", "nice_to_have")
@@ -114,8 +116,10 @@ class PatientQuestions:
                 }
             )
             owners[question_id(draft["question"])] = draft["patient"]
+
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
+
         source = work_folder(site) / "questions.jsonl"
         write_lines(source, rows)
         return Made(
@@ -184,6 +188,7 @@ class StatementLabels:
             pair = each.item.id, each.text, _statement(each)[0]
             if pair in seen:  # two models that answer alike are one pair
                 continue
+
             seen.add(pair)
             marks = marks_of(one, reviewers.names, reviewers.adjudicator)
             said = [marks.get(name, one.value) for name in reviewers.names][:2]
@@ -203,11 +208,17 @@ class StatementLabels:
                     *labels,
                 )
             )
+
         write_table(path, [_COLUMNS, *rows], private=True)
         return {"set": "kqa"}
 
 
 LABELLING: Final = StatementLabels()
+
+
+def item_id(question: str) -> str:
+    """The id of a question's item, which K-QA's form makes of its text."""
+    return question_id(question)
 
 
 def _statement(drawn: Drawn) -> tuple[str, str]:
@@ -234,6 +245,7 @@ def _asked(patients: Sequence[Patient]) -> dict[str, dict[str, Any]]:
                     "answer": cells["answer"].strip(),
                 },
             )
+
     return found
 
 
@@ -287,9 +299,12 @@ def _decomposed(
     except IncompleteError:
         if not out.is_file():
             raise
+
         failed = 1
+
     if options.forecast:
         return {}, 0
+
     found = {
         question_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
         for row in read_lines(out)
