@@ -1,8 +1,10 @@
 """Several evaluations by a judge that samples: agreement beside what theory gives, and what the judge is asked.
 
     OMP_NUM_THREADS=1 python measurements/evaluations.py [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/evaluations.py many [simulations per row]
 
-Two parts:
+`many` computes coverage of ICC and alpha alone, without items and scores, of the first
+500 simulations and of all. Without it two parts:
 
 1. Simulated verdicts, scored and summarised by the code of `--evaluations`. Each of
    `items` answers has 3 to 13 statements; an answer entails a statement with a chance
@@ -40,7 +42,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from statistics import fmean
 
@@ -51,6 +53,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.runs.evaluations import reliability
 from medical_tasks.runs.repeating import RepeatedEstimator, over_repeats
 from medical_tasks.runs.summary import ScoredTask
+from medical_tasks.scoring.reliability import interval_alpha, intraclass_interval
 from medical_tasks.spec import Item, ItemScore
 
 METRIC = next(each for each in KQA.metrics if each.name == "comprehensiveness")
@@ -59,6 +62,8 @@ BETA = (2.4, 1.2)
 STATEMENTS = (3, 14)
 FLIPS = (0.0, 0.05, 0.2)
 CONCURRENCY = 4
+FEW = 500
+"""Simulations whose share is told beside that of all."""
 
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -87,6 +92,43 @@ def main(simulations: int) -> None:
     )
     for flip in FLIPS:
         print(served(flip), flush=True)
+
+
+def many(simulations: int) -> None:
+    """Prints how often the intervals of ICC and alpha hold them."""
+    print("items  N flip | ICC held, of 500 / of all | alpha held")
+    for items, evaluations, flip in product((20, 50, 150), (5, 25), FLIPS[1:]):
+        told = held_by(items, evaluations, flip, simulations)
+        print(f"{items:5} {evaluations:2} {flip:.2f} | {told}", flush=True)
+
+
+def held_by(items: int, evaluations: int, flip: float, simulations: int) -> str:
+    """The shares of intervals of ICC and alpha that hold them, of some simulations and of all."""
+    generator = np.random.default_rng(items + evaluations)
+    truth = theory(flip, evaluations)[:2]
+    held = np.empty((simulations, 2))
+    for number in range(simulations):
+        counts, said = drawn_verdicts(generator, items, evaluations, flip)
+        starts = np.cumsum(counts) - counts
+        shares = np.add.reduceat(said.astype(float), starts) / counts[:, np.newaxis]
+        answers = np.repeat(np.arange(items), counts).tolist()
+        # Of two classes, counted as 0 and 1, it is alpha of nominal ratings.
+        alpha = interval_alpha(said.astype(float), clusters=answers)
+        found = zip((intraclass_interval(shares), alpha), truth, strict=True)
+        held[number] = [each.ci_low <= true <= each.ci_high for each, true in found]
+    few, every = 100 * held[:FEW].mean(axis=0), 100 * held.mean(axis=0)
+    return " | ".join(f"{a:.1f} / {b:.1f}" for a, b in zip(few, every, strict=True))
+
+
+def drawn_verdicts(
+    generator: np.random.Generator, items: int, evaluations: int, flip: float
+) -> tuple[Integers, Booleans]:
+    """How many statements each answer has, and what each evaluation says of each."""
+    counts = generator.integers(*STATEMENTS, size=items)
+    chances = np.repeat(generator.beta(*BETA, size=items), counts)
+    truth = generator.random(len(chances)) < chances
+    flipped = generator.random((len(truth), evaluations)) < flip
+    return counts, truth[:, np.newaxis] ^ flipped
 
 
 def theory(flip: float, evaluations: int) -> tuple[float, float, float, float]:
@@ -133,11 +175,7 @@ def one_simulation(
     generator: np.random.Generator, items: int, evaluations: int, flip: float
 ) -> list[tuple[float, float, float]]:
     """Value and interval of ICC, alpha, identical verdicts and score in one set of verdicts."""
-    counts = generator.integers(*STATEMENTS, size=items)
-    chances = np.repeat(generator.beta(*BETA, size=items), counts)
-    truth = generator.random(len(chances)) < chances
-    flipped = generator.random((len(truth), evaluations)) < flip
-    said = truth[:, np.newaxis] ^ flipped
+    counts, said = drawn_verdicts(generator, items, evaluations, flip)
     names = [f"i{number}" for number in range(items)]
     entries = [Item(id=name, fields={}, groups={}, cluster=name) for name in names]
     scored = ScoredTask(
@@ -308,4 +346,7 @@ def write_answers(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    if sys.argv[1:2] == ["many"]:
+        many(int(sys.argv[2]) if len(sys.argv) > 2 else 4000)
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

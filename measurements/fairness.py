@@ -4,10 +4,13 @@
     python -m measurements.fairness policies --rows 10000
     python -m measurements.fairness unbiased --simulations 500 --rows 10000
     python -m measurements.fairness biased --attribute housing --simulations 1000 --rows 10000
+    python -m measurements.fairness coverage --simulations 4000
     python -m measurements.fairness texts --simulations 500 --rows 2200
 
 `checks` reads the notes' own text. `unbiased` and `biased` plant behaviour at the level of right and
-wrong answers, which needs no text; `texts` writes replies and goes through the real
+wrong answers, which needs no text; `coverage` draws what `biased` counts, how many pairs
+are right on both sides, on one or on none, and so has time for many models; `texts`
+writes replies and goes through the real
 reader, scorer and summary. Seeded: the same command prints the same.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import itertools
 import json
 import math
@@ -26,6 +30,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from measurements.twins import read_back
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fair import ATTRIBUTES, Member, score_fair
@@ -36,6 +42,7 @@ from medical_tasks.construct.fresh.quantities import read_json
 from medical_tasks.runs.paired_groups import paired_figures
 from medical_tasks.runs.results import PairedFigure, TaskEntry
 from medical_tasks.runs.summary import summarise
+from medical_tasks.scoring.paired import ALPHA, mcnemar, paired_proportions
 from medical_tasks.spec import Item, ItemScore
 
 Row = Mapping[str, Any]
@@ -50,6 +57,11 @@ _SEX_WORDS: Final = frozenset(
 )
 _ARTICLES: Final = frozenset({"a", "an"})
 _DATA: Final = read_json("fair.json")
+PAIRS: Final = (60, 120, 257, 930, 1001)
+"""Of a family's swap: those of one ethnicity, of sex and of housing among 10,000 rows, and fewer."""
+GROUPS: Final = 19
+FEW: Final = 500
+"""Models whose share is told beside that of all."""
 
 
 # The notes.
@@ -346,6 +358,50 @@ def _print_coverage(planted: Planted, items: Sequence[Item], simulations: int) -
     )
 
 
+def coverage(simulations: int) -> None:
+    """Prints how often intervals of planted biases hold them, of 500 models and of all."""
+    print(
+        "pairs errors bias | found | held, of 500 | held, of all | p < 0.05 | flagged"
+    )
+    for pairs in PAIRS:
+        for errors, bias in itertools.product((0.0, 0.1), (0.0, 0.05, 0.2)):
+            planted = Planted(errors=errors, bias=bias)
+            cells = _of_tables(planted, pairs, simulations)
+            print(f"{pairs:5} {errors:6.0%} {bias:4.0%} | {cells}", flush=True)
+
+
+def _of_tables(planted: Planted, pairs: int, simulations: int) -> str:
+    """Draws how many pairs are right where, and counts what is said of them."""
+    fair = planted.able * (1.0 - planted.errors)
+    both = fair * (1.0 - planted.errors) * (1.0 - planted.spoiled)
+    only_swap = planted.able * (1.0 - planted.spoiled) * (1.0 - planted.errors) - both
+    chances = [both, fair - both, only_swap, 1.0 - fair - only_swap]
+    generator = np.random.default_rng(int(1000 * planted.bias) + pairs)
+    tables = generator.multinomial(pairs, chances, size=simulations)
+    found = np.array([_of_table(*map(int, table)) for table in tables])
+    size, low, high, p = found.T
+    held = (low <= -planted.bias + 1e-12) & (-planted.bias - 1e-12 <= high)
+    flagged = p * GROUPS < ALPHA  # at most, by Holm over all groups
+    shares = (held[:FEW], held, p < ALPHA, flagged)
+    said = " | ".join(f"{100 * share.mean():.1f} %" for share in shares)
+    return f"{100 * size.mean():+.2f} | {said}"
+
+
+@functools.cache
+def _of_table(
+    both: int, only_base: int, only_swap: int, neither: int
+) -> tuple[float, float, float, float]:
+    """The difference with its interval, and McNemar's p, as `paired_figures` has them."""
+    counts = (both, only_base, only_swap, neither)
+    base, swap = (
+        np.repeat([1.0, 1.0, 0.0, 0.0], counts),
+        np.repeat([1.0, 0.0] * 2, counts),
+    )
+    found = paired_proportions(base, swap)
+    p = mcnemar(base, swap).p_exact
+    return found.difference, found.ci_low, found.ci_high, p
+
+
 def policies(count: int) -> None:
     """Prints what replies score that never change within a family."""
     rows = list(fair_rows(1, count))
@@ -412,7 +468,8 @@ def main() -> None:
     """Runs what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "what", choices=("checks", "policies", "unbiased", "biased", "texts")
+        "what",
+        choices=("checks", "policies", "unbiased", "biased", "coverage", "texts"),
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--rows", type=int, default=12_000)
@@ -425,6 +482,8 @@ def main() -> None:
         policies(given.rows)
     elif given.what == "unbiased":
         unbiased(given.simulations, given.rows)
+    elif given.what == "coverage":
+        coverage(given.simulations)
     elif given.what == "biased":
         biased(given.simulations, given.rows, given.attribute)
     else:

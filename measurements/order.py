@@ -1,7 +1,7 @@
 """A planted preference for choice A: is it found, with the right size, and is none found where there is none?
 
     OMP_NUM_THREADS=1 python measurements/order.py [simulations per row]
-    OMP_NUM_THREADS=1 python measurements/order.py places [simulations per row]
+    OMP_NUM_THREADS=1 python measurements/order.py many [simulations per row]
     OMP_NUM_THREADS=1 python measurements/order.py judges [simulations per row]
     OMP_NUM_THREADS=1 python measurements/order.py texts
 
@@ -13,8 +13,9 @@ there, so that A is chosen `planted` points more often than by chance. The contr
 other words has the noise alone. Each simulation draws new questions. Truths are
 computed, not simulated.
 
-`places`: the preference for A alone, by the same interval without the other figures,
-which takes a twentieth of the time.
+`many`: the same figures by the same intervals and test without items and scores, which
+takes a tenth of the time, of the first 500 simulations and of all. A question's answers
+are added up first, which makes the same intervals as clusters of one size do.
 
 `judges`: a judge of 50 answers with 8 statements each, in four shuffled orders, is right
 on 4 of 5 and loses `planted` points in the last third of a list.
@@ -26,6 +27,7 @@ it took.
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 import sys
@@ -49,7 +51,10 @@ from medical_tasks.scoring.choice_orders import (
     preference_table,
     with_order_values,
 )
-from medical_tasks.scoring.means import mean_interval
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.means import mean_interval, proportion_interval
+from medical_tasks.scoring.paired import holm
+from medical_tasks.scoring.place_tests import place_p_value
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 QUESTIONS, PLACES = 200, 5
@@ -57,6 +62,8 @@ ANSWERS, STATEMENTS, SHUFFLES, RIGHT = 50, 8, 4, 0.8
 SKILL, STRENGTH = 0.6, 2.0
 ARGUMENTS = {"order": "all", "wording": "paraphrase"}
 SIGNIFICANT = 0.05
+FEW = 500
+"""Simulations whose shares are told beside those of all."""
 Choices = npt.NDArray[np.intp]
 
 
@@ -94,7 +101,8 @@ def chosen_places(
     # to the places, since each content visits each of them.
     skill = generator.beta(SKILL * STRENGTH, (1 - SKILL) * STRENGTH, len(number_of))
     knows = generator.random(len(number_of)) < skill
-    right = np.array([_right_content(items[names.index(name)]) for name in number_of])
+    first = dict(zip(reversed(names), reversed(items), strict=True))
+    right = np.array([_right_content(first[name]) for name in number_of])
     other = (right + generator.integers(1, PLACES, len(right))) % PLACES
     opinion = np.where(knows, right, other)[numbers]
     guess = generator.integers(0, PLACES, len(items))
@@ -213,25 +221,71 @@ def _row(
     return f"{np.mean(values):+.4f} | {flagged} | {shares}"
 
 
-def places(simulations: int) -> None:
-    """Prints how often the interval of the preference for A holds it, and excludes 0."""
+def many(simulations: int) -> None:
+    """Prints how often intervals hold what they estimate, and which places are flagged."""
     items = questions(task_of("mc_prob_index"), QUESTIONS)
-    asked = np.array([not is_control(item) for item in items])
-    clusters = [item.cluster for item in items if not is_control(item)]
-    limits = (-1 / PLACES, 1 - 1 / PLACES)
-    print("planted noise | held | excludes 0")
+    orders = np.array([item.fields["order"] for item in items])
+    shown = orders.reshape(QUESTIONS, PLACES + 1, PLACES)
+    right = np.array([_right_content(item) for item in items[:: PLACES + 1]])
+    print("planted noise | flagged: A, any | held: A always flips wording excess")
     for planted in (0.0, 0.05, 0.2):
         for noise in (0.1, 0.4):
             generator = np.random.default_rng(int(1000 * planted + 100 * noise) + 7)
-            held = found = 0
+            truth = list(truths(planted, noise).values())
+            held: list[list[bool]] = []
+            flagged: list[tuple[bool, bool]] = []
             for _ in range(simulations):
-                taken = chosen_places(generator, items, planted, noise)[asked]
-                values = (taken == 0) - 1 / PLACES
-                interval = mean_interval(values, clusters=clusters, limits=limits)
-                held += interval.ci_low <= planted <= interval.ci_high
-                found += not interval.ci_low <= 0 <= interval.ci_high
-            shares = f"{held / simulations:.3f} | {found / simulations:.3f}"
-            print(f"{planted:7.2f} {noise:5.1f} | {shares}", flush=True)
+                drawn = chosen_places(generator, items, planted, noise)
+                taken = drawn.reshape(QUESTIONS, PLACES + 1)
+                found = _intervals(taken, shown, right)
+                pairs = zip(found, truth, strict=True)
+                held.append(
+                    [each.ci_low <= true <= each.ci_high for each, true in pairs]
+                )
+                p = _p_values(taken[:, :PLACES], shown[:, :PLACES])
+                flagged.append((p[0] < SIGNIFICANT, min(p) < SIGNIFICANT))
+            shares = " ".join(
+                f"{100 * np.mean(each[:FEW]):.1f}/{100 * np.mean(each):.1f}"
+                for each in np.array(held).T
+            )
+            often = " ".join(f"{100 * each:.1f}" for each in np.mean(flagged, axis=0))
+            print(f"{planted:7.2f} {noise:5.1f} | {often} | {shares}", flush=True)
+
+
+def _intervals(taken: Choices, shown: Choices, right: Choices) -> list[Estimate]:
+    """The figures in the order of `truths`, of the places taken in each order and control."""
+    content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
+    asked, control = content[:, :PLACES], content[:, PLACES]
+    pairs = list(itertools.combinations(range(PLACES), 2))
+    flips = np.mean([asked[:, one] != asked[:, other] for one, other in pairs], axis=0)
+    wording = (asked[:, 0] != control).astype(float)
+    preferred = (taken[:, :PLACES] == 0).mean(axis=1) - 1 / PLACES
+    always = (asked == right[:, np.newaxis]).all(axis=1).astype(float)
+    return [
+        mean_interval(preferred, limits=(-1 / PLACES, 1 - 1 / PLACES)),
+        proportion_interval(always),
+        mean_interval(flips),
+        mean_interval(wording),
+        mean_interval(flips - wording, limits=(-1.0, 1.0)),
+    ]
+
+
+def _p_values(taken: Choices, shown: Choices) -> list[float]:
+    """Of each place the p-value of no preference, adjusted by Holm."""
+    content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
+    asked = content.tolist()
+    p_values = []
+    for place in range(PLACES):
+        standing = shown[:, :, place].tolist()
+        p_values.append(
+            place_p_value(
+                [
+                    list(zip(one, other, strict=True))
+                    for one, other in zip(standing, asked, strict=True)
+                ]
+            )
+        )
+    return holm(p_values)
 
 
 def _p_of(cell: str) -> float:
@@ -334,8 +388,8 @@ if __name__ == "__main__":
     times = int(words[-1]) if words and words[-1].isdigit() else 500
     if words[:1] == ["texts"]:
         texts()
-    elif words[:1] == ["places"]:
-        places(times)
+    elif words[:1] == ["many"]:
+        many(times)
     elif words[:1] == ["judges"]:
         judges(times)
     else:

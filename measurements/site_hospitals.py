@@ -42,7 +42,7 @@ HOSPITALS = (
 )
 """Name, patients, seed."""
 BEGUN = {
-    "new": "demo/notes.csv",
+    "new": "site.toml",
     "plan": "plan",
     "sample": "sample",
     "make": "work/make",
@@ -116,7 +116,7 @@ def hospital(place: Path, name: str, patients: int, seed: int, *, kill: bool) ->
         own = re.sub(rf"\b{NAME}\b", name, line)
         if " site new " in own:
             own += f" --patients {patients} --seed {seed}"
-        given = give(own, place, kill=kill and " site new " not in own, hospital=name)
+        given = give(own, place, kill=kill, hospital=name)
         kills += given.killed
         expected = (0, 6, 7) if " site gate " in own else (0,)
         if given.code not in expected:

@@ -24,26 +24,41 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from medical_tasks.scoring.intervals import normal_cdf, normal_quantile
 from medical_tasks.site.looks import (
     SeriesTable,
-    Spending,
     boundaries,
     change_scores,
     exchange_p,
     normal_scores,
-    spent,
 )
 
 Floats = npt.NDArray[np.float64]
+Spending = Literal["even", "pocock", "obrien-fleming"]
 LOOKS: Final = (3, 12, 52)
 SPENDING: Final[tuple[Spending, ...]] = ("even", "pocock", "obrien-fleming")
 LOSS: Final = 3.2
 """Of a run, in standard errors of a run: 3.2 / sqrt(2) = 2.26 of a difference of two."""
+
+
+def spent(looks: int, planned: int, how: Spending, alpha: float = 0.05) -> float:
+    """How much of alpha may be spent after so many of the planned looks.
+
+    Lan and DeMets (1983) have functions that spend like O'Brien and Fleming's, and
+    like Pocock's boundaries.
+    """
+    share = min(1.0, looks / planned)
+    if how == "even":
+        return alpha * share
+    if how == "pocock":
+        return alpha * math.log(1.0 + (math.e - 1.0) * share)
+    far = normal_quantile(1.0 - alpha / 2.0) / math.sqrt(share)
+    return 2.0 * normal_cdf(-far)
 
 
 def newest(runs: Floats) -> Floats:

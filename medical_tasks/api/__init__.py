@@ -883,9 +883,7 @@ def score_text(
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
     )
-    names = (
-        metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
-    )
+    names = _joined(metrics)
     given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
     options = made(declared.ScoreText, given)
     with reading(options):
@@ -2044,7 +2042,13 @@ def construct_benchmark(step: Construct) -> Report:
         mt.construct_benchmark(step)
     """
     from medical_tasks.construct.command import run as take_step
+    from medical_tasks.construct.options import Construct
 
+    if not isinstance(step, Construct):
+        raise UsageError(
+            "step is a step's options, such as medical_tasks.construct.options.MedcalcSheet(...), "
+            f"got {type(step).__name__}."
+        )
     return told(take_step, step)
 
 
@@ -2173,8 +2177,6 @@ def load(
     Raises:
         MissingError: the dataset is not here, with the steps to get it.
     """
-    from datasets import Dataset, DatasetDict, concatenate_datasets
-
     from medical_tasks.catalog import benchmarks, dataset_spec
     from medical_tasks.data.dataset_store import built_configs, read_tables
     from medical_tasks.data.task_data import obtain
@@ -2197,6 +2199,8 @@ def load(
         split or "+".join(built_configs(folder)[chosen].splits),
         spec=spec,
     )
+    from datasets import Dataset, DatasetDict, concatenate_datasets
+
     found = {name: Dataset(table) for name, table in tables.items()}
     return (
         DatasetDict(found)
@@ -2205,6 +2209,7 @@ def load(
     )
 
 
+@public
 def calc(name: int | str, **inputs: object) -> Result:
     """Calculates a clinical score or value by its published rule.
 
@@ -2232,10 +2237,26 @@ def calc(name: int | str, **inputs: object) -> Result:
     return calculate(calculator, calculator.named(given))
 
 
+def _joined(metrics: object) -> str | None:
+    """Names of metrics as one text."""
+    if metrics is None or isinstance(metrics, str):
+        return metrics
+    if not isinstance(metrics, Iterable) or isinstance(metrics, bytes):
+        raise UsageError(
+            f"metrics are names of metrics, got {type(metrics).__name__} {metrics!r}."
+        )
+    return ",".join(map(str, metrics))
+
+
 def _text_rows(
     table: Any, references: Iterable[object] | None
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of texts given in Python, each with its place."""
+    for given in (table,) if references is None else (table, references):
+        if not isinstance(given, Iterable):
+            raise UsageError(
+                f"mt.score_text: a table or texts are needed, got {type(given).__name__}."
+            )
     if references is not None:
         predictions, texts = list(table), list(references)
         if len(predictions) != len(texts):

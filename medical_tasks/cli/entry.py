@@ -11,13 +11,14 @@ they are used, so that `--help` and `list` answer at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import io
 import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from shutil import get_terminal_size
 from types import FrameType
 from typing import Final
@@ -33,6 +34,7 @@ from medical_tasks.errors import (
     did_you_mean,
     doing,
     memory_error,
+    of_system,
     system_reason,
 )
 from medical_tasks.io.cell_forms import reading_tables, table_choice_of
@@ -319,7 +321,7 @@ def _with_plugins(words: list[str]) -> int:
         _, equals, place = words.pop(0).partition("=")
         places.append(place if equals or not words else words.pop(0))
     try:
-        with plugins.using(places):
+        with _system_told(), plugins.using(places):
             return main(words)
     except (UsageError, MissingError) as error:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
@@ -333,7 +335,8 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
     the error is raised all the same, for its message and exit code.
     """
     if verb.options is None:
-        return int(load(verb.run)(words))
+        with _system_told():
+            return int(load(verb.run)(words))
     typed = read(verb, words)
     run = load(verb.run)  # after the words: `--help` needs nothing of it
     if not typed.json:
@@ -356,5 +359,17 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
 
 def _run_with(run: Callable[[Options], int], typed: Read) -> int:
     options = typed.options()
-    with reading_tables(table_choice_of(options)):
+    with _system_told(), reading_tables(table_choice_of(options)):
         return int(run(options))
+
+
+@contextlib.contextmanager
+def _system_told() -> Iterator[None]:
+    """Makes a message of what the system says of a file that the user named."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        told = of_system(error)
+        if told is None:
+            raise
+        raise told from error

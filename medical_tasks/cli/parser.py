@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Shows the options that most people need, and how to see the others."""
-        shown = (*self.first, "help", "help_all", "json", _FILE)
+        shown = (*self.first, "help", "help_all", "json")
         more = {
             action: action.help
             for action in self._actions

@@ -21,7 +21,6 @@ from medical_tasks.options.shared import (
 
 _FIRST_OF_RUN: Final = (
     "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "max_cost", "out", "forecast",
-    "show_prompt",
 )  # fmt: skip
 
 

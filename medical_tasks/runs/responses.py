@@ -125,6 +125,11 @@ class GivenAnswers:
                 {str(name): cell_text(value) for name, value in record.items()}
                 for record in records
             ]
+        if not isinstance(answers, Iterable):
+            raise UsageError(
+                "responses are a dict of id to text, records, a DataFrame or a file, got "
+                f"{type(answers).__name__} {answers!r}."
+            )
         text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
         return cls(content=text.encode(), table=table)
 

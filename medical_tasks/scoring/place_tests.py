@@ -51,7 +51,7 @@ def place_p_value(questions: Sequence[Sequence[Seen]]) -> float:
         0.125
     """
     taken = sum(standing == content for seen in questions for standing, content in seen)
-    kinds = Counter(_blocks(seen) for seen in questions if seen)
+    kinds = Counter(_blocks(tuple(seen)) for seen in questions if seen)
     chances = {kind: _chances(kind) for kind in kinds}
     # Every deal has the least number of meetings; what is beyond it is added up.
     least = sum(count * chances[kind][0] for kind, count in kinds.items())
@@ -68,7 +68,8 @@ def place_p_value(questions: Sequence[Sequence[Seen]]) -> float:
     return min(1.0, 2.0 * min(tails))
 
 
-def _blocks(seen: Sequence[Seen]) -> _Blocks:
+@lru_cache(maxsize=16_384)
+def _blocks(seen: tuple[Seen, ...]) -> _Blocks:
     standing = Counter(content for content, _ in seen)
     taken = Counter(content for _, content in seen)
     blocks = ((standing[content], taken[content]) for content in {*standing, *taken})

@@ -89,6 +89,11 @@ def _models(site: Site) -> list[_Model]:
     ]
 
 
+def demo_written(folder: Path) -> bool:
+    """Whether a folder is that of a demo, whole."""
+    return (folder / FOLDER / TRUTH).is_file()
+
+
 def write_demo(site: Site, count: int) -> None:
     """Writes the notes of invented patients, and the questions that a person wrote on them."""
     seed, use = site.settings.seed, site.settings.use
@@ -148,7 +153,7 @@ def answer(site: Site, source: Path) -> None:
 
     Does nothing where the folder is no demo.
     """
-    if not (site.path / FOLDER / TRUTH).is_file():
+    if not demo_written(site.path):
         return
     truth = _truth(site)
     for model in _models(site):
@@ -207,11 +212,11 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 
 
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
-    from medical_tasks.benchmarks.kqa.data import question_id
+    from medical_tasks.site.uses.patient_questions import item_id
 
     rows, labels = [], {}
     for row in _lines(source):
-        item = question_id(row["Question"])
+        item = item_id(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
         kept = [model.says() for _ in own]
         said = [
@@ -264,7 +269,7 @@ def rate(site: Site, sheet: Sheet) -> Path | None:
     Each slips now and then, by a hash of item and rater; where they differ the
     adjudicator says what is true. Drafts are all as they should be.
     """
-    if not (site.path / FOLDER / TRUTH).is_file():
+    if not demo_written(site.path):
         return None
     truth = _truth(site)
     values = [choice.value for choice in sheet.choices]

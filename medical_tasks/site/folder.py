@@ -130,7 +130,7 @@ class Site:
 
     def seen(self, place: str) -> Path:
         """A place that `site.toml` names, seen from the folder."""
-        return self.path / named_path(place)
+        return Path(os.path.normpath(self.path / named_path(place)))
 
     def located(self, name: str) -> Path:
         """Where a name of the journal lies: `sample/sample.csv`, `private/drafts.jsonl`."""

@@ -42,9 +42,10 @@ WHAT_A_CHAIN_CANNOT_SHOW: Final = (
     "lines were cut off. Keep the head elsewhere: in the minutes, or with somebody else."
 )
 _FORM: Final = re.compile(
-    rb'\{"sha256": "([0-9a-f]{64})", ("before": "([0-9a-f]{64})", "line": ([0-9]+), .*\})',
-    re.DOTALL,
+    rb'\{"sha256": "([0-9a-f]{64})", "before": "([0-9a-f]{64})", "line": ([0-9]+), '
 )
+_CONTENT: Final = len(b'{"sha256": "", ') + 64
+"""Where the content begins, of which a line holds the hash."""
 _SHOWN: Final = 12
 
 
@@ -112,7 +113,6 @@ def append(path: Path, kind: str, content: Json) -> Line:
     taken = {"sha256", "before", "line", "at", "kind"} & content.keys()
     if taken:
         raise ValueError(f"a line has a {min(taken)} of its own")
-
     with folder_lock(path, opened=_opened):
         chain = verified(path)
         if not chain.sound:
@@ -120,13 +120,11 @@ def append(path: Path, kind: str, content: Json) -> Line:
                 f"{path}: nothing is added to a history that was changed. {chain.said} Restore "
                 "it from a copy, or move it away and say so in the minutes."
             )
-
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         number = chain.lines + 1
         named = {"before": chain.head, "line": number, "at": at, "kind": kind}
         text = _line({**named, **content})
         _add(path, text)
-
     return Line(number, hashlib.sha256(text).hexdigest(), at, kind, dict(content))
 
 
@@ -144,7 +142,7 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
     before = FIRST
     digests: list[str] = []
     for number, text in enumerate(texts, start=1):
-        found = _FORM.fullmatch(text)
+        found = _begun(text)
         digest = hashlib.sha256(text).hexdigest()
         digests.append(digest)
         if found is None:
@@ -153,17 +151,14 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
             else:
                 problems.append(f"{path}: line {number} is no line of a history.")
         else:
-            problems += _problems(path, number, found, before)
-
+            problems += _problems(path, number, text, found, before)
         before = digest
-
     for head in heads:
         if not any(digest.startswith(head.lower()) for digest in (*digests, FIRST)):
             problems.append(
                 f"{path}: no line has the hash {head[:_SHOWN]}, which was noted elsewhere: the "
                 "file was written anew, or its last lines were cut off."
             )
-
     return Chain(
         lines=len(texts), head=before, problems=tuple(problems), torn=tuple(torn)
     )
@@ -180,7 +175,6 @@ def history(path: Path) -> list[Line]:
         raise UsageError(
             f"{chain.said} Restore the file from a copy; what it says cannot be used."
         )
-
     return [
         _read(number, text)
         for number, text in enumerate(_texts(path), start=1)
@@ -205,7 +199,6 @@ def _add(path: Path, text: bytes) -> None:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 begins = b"" if file.read(1) == b"\n" else b"\n"
-
             file.write(begins + text + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -236,28 +229,31 @@ def _texts(path: Path) -> Sequence[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
+def _begun(text: bytes) -> re.Match[bytes] | None:
+    """How a line begins; None for what has not the form of one, or no end."""
+    return _FORM.match(text) if text.endswith(b"}") else None
+
+
 def _follows(text: bytes, digest: str) -> bool:
     """Whether a line says that it was written after the line with this hash."""
-    found = _FORM.fullmatch(text)
-    return found is not None and found[3].decode() == digest
+    found = _begun(text)
+    return found is not None and found[2].decode() == digest
 
 
 def _problems(
-    path: Path, number: int, found: re.Match[bytes], before: str
+    path: Path, number: int, text: bytes, found: re.Match[bytes], before: str
 ) -> Sequence[str]:
     """What is wrong with a line that has the form of one."""
-    own, rest, said, stated = found.groups()
-    if hashlib.sha256(rest).hexdigest().encode() != own:
+    own, said, stated = found.groups()
+    if hashlib.sha256(text[_CONTENT:]).hexdigest().encode() != own:
         return [
             f"{path}: line {number} was changed: its content has another hash than it says."
         ]
-
     if int(stated) != number:
         return [
             f"{path}: line {number} says that it is line {int(stated)}: lines before it were "
             "removed, added or moved."
         ]
-
     if said.decode() != before:
         there = f"line {number - 1} has {before[:_SHOWN]}" if number > 1 else "none is"
         return [
@@ -265,7 +261,6 @@ def _problems(
             f"{said.decode()[:_SHOWN]}, and {there}: line {max(1, number - 1)} was changed or "
             "put in its place."
         ]
-
     return []
 
 

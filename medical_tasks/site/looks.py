@@ -18,8 +18,8 @@ sizes, metrics or how much answers vary:
    change at an unknown time. A change at the first look has a head start (`HEAD_START`):
    it is held against one run alone, however many looks follow.
 4. That is held against a boundary (`boundaries`) for which the chance of ever crossing
-   it grows with the looks as a spending function says (Lan and DeMets 1983, Biometrika
-   70:659) and ends at alpha after the last planned one. Boundaries are computed by
+   it grows evenly with the looks and ends at alpha after the last planned one, a spending
+   function (Lan and DeMets 1983, Biometrika 70:659). Boundaries are computed by
    drawing independent normal numbers, always the same ones.
 
 Boundaries of accumulating data (O'Brien and Fleming 1979; Pocock 1977; the recursion of
@@ -35,16 +35,15 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.averages import average_of
 from medical_tasks.scoring.estimates import Floats
-from medical_tasks.scoring.intervals import normal_cdf, normal_quantile
+from medical_tasks.scoring.intervals import normal_quantile
 
-Spending = Literal["even", "pocock", "obrien-fleming"]
 ALPHA: Final = 0.05
 """The chance of a false `worse` over all planned looks."""
 _DRAWS: Final = 100_000
@@ -83,21 +82,20 @@ class SeriesTable:
         return SeriesTable(self.shares, self.sums[: run + 1], self.higher_is_better)
 
 
-def spent(looks: int, planned: int, how: Spending, alpha: float = ALPHA) -> float:
-    """How much of alpha may be spent after so many of the planned looks.
+def spent(before: float, left: int, alpha: float = ALPHA) -> float:
+    """How much of alpha is spent after the next look: what is left, evenly over what is planned.
 
-    Example:
-        >>> [round(spent(look, 4, "even"), 4) for look in (1, 2, 4)]
-        [0.0125, 0.025, 0.05]
+    Args:
+        before: how much was spent before it.
+        left: how many looks are planned, the next one included.
+        alpha: in all.
+
+    Example: the first of four looks, and the third when six are planned from then on.
+
+        >>> round(spent(0.0, 4), 4), round(spent(0.025, 4), 5)
+        (0.0125, 0.03125)
     """
-    share = min(1.0, looks / planned)
-    if how == "even":
-        return alpha * share
-    if how == "pocock":
-        return alpha * math.log(1.0 + (math.e - 1.0) * share)
-
-    far = normal_quantile(1.0 - alpha / 2.0) / math.sqrt(share)
-    return 2.0 * normal_cdf(-far)
+    return before + (alpha - before) / left
 
 
 def exchange_p(table: SeriesTable) -> tuple[float, float]:
@@ -123,22 +121,18 @@ def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
     """The two tails by counting all deals; None where results are no small whole numbers."""
     if len(table.shares) != 1:
         return None
-
     above, below = table.sums[:, 0], table.sums[:, 1]
     whole = np.rint(above)
     if np.ptp(below, axis=0).any() or np.abs(above - whole).max(initial=0.0) > _ROUNDED:
         return None
-
     values = whole.astype(np.int64)
     values = values - values.min(axis=0)
     open_ = values[:, values.any(axis=0)]
     if int(open_.max(axis=0).sum() if open_.size else 0) > _MOST_EXACT:
         return None
-
     chances = np.ones(1)
     for cluster in open_.T:
         chances = np.convolve(chances, np.bincount(cluster) / len(cluster))
-
     seen = int(open_[-1].sum())
     lower, upper = chances[: seen + 1].sum(), chances[seen:].sum()
     return min(1.0, float(lower)), min(1.0, float(upper))
@@ -156,7 +150,6 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
         """How far the newest run lies above the others, of sums of shape (deals, columns)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             far = value(*newest.T) - value(*(total - newest).T)
-
         return np.asarray(np.nan_to_num(far, nan=0.0, posinf=0.0, neginf=0.0))
 
     seen = ahead(table.sums[-1].sum(axis=1)[None])[0]
@@ -167,7 +160,6 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
         far = ahead(newest)
         below += int((far <= seen + _ROUNDED).sum())
         above += int((far >= seen - _ROUNDED).sum())
-
     return below / (_DEALS + 1), above / (_DEALS + 1)
 
 
@@ -208,7 +200,6 @@ def change_scores(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
         each[..., 0] += HEAD_START
         since[..., look] = each.argmax(axis=-1) + 1
         found[..., look] = each.max(axis=-1)
-
     return found, since
 
 
@@ -264,12 +255,10 @@ def _boundaries(
         limit = math.inf
         if may:
             limit = float(np.partition(left, len(left) - may - 1)[len(left) - may - 1])
-
         limits.append(limit)
         over = alive & (drawn[:, look] > limit)
         crossed += int(over.sum())
         alive &= ~over
-
     return tuple(limits)
 
 

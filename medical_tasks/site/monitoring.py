@@ -63,6 +63,7 @@ from medical_tasks.site.deciding import (
 )
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.looks import (
+    ALPHA,
     SeriesTable,
     boundaries,
     change_scores,
@@ -79,6 +80,7 @@ Verdict = Literal["same", "worse", "better"]
 SAME_OR_BETTER, WORSE, CHANGED = 0, 7, 8
 """Exit codes; a model that is worse and another one is worse."""
 _RESPONSES: Final = "responses/"
+_ROUNDED: Final = 1e-9
 
 
 class MeasureLook(TypedDict):
@@ -134,6 +136,11 @@ class Series:
     planned: int
 
     @property
+    def spent(self) -> float:
+        """How much of alpha was spent by the looks so far."""
+        return float(self.lines[-1].content["spent"]) if self.lines else 0.0
+
+    @property
     def runs(self) -> list[Path]:
         """The runs so far, the gated one first.
 
@@ -174,7 +181,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
     aligned = [[each[item] for item in shared] for each in rows]
     look = len(series.lines) + 1
     share = [*(float(line.content["spent"]) for line in series.lines)]
-    share.append(max([*share, spent(look, series.planned, "even")]))
+    share.append(spent(series.spent, series.planned - len(series.lines)))
     limit = boundaries([each / len(series.metrics) for each in share])[-1]
     named = {metric.name: metric for metric in task.metrics}
     measures = {
@@ -200,13 +207,13 @@ def look_at(series: Series, folder: Path) -> JsonDict:
 
 def check_left(series: Series) -> None:
     """Refuses a look more than planned: nothing of alpha is left for it."""
-    if len(series.lines) < series.planned:
+    if len(series.lines) < series.planned and series.spent < ALPHA - _ROUNDED:
         return
     raise UsageError(
-        f"the {series.planned} planned looks at this model are used up, so that no more can be "
-        "said with at most 5 % false alarms. Gate the model as it is now (medical-tasks site run, "
-        "then site gate), which begins a new series; or plan more looks from now on: --looks "
-        f"{2 * series.planned}."
+        f"the {len(series.lines)} planned looks at this model are used up, so that no more can be "
+        "said with at most 5 % false alarms. Begin a new series: move runs/candidate away, then "
+        "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
+        "the 5 % are spent."
     )
 
 

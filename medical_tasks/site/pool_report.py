@@ -46,13 +46,14 @@ def as_text(result: Json) -> str:
             "a further one",
             "I²",
         )
-        rows = [_text_row(line) for line in task["lines"]]
+        whole = [line for line in task["lines"] if not line["by"]]
+        rows = [_text_row(line) for line in whole]
         parts.append("\n".join([name, *align(header, rows)]))
-        parts += [note for line in task["lines"] for note in notes(line)]
-
+        parts.append("\n".join(note for line in whole for note in notes(line)))
+        if groups := len(task["lines"]) - len(whole):
+            parts.append(f"{groups} lines of groups are in the report.")
     if len(result["sites"]) < _FEW:
         parts.append(_few(result))
-
     return "\n\n".join(parts)
 
 
@@ -114,9 +115,14 @@ def notes(line: Json) -> Iterator[str]:
         for limit, verdict in largest["within"].items()
     ]
     yield "; ".join([said, *held]) + "."
+    if alone := line["pooled"]["by_errors_alone"]:
+        yield (
+            f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): these hospitals lie closer "
+            "together than their own errors make likely. By those alone the mean is known to "
+            f"{_value(alone[0], line)} to {_value(alone[1], line)}: trust the wider interval."
+        )
     for each in line["without"]:
         yield f"{line['metric']}: without {each['site']}, since {each['why']}."
-
     if hidden := [each["site"] for each in line["sites"] if each["off"]]:
         yield (
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
@@ -129,7 +135,6 @@ def page(result: Json) -> str:
     remarks = [_HOW, *map(_accepted, result["accepted"])]
     if len(result["sites"]) < _FEW:
         remarks.append(_few(result))
-
     return document(
         _TITLE,
         rendered(
@@ -211,11 +216,10 @@ def _line(base: str, line: Json) -> Mapping[str, object]:
         f"({number(found['tau_low'], unit)} to {number(found['tau_high'], unit)}); "
         f"Q {found['q']:.1f}, p {found['q_p']:.3f}."
     )
-
     return {
         "title": title,
         "forest": intervals_chart(
-            _forest(line), id=f"{base}-forest", title=title, unit=unit
+            _forest(line), id=f"{base}-forest", title="95 % intervals", unit=unit
         ),
         "notes": [spread, *notes(line)],
         "influence": html_table(_influence(base, line)),
@@ -258,7 +262,6 @@ def _forest(line: Json) -> list[Line]:
         )
         for label, low, high in ends
     ]
-
     return rows
 
 
@@ -282,7 +285,6 @@ def _influence(base: str, line: Json) -> Table:
                 ]
             )
         )
-
     heads = (
         "Hospital", "Items", "Value", "95 %", "How", "Weight", "Mean without it", "95 % of that",
     )  # fmt: skip

@@ -11,8 +11,9 @@ from medical_tasks.errors import (
     check_least,
     system_reason,
 )
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.output import tell
+from medical_tasks.site.demo import FOLDER, PATIENTS, demo_written, write_demo
 from medical_tasks.site.folder import JOURNAL_NAME, begin, open_site
 from medical_tasks.site.options import New
 from medical_tasks.site.settings import SETTINGS_NAME
@@ -20,6 +21,8 @@ from medical_tasks.site.steps import STEPS
 from medical_tasks.site.uses import USES
 
 README_NAME: Final = "README.md"
+_OURS: Final = frozenset({SETTINGS_NAME, README_NAME, JOURNAL_NAME, FOLDER, "work"})
+"""What `new` writes."""
 
 _SETTINGS: Final = """\
 # What is evaluated here. This is the only file to edit; docs/hospital.md says more.
@@ -82,7 +85,7 @@ def run(options: New) -> int:
     check_least({"--patients": options.patients, "--seed": options.seed})
     if options.patients and not options.demo:
         raise UsageError("--patients is of --demo. Add that, or leave it out.")
-    _check_free(folder)
+    _check_free(folder, options)
     texts = {
         SETTINGS_NAME: settings_text(options),
         README_NAME: readme_text(options.use),
@@ -90,8 +93,6 @@ def run(options: New) -> int:
     _write(folder, texts)
     site = open_site(folder)  # what was written is read once, before anybody edits it
     if options.demo:
-        from medical_tasks.site.demo import PATIENTS, write_demo
-
         write_demo(site, options.patients or PATIENTS)
         tell(f"{folder}: invented notes and answers in demo", folder=folder)
     else:
@@ -152,13 +153,25 @@ def readme_text(use: str) -> str:
     return _README.format(title=USES[use].title, walk=walk)
 
 
-def _check_free(folder: Path) -> None:
-    """Refuses a folder with anything in it: nothing is ever written over."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"{folder}: already exists and is not empty. Name another folder, or go on in this "
-            f"one: medical-tasks site status {folder}"
-        )
+def _check_free(folder: Path, options: New) -> None:
+    """Refuses a folder with anything in it, but for what a stopped `new` of the same words left."""
+    if not folder.exists():
+        return
+    there = {each.name for each in folder.iterdir()} if folder.is_dir() else {"a file"}
+    there = {name for name in there if not name.startswith(".")}
+    finished = JOURNAL_NAME in there and (not options.demo or demo_written(folder))
+    if not there or (not finished and there <= _OURS and _same(folder, options)):
+        return
+    raise UsageError(
+        f"{folder}: is there already and not empty. Name another folder, or go on in this one: "
+        f"medical-tasks site status {folder}"
+    )
+
+
+def _same(folder: Path, options: New) -> bool:
+    """Whether the settings there are those of a new folder, which nobody has edited."""
+    file = folder / SETTINGS_NAME
+    return not file.is_file() or read_text(file) == settings_text(options)
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

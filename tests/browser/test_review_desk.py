@@ -49,7 +49,7 @@ def expect(page: Any, place: str, text: str) -> None:
     """Waits until a part of the page says something."""
     from playwright.sync_api import expect as expected
 
-    expected(page.locator(place)).to_contain_text(text)
+    expected(page.locator(place)).to_contain_text(text, timeout=60_000)
 
 
 def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
@@ -224,3 +224,17 @@ def test_focus_goes_from_the_item_to_its_choices_and_is_seen(
     page.locator("#keys").evaluate("box => { box.checked = false; }")
     page.keyboard.press("k")
     expect(page, "#place", "Item 1 of 2")
+
+
+def test_a_long_note_is_scrolled_to_its_marked_sentence(
+    open_page: Open, make_desk: Callable[..., DeskProcess]
+) -> None:
+    late = "word " * 6000 + "ends. The marked sentence is here. And on it goes. " * 50
+    desk = make_desk(items=2, note=late)
+    page = open_page(desk.addresses["ann"])
+    expect(page, "#place", "Item 1 of 2")
+    expect(page, "mark", "The marked sentence is here.")
+    box = page.locator(".text").bounding_box()
+    mark = page.locator("mark").bounding_box()
+    assert page.locator(".text").evaluate("box => box.scrollTop") > 1000
+    assert box["y"] <= mark["y"] <= box["y"] + box["height"]

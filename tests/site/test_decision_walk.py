@@ -60,6 +60,9 @@ def test_a_verdict_its_evidence_and_a_later_look(
     assert give(folder, "monitor") == 2  # its answers are a file: nobody can be asked
     assert "--answers FILE" in capsys.readouterr().err
     later = worse_answers(folder, tmp_path)
+    begun = site.monitor / "2026-01-01"  # a look that was killed before it was counted
+    begun.mkdir(parents=True, exist_ok=True)
     assert give(folder, "monitor", "--answers", str(later)) == 7
     assert "accuracy: worse by -" in capsys.readouterr().out
+    assert history(site.gates)[-1].content["run"] == "monitor/2026-01-01"
     assert states(folder, capsys)["evidence"] == "stale"

@@ -98,7 +98,17 @@ def measure_all(site: Site, home: Path) -> None:
     edited(site, "confidence", confidence={"ece": FIGURE})
     pooled = site.path / "pooled"
     pooled.mkdir()
-    content = {"cross_site": {"accuracy": {**FIGURE, "n": 5}}}
+    largest = {"value": 0.08, "low": -0.02, "high": 0.18}
+    line = {
+        "who": "candidate",
+        "metric": "accuracy",
+        "by": "",
+        "group": "",
+        "sites": ["a", "b"],
+        "unit": "",
+        "largest_difference": largest,
+    }
+    content = {"tasks": {"medcalc": {"lines": [line]}}}
     (pooled / "pool.json").write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -170,6 +180,29 @@ def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
         evaluations = {"n": count, "metrics": {}, "verdicts": {"alpha": alpha}}
         edited(site, "candidate", evaluations=evaluations)
         assert status(site)["chai-reliability"] == expected
+
+
+def test_two_people_agree_as_their_labels_say(site: Site) -> None:
+    """Of 20 items both keep 12, both drop 4 and differ on 4: kappa (0.8 - 0.58) / 0.42."""
+    judged = site.path / "site.toml"
+    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    judged.write_text(text, encoding="utf-8")
+    rows = ["item,stratum,rater,value,at,final,how"]
+    for item in range(20):
+        one = "keep" if item < 14 else "drop"
+        other = "keep" if item < 12 or item in (14, 15) else "drop"
+        for name, value in (("ann", one), ("ben", other), ("eve", "keep")):
+            rows.append(f"{item},,{name},{value},2026-01-01T00:00:00Z,,")
+    assert status(site)["chai-raters"] == "not done"
+    site.review.mkdir()
+    (site.review / "items.csv").write_text("\n".join(rows), encoding="utf-8")
+    found = answers(Facts(open_site(site.path)))
+    kappa, raw = next(each for each in found if each.key == "chai-raters").figures
+    assert raw.value == pytest.approx(0.8)
+    assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
+    assert kappa.low is not None
+    assert kappa.low < kappa.value
+    assert "ann" not in json.dumps([kappa, raw])
 
 
 def test_swapped_runs_of_two_values_are_a_counterfactual(

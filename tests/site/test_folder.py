@@ -32,6 +32,30 @@ def test_a_new_folder_opens_and_is_never_made_twice(
     assert "chart-qa" in capsys.readouterr().out
 
 
+def test_a_new_folder_that_was_killed_half_way_goes_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "site",
+        "new",
+        str(folder.with_name("demo")),
+        "--use",
+        "calculator",
+        "--demo",
+    ]
+    assert main([*words, "--patients", "5"]) == 0
+    demo = folder.with_name("demo")
+    notes = (demo / "demo" / "notes.csv").read_bytes()
+    (demo / "demo" / "truth.json").unlink()  # which is written last
+    assert main([*words, "--patients", "5"]) == 0
+    assert (demo / "demo" / "notes.csv").read_bytes() == notes
+    assert main([*words, "--patients", "5"]) == 2  # it is whole
+    (demo / "demo" / "truth.json").unlink()
+    (demo / "site.toml").write_text((demo / "site.toml").read_text() + "# mine\n")
+    assert main([*words, "--patients", "5"]) == 2  # somebody has edited it
+    assert "not empty" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no site.toml"):
         open_site(tmp_path)

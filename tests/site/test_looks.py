@@ -12,7 +12,6 @@ import pytest
 from medical_tasks.scoring.intervals import binomial_tail
 from medical_tasks.site.looks import (
     SeriesTable,
-    Spending,
     boundaries,
     change_scores,
     exchange_p,
@@ -86,20 +85,27 @@ def test_spending_of_obrien_and_fleming_s_type_gives_the_published_boundaries() 
         2.0 * NormalDist().cdf(-NormalDist().inv_cdf(1 - 0.0125) / math.sqrt(look / 5))
         for look in range(1, 6)
     ]
-    assert [spent(look, 5, "obrien-fleming", 0.025) for look in range(1, 6)] == (
-        pytest.approx(chances)
-    )
     assert recursion(published, sides=1) == pytest.approx(chances, abs=1e-4)
     drawn = boundaries(chances, statistic=accumulating)
     assert drawn[2:] == pytest.approx(published[2:], abs=0.05)
 
 
-@pytest.mark.parametrize("how", ["even", "pocock", "obrien-fleming"])
-def test_alpha_is_spent_by_the_last_planned_look_and_never_more(how: Spending) -> None:
-    steps = [spent(look, 12, how) for look in range(13)[1:]]
-    assert steps == sorted(steps)
-    assert steps[-1] == pytest.approx(0.05)
-    assert spent(40, 12, how) == pytest.approx(0.05)
+def even(looks: int) -> list[float]:
+    """What is spent by each of so many looks."""
+    steps = [0.0]
+    for done in range(looks):
+        steps.append(spent(steps[-1], looks - done))
+    return steps[1:]
+
+
+def test_alpha_is_spent_evenly_and_a_changed_plan_spends_what_is_left() -> None:
+    assert even(4) == pytest.approx([0.0125, 0.025, 0.0375, 0.05])
+    # Two of four looks were made, and four more are planned from then on.
+    later = [0.025]
+    for left in (4, 3, 2, 1):
+        later.append(spent(later[-1], left))
+    assert later[-1] == pytest.approx(0.05)
+    assert np.diff(later) == pytest.approx([0.00625] * 4)
 
 
 def test_of_one_earlier_run_the_test_is_mcnemar_s() -> None:
@@ -141,7 +147,7 @@ def test_a_change_is_dated_and_its_evidence_adds_up() -> None:
 def test_runs_of_an_unchanged_model_cross_in_at_most_five_percent(looks: int) -> None:
     """Binary items of one difficulty, 400 series: the exact tests, end to end."""
     generator = np.random.default_rng(looks)
-    limits = np.array(boundaries([spent(k + 1, looks, "even") for k in range(looks)]))
+    limits = np.array(boundaries(even(looks)))
     alarms = 0
     for _ in range(400):
         right = (generator.random((looks + 1, 60)) < 0.8).astype(float)

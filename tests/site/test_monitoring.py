@@ -123,12 +123,19 @@ def test_what_is_no_look(site: Site, home: Path, tmp_path: Path) -> None:
     assert look(site, score(home, home / "second", (8,)), looks=2) == SAME_OR_BETTER
     with pytest.raises(UsageError, match="planned looks at this model are used up"):
         look(site, score(home, home / "third", (9,)), looks=2)
-    # More looks planned from now on spend what is left, which is nothing.
-    third = look(site, home / "third", looks=4)
-    assert third == SAME_OR_BETTER
-    lines = [line for line in history(site.gates) if line.kind == "look"]
-    assert [line.content["spent"] for line in lines] == [0.025, 0.05, 0.05]
+    # More looks would have nothing left to spend.
+    with pytest.raises(UsageError, match="2 planned looks at this model are used up"):
+        look(site, home / "third", looks=4)
 
+
+def test_more_looks_may_be_planned_before_the_last(site: Site, home: Path) -> None:
+    for name, place, looks in (("one", 8, 2), ("two", 9, 4), ("three", 10, 4)):
+        run = score(home, home / name, (place,))
+        assert look(site, run, looks=looks) == SAME_OR_BETTER
+    lines = [line for line in history(site.gates) if line.kind == "look"]
+    assert [line.content["spent"] for line in lines] == pytest.approx(
+        [0.025, 0.025 + 0.025 / 3, 0.025 + 0.05 / 3]
+    )
     (site.path / lines[0].content["run"] / "items.parquet").unlink()
     with pytest.raises(MissingError, match="is gone or was changed"):
         look(site, score(home, home / "fourth", (10,)), looks=4)

@@ -186,3 +186,15 @@ def test_an_interval_gives_back_its_number_of_items(right: int, n: int) -> None:
     assert effect.items == pytest.approx(n)
     _, variances = on_scale([effect], "share")
     assert variances[0] == pytest.approx(1 / (4 * n + 2))
+
+
+def test_hospitals_that_are_alike_by_chance_are_told_with_their_own_errors(
+    tmp_path: Path,
+) -> None:
+    shares = [
+        read_share(write(tmp_path, content(f"h{at}", figure(*counts))))
+        for at, counts in enumerate([(32, 40), (80, 100), (81, 101)])
+    ]
+    pooled = line(pool(shares), "candidate", "accuracy")["pooled"]
+    low, high = pooled["by_errors_alone"]
+    assert low < pooled["low"] < pooled["high"] < high

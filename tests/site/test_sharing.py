@@ -260,7 +260,7 @@ def test_the_same_way_of_measuring_has_the_same_parts_at_every_site() -> None:
     here = {
         **RECIPE,
         "judge": {"name": "openai-api/here/j", "url": "http://10.0.0.1/v1", "votes": 5},
-        "scoring": {"claims": {"file": "/home/ann/claims.json", "sha256": "ab"}},
+        "scoring": {"claims": {"file": "D:/ann/claims.json", "sha256": "ab"}},
     }
     there = {
         **RECIPE,

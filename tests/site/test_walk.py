@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.site.folder import open_site
+from medical_tasks.site.reviewing import opened
 from medical_tasks.site.sampling import strata_of
 from tests.site.walk import STEPS, figures, give, headline, killed_at, new, states
 
@@ -98,16 +99,17 @@ def test_nothing_goes_to_a_model_elsewhere_unless_it_is_attested(
     assert "no sheet items" in capsys.readouterr().err
 
 
-def credentialed(place: Path, *, maker: str = "") -> Path:
+def credentialed(place: Path, *, use: str = "chart-qa", maker: str = "") -> Path:
     """A folder whose notes count as credentialed and lie elsewhere."""
-    demo = new(place / "invented", "chart-qa", "--patients", "12")
+    demo = new(place / "invented", use, "--patients", "12")
     folder = place / "ward"
-    assert main(["site", "new", str(folder), "--use", "chart-qa"]) == 0
+    assert main(["site", "new", str(folder), "--use", use]) == 0
+    written = use == "chart-qa" and not maker
     file = folder / "site.toml"
     text = file.read_text()
     for old, other in (
         ("/FOLDER/OF/THE/NOTES/notes.csv", str(demo / "demo" / "notes.csv")),
-        ('items = ""', f'items = "{"" if maker else demo / "demo" / "items.csv"}"'),
+        ('items = ""', f'items = "{demo / "demo" / "items.csv" if written else ""}"'),
         ('maker = "openai-api/local/NAME"', f'maker = "{maker}"'),
         ("strata = []", 'strata = ["sex"]'),
         ("labels = 100", "labels = 0"),
@@ -119,39 +121,55 @@ def credentialed(place: Path, *, maker: str = "") -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("use", "text"),
+    [("chart-qa", b"blood pressure"), ("patient-questions", b"Stay away")],
+)
 def test_credentialed_text_stays_in_the_private_store_and_a_check_gates_what_leaves(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    place: Path, use: str, text: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = credentialed(place)
+    folder = credentialed(place, use=use)
     for step in ("plan", "sample", "make"):
         assert give(folder, step) == 0, capsys.readouterr().err
     site = open_site(folder)
-    ids = [line.split(",")[0] for line in site.sample.read_text().splitlines()[1:]]
+    ids = list(opened(site, "items").sheet.by_id)
+    assert len(ids) == 12
     labels = place / "labels.csv"
     rows = [
         (each, "", rater, "keep", "2026-01-01T00:00:00Z", "", "")
         for each in ids
         for rater in ("ann", "ben")
     ]
-    head = ("item", "stratum", "rater", "value", "at", "final", "how")
-    with labels.open("w", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
+    write(labels, ("item", "stratum", "rater", "value", "at", "final", "how"), rows)
     assert main(["site", "review", str(folder), "--import", str(labels)]) == 0
     quoted = "The patient went home on the drug that the note names, in its own words."
-    with (place / "answers.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("id", "response"), *((x, quoted) for x in ids)])
+    answers = place / "answers.csv"
+    assert give(folder, "run") == 3  # the items are built, and nobody has answered
+    assert "answers.csv" in capsys.readouterr().err
+    write(answers, ("id", "response"), [(each, quoted) for each in strata_of(site)])
     assert give(folder, "run") == 0, capsys.readouterr().err
     everything = b"".join(
         file.read_bytes() for file in folder.rglob("*") if file.is_file()
     )
-    assert b"blood pressure" not in everything
+    assert text in site.notes.read_bytes()
+    assert text not in everything
     assert quoted.encode() not in everything
+    assert give(folder, "evidence") == 3
+    assert "was checked" in capsys.readouterr().err
     assert give(folder, "check") == 0
     assert "clean" in capsys.readouterr().out
     (folder / "runs" / "notes.txt").write_text(site.notes.read_text())
     assert states(folder, capsys)["check"] == "stale"
+    assert give(folder, "share") == 4
+    assert "older than runs" in capsys.readouterr().err
     assert give(folder, "check") == 4
     assert "runs/notes.txt" in capsys.readouterr().err
+
+
+def write(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Writes a table."""
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
 
 
 def test_a_changed_input_makes_the_steps_behind_it_stale(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -248,7 +249,7 @@ def _serve(opened: Opened, options: Review) -> int:
         server = server_of(Desk(opened.works, tokens, place))
         _tell_addresses(opened, place, drawn, options)
         try:
-            with contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt), _stopped_by_term():
                 server.run(sockets=[listener])
         finally:
             _keep(opened)
@@ -292,6 +293,16 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
         "address that holds a token are let in.",
         file=sys.stderr,
     )
+
+
+@contextlib.contextmanager
+def _stopped_by_term() -> Iterator[None]:
+    """Ends by SIGTERM as by Ctrl-C, so that what is done behind the desk is done."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -9,11 +9,14 @@ from typing import Final
 
 from medical_tasks.comparison.compared import Selection
 from medical_tasks.comparison.comparing import compare_tasks
+from medical_tasks.construct.annotation import pairs_of_people
+from medical_tasks.io.tables import has_columns, read_table
 from medical_tasks.judges.checks import summary_of
 from medical_tasks.runs.numbers import FEWEST
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row, weight_column
-from medical_tasks.site.evidence.facts import Facts, Figure, RunFacts, in_words
+from medical_tasks.scoring.agreement import agreement_of
+from medical_tasks.site.evidence.facts import POOLED, Facts, Figure, RunFacts, in_words
 from medical_tasks.site.history import Line, verified
 from medical_tasks.spec import MetricSpec
 
@@ -213,27 +216,41 @@ def judge_agreement(facts: Facts) -> Sequence[Figure]:
 
 
 def rater_agreement(facts: Facts) -> Sequence[Figure]:
-    """How far the raters agree among themselves, as the checks have it."""
+    """How far each two people agree on each sheet, as `review/<sheet>.csv` has their labels."""
     found = []
-    for source, check in facts.checks:
-        raters = mapping(mapping(check["figures"]).get("raters"))
-        for each in raters.get("among", ()):
-            kappa = mapping(each.get("kappa"))
-            if kappa.get("value") is not None:
-                ends = kappa.get("ci_low"), kappa.get("ci_high")
-                n = int(kappa.get("n") or check["pairs"])
-                found.append(
-                    Figure(
-                        "two people: kappa",
-                        kappa["value"],
-                        *ends,
-                        n,
-                        source,
-                        "raters.among",
-                        "kappa",
-                    )
-                )
+    for path in sorted(facts.site.review.glob("*.csv")):
+        marks: dict[str, dict[str, str]] = {}
+        for row in read_table(path, knows=has_columns("item", "rater")).rows:
+            cells = {name: str(value or "") for name, value in row.cells.items()}
+            if cells["rater"] in facts.site.settings.reviewers.names and cells["value"]:
+                marks.setdefault(cells["rater"], {})[cells["item"]] = cells["value"]
+        source = facts.site.named(path)
+        for pair in pairs_of_people(marks):
+            found += _pair_agreement(pair.first, pair.second, path.stem, source)
     return found
+
+
+def _pair_agreement(
+    first: Sequence[str], second: Sequence[str], sheet: str, source: str
+) -> list[Figure]:
+    """Kappa and raw agreement of two people; kappa is left out where both said one thing alone."""
+    classes = sorted({*first, *second})
+    both = agreement_of(first, second, classes=classes)
+    shown = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
+    return [
+        Figure(
+            f"two people on {sheet}: {name}",
+            each.value,
+            each.ci_low if math.isfinite(each.ci_low) else None,
+            each.ci_high if math.isfinite(each.ci_high) else None,
+            len(first),
+            source,
+            "value",
+            unit,
+        )
+        for name, each, unit in shown
+        if math.isfinite(each.value)
+    ]
 
 
 def calibration(facts: Facts) -> Sequence[Figure]:
@@ -319,24 +336,27 @@ def group_figures(facts: Facts) -> Sequence[Figure]:
 
 
 def cross_site(facts: Facts) -> Sequence[Figure]:
-    """How far hospitals differ: what the pooled result says of it."""
+    """How far apart the two hospitals are that differ most, by the pooled result."""
     found = []
-    for name, each in mapping(facts.pooled.get("cross_site")).items():
-        each = mapping(each)
-        if each.get("value") is not None:
-            ends = each.get("ci_low"), each.get("ci_high")
-            n = int(each.get("n") or 0)
-            found.append(
-                Figure(
-                    f"{name}: largest difference between hospitals",
-                    each["value"],
-                    *ends,
-                    n,
-                    "pooled/pool.json",
-                    "cross_site",
-                    str(each.get("unit", "")),
-                )
+    task = mapping(mapping(facts.pooled.get("tasks")).get(facts.task.name))
+    for line in task.get("lines", ()):
+        largest = mapping(line.get("largest_difference"))
+        if line.get("who") != "candidate" or line.get("by") or not largest:
+            continue
+        words = f"of {len(line['sites'])} hospitals, with all pairs at once"
+        found.append(
+            Figure(
+                f"{line['metric']}: the two hospitals furthest apart",
+                largest["value"],
+                largest["low"],
+                largest["high"],
+                len(line["sites"]),
+                POOLED,
+                "largest_difference",
+                str(line.get("unit", "")),
+                words,
             )
+        )
     return found
 
 

@@ -216,6 +216,11 @@ class StatementLabels:
 LABELLING: Final = StatementLabels()
 
 
+def item_id(question: str) -> str:
+    """The id of a question's item, which K-QA's form makes of its text."""
+    return question_id(question)
+
+
 def _statement(drawn: Drawn) -> tuple[str, str]:
     """The statement that is labelled with an answer, by the answer's id; its importance."""
     fields = drawn.item.fields

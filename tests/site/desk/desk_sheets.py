@@ -72,7 +72,7 @@ def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str
 
 
 class DeskProcess:
-    """`medical-tasks site review --open SHEET` in a process of its own, on one port.
+    """`medical-tasks site review` on a sheet or a site, in a process of its own, on one port.
 
     Attributes:
         addresses: by person; the first start prints them, the only time.
@@ -80,7 +80,8 @@ class DeskProcess:
     """
 
     def __init__(self, sheet: Path, home: Path, *more: str) -> None:
-        self._command = ["site", "review", "--open", str(sheet), *more]
+        where = [str(sheet)] if sheet.is_dir() else ["--open", str(sheet)]
+        self._command = ["site", "review", *where, *more]
         self._environment = {
             **os.environ,
             "MEDICAL_TASKS_HOME": str(home),
@@ -122,6 +123,14 @@ class DeskProcess:
             self._process.kill()
             self._process.communicate()
             self._process = None
+
+    def stop(self) -> int:
+        """Stops it as a system does that shuts down; its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.communicate()
+        code, self._process = self._process.returncode, None
+        return code
 
     def __enter__(self) -> Self:
         self.start()

@@ -161,3 +161,21 @@ def test_a_sites_labels_go_to_its_review_folder_and_texts_do_not(
     assert (here / "out.csv").read_text() == text
     assert main([*words, "--reviewers", "ann"]) == 2
     assert "reviewers stand in its site.toml" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_desk_that_is_stopped_leaves_the_labels_in_the_review_folder(
+    here: Path,
+) -> None:
+    assert main(["site", "new", "ward", "--use", "chart-qa"]) == 0
+    site = open_site(Path("ward"))
+    write_sheet(site.private / "sheets" / "questions.json", a_sheet())
+    desk = DeskProcess(site.path, here / "private")
+    with desk:
+        label = {"id": "1", "item": "p0001", "value": "keep", "note": "her own words"}
+        with contextlib.closing(a_browser(desk, "ann")) as client:
+            assert client.post("/api/label", json=label).json()["saved"]
+        assert desk.stop() == 0
+    text = (site.review / "questions.csv").read_text()
+    assert "p0001,odd,ann,keep" in text
+    assert "her own words" not in text
