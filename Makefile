@@ -11,14 +11,14 @@ demo tests: export OMP_NUM_THREADS ?= 1
 # Where bytecode is not kept (containers often say so), every process of the suite compiles the libraries anew.
 demo tests: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check examples lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real dist hashes sbom audit clean
+.PHONY: demo test check examples lint types contracts budgets changelog manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real check-core check-oldest check-newest dist hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## a real small model and baselines on invented data; REAL=0 takes a toy instead
 	$(BIN)/python scripts/demo.py
 
 test: check examples tests  ## everything that must hold
 
-check: lint types contracts manifest-check budgets  ## of the project itself, without its tests
+check: lint types contracts manifest-check budgets changelog  ## of the project itself, without its tests
 
 examples: $(STAMPS)/dev  ## the same of the packages in examples/, which `check` never looks at
 	$(BIN)/ruff check examples
@@ -43,6 +43,9 @@ manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
 
 budgets: $(STAMPS)/dev
 	$(BIN)/python scripts/budgets.py
+
+changelog: $(STAMPS)/dev  ## what the files in changelog.d/ become in CHANGELOG.md
+	$(BIN)/towncrier build --draft --version next
 
 tests: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -112,6 +115,24 @@ $(TOOLS)/.stamp: Makefile
 
 clean:
 	rm -rf $(VENV) $(TOOLS) .env-* space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+
+# ---- Other versions than the pinned ones, each set in an environment of its own ----
+# Cards and Croissant files are checked with inspect and mlcroissant, which the core does without.
+CORE_TESTS := tests/scoring tests/calculators tests/data tests/io --ignore=tests/data/test_cards.py --ignore=tests/data/test_croissant.py
+
+check-core: .env-core/.stamp  ## what `pip install .` brings, pinned: no torch, no harness
+	.env-core/bin/python -m pytest $(CORE_TESTS)
+
+check-oldest: .env-oldest/.stamp  ## the oldest versions that setup.cfg allows
+	.env-oldest/bin/python -m pytest $(CORE_TESTS)
+
+check-newest: .env-newest/.stamp  ## the newest versions there are, with torch and the harnesses
+	.env-newest/bin/python -m pytest tests/scoring tests/calculators tests/data tests/io tests/runs tests/cli
+
+.env-core/.stamp .env-oldest/.stamp .env-newest/.stamp: .env-%/.stamp: setup.cfg constraints.txt scripts/install_versions.sh
+	test -x .env-$*/bin/python || $(PYTHON) -m venv .env-$*
+	sh scripts/install_versions.sh .env-$*/bin/python $*
+	touch $@
 
 # ---- The second environment, in which lighteval and vLLM live together: older torch, transformers and hub ----
 VLLM_VENV := .env-vllm

@@ -4,8 +4,8 @@
 
 The golds of the authors' CSV are answered as objects ("objects") and by their
 explanations, as running text ("prose"). Each run is a process of its own; the two
-checkouts take turns. Printed are medians of user time, the median of the pairs' ratios,
-and the ratio of each checkout's fastest run. With
+checkouts take turns. Printed are medians of the CPU time, user and system, the median
+of the pairs' ratios, and the ratio of each checkout's fastest run. With
 --no-bytecode Python compiles every module anew, as where `PYTHONDONTWRITEBYTECODE` is
 set and nothing was compiled before.
 """
@@ -54,13 +54,14 @@ def environment(tree: Path, cache: Path, *, bytecode: bool) -> dict[str, str]:
     return kept if bytecode else {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def user_seconds(command: list[str], variables: dict[str, str], folder: Path) -> float:
-    """User time of a command."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+def cpu_seconds(command: list[str], variables: dict[str, str], folder: Path) -> float:
+    """CPU time of a command, user and system."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         command, env=variables, cwd=folder, stdout=subprocess.DEVNULL, check=True
     )
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def main() -> None:
@@ -96,7 +97,7 @@ def main() -> None:
                 str(options.source.resolve()),
             ]
             out = ["--out", f"data-{tree}/medcalc_bench"]
-            user_seconds([*verb, *build, *config, *out], variables[tree], folder)
+            cpu_seconds([*verb, *build, *config, *out], variables[tree], folder)
         for answers, path in write_answers(options.source, folder).items():
             times: dict[str, list[float]] = {tree: [] for tree in trees}
             for number in range(options.runs + 1):
@@ -110,7 +111,7 @@ def main() -> None:
                         f"data-{tree}",
                     ]
                     out = ["--out", f"out-{answers}-{tree}-{number}"]
-                    took = user_seconds(
+                    took = cpu_seconds(
                         [*verb, *score, *config, *out], variables[tree], folder
                     )
                     if number:  # the first one of each fills the caches

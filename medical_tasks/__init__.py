@@ -46,6 +46,8 @@ if TYPE_CHECKING:
         run,
         score,
         score_text,
+        sheet,
+        show_prompt,
         submit_eval_results,
         submit_shared_task,
         submit_space,
@@ -62,7 +64,8 @@ __all__ = [
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
     "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
-    "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks", "umls_build",
+    "sheet", "show_prompt", "submit_eval_results", "submit_shared_task", "submit_space", "swap", "tasks",
+    "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip
 
@@ -97,6 +100,7 @@ def metric_path(name: str) -> str:
 
         if (folder := metric_folder(name)) is None:
             raise
+
         return folder
 
 
@@ -125,11 +129,14 @@ def _folder(kind: str, package: str, name: str) -> str:
             if spec is not None
             else []
         )
+
     found: list[str] = []
     for place in places:
         if (place / name / "README.md").is_file():
             return str(place / name)
+
         found += [card.parent.name for card in place.glob("*/README.md")]
+
     raise UsageError(
         f"unknown {kind.replace('_', ' ')[:-1]} {name!r}.{did_you_mean(name, found)} "
         f"Known: {', '.join(sorted(set(found))) or 'none'}."

@@ -1,6 +1,7 @@
 """inspect's entry point: importing it registers every task and scorer as `medical_tasks/<name>`.
 
     inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T config=v1.0
+    inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T max_samples=60
     inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T
     top_k=3 inspect eval medical_tasks/meqsum_two_shot --model openai-api/local/my-model -T
     prompts=official -T upstream=DocLens inspect score LOG --scorer medical_tasks/medcalc -S

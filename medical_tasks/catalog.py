@@ -81,10 +81,12 @@ def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
             Exception
         ) as error:  # whatever a stranger's object does when it is looked at
             reason = f"{type(error).__name__}: {error}"
+
         if reason:
             plugins.leave_out(plugin, reason)
         else:
             accepted.append((plugin, benchmark))
+
     return tuple(sorted(accepted, key=lambda pair: (pair[1].position, pair[1].name)))
 
 
@@ -108,6 +110,7 @@ def _fault(benchmark: Benchmark, task: TaskSpec) -> str:
         return f"its task {task.name} is about {task.dataset}, which is none of its datasets"
     if not task.metrics:
         return f"its task {task.name} has no metrics"
+
     needs = {
         "open_protocol": bool(task.protocol),
         "load_judge_prompts": task.judge,
@@ -116,8 +119,10 @@ def _fault(benchmark: Benchmark, task: TaskSpec) -> str:
     for method, needed in needs.items():
         if needed and getattr(type(benchmark), method) is getattr(Benchmark, method):
             return f"its task {task.name} needs the method {method}, which it lacks"
+
     if task.baseline and task.baseline not in benchmark.baselines():
         return f"its task {task.name} is answered by a baseline {task.baseline}, which it lacks"
+
     return ""
 
 
@@ -154,6 +159,7 @@ def task_spec(name: str) -> TaskSpec:
             f"unknown task {name!r}.{did_you_mean(name, known)} Tasks: {', '.join(known)}. "
             "`medical-tasks list` says more."
         )
+
     return known[name]
 
 
@@ -184,11 +190,14 @@ def _parse_one(text: str) -> list[TaskSpec]:
         raise UsageError(
             "empty task name. Give for example --tasks medcalc, or --tasks medical for all."
         )
+
     if text == SUITE:
         return list(tasks().values())
+
     words = text.replace(":", "|").split("|")
     if words[0] == SUITE:
         words = words[1:]
+
     shots = 0
     if len(words) > 1:
         if len(words) > 2 or not words[1].isascii() or not words[1].isdigit():
@@ -196,7 +205,9 @@ def _parse_one(text: str) -> list[TaskSpec]:
                 f"task name {text!r} is not of the form [medical|]NAME[|EXAMPLES]. Give for "
                 f"example medical|medcalc or medical:medcalc|0. Tasks: {', '.join(tasks())}."
             )
+
         shots = int(words[1])
+
     task = task_spec(words[0])
     return [task if shots == _own_shots(task) else _with_shots(task, shots, text)]
 
@@ -212,6 +223,7 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
     """
     if shots == 0:
         return task
+
     family = task.options.get("family", task.name)
     siblings = [
         other for other in tasks().values() if other.options.get("family") == family
@@ -219,6 +231,7 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
     for other in siblings:
         if _own_shots(other) == shots:
             return other
+
     offered = sorted({_own_shots(other) for other in siblings} | {_own_shots(task)})
     raise UsageError(
         f"task {text!r}: {shots} worked examples are not offered; {task.name} has "

@@ -1,7 +1,7 @@
 """Errors a user can cause or meet, each with the exit code the command line ends with.
 
     MedicalTasksError
-    ├── UsageError          2  wrong use: unknown task, bad option, malformed input file
+    ├── UsageError          2  usage error: unknown task, bad option, malformed input file
     ├── MissingError        3  data, judge, model or optional package is not there; says how to get
     it ├── RefusedError        4  the data guard said no └── IncompleteError     5  the work ended,
     but some items could not be answered or scored, or disk or memory was too small
@@ -138,6 +138,56 @@ def memory_error(error: BaseException | None) -> bool:
 def system_reason(error: OSError) -> str:
     """Says in a few words why the system refused (`No space left on device`), whoever raised it."""
     return os.strerror(error.errno) if error.errno else str(error)
+
+
+_NO_ROOM: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE}
+)
+"""What the machine lacks: the same command may do elsewhere, or later."""
+_LONGEST_NAME: Final = 60
+
+
+def of_system(error: BaseException) -> MedicalTasksError | None:
+    """What the system says of a file that a user named, as an error for them; None for any other error.
+
+    Commands and functions pass their errors through this, so that a name of 300
+    letters, a folder in place of a file, or a full disk is a message wherever it comes
+    up. What a socket or a pipe says has no file name, and stays what it is.
+
+    >>> str(of_system(OSError(errno.ENAMETOOLONG, "", "n" * 300)))
+    "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn'... (300 letters): File name too long. Give another name."
+    """
+    if isinstance(error, ValueError) and str(error) == "embedded null byte":
+        return UsageError(
+            "a file's name has a character with the code 0. Give another name."
+        )
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
+        return UsageError(f"{error}. Give the file itself.")
+    if not isinstance(error, OSError) or not error.errno or error.filename is None:
+        return None
+    if memory_error(error):
+        return None
+    where, reason = _short_name(error.filename), system_reason(error)
+    if error.errno in _NO_ROOM:
+        return IncompleteError(
+            f"{where}: {reason}. Finished work is kept. Free some space or choose another place, "
+            "and give the same command again."
+        )
+    if error.errno == errno.ENOENT:
+        return MissingError(f"{where}: {reason}. Give a file or folder that is there.")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return UsageError(f"{where}: {reason}. Make it readable and writable for you.")
+    return UsageError(f"{where}: {reason}. Give another name.")
+
+
+def _short_name(name: object) -> str:
+    """A file's name as a message shows it; of a very long one the beginning."""
+    text = (
+        os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else str(name)
+    )
+    if len(text.rpartition(os.sep)[2]) <= _LONGEST_NAME * 2:
+        return text
+    return f"{text[:_LONGEST_NAME]!r}... ({len(text)} letters)"
 
 
 def failure_kind(error: Exception) -> str:

@@ -181,6 +181,7 @@ def objects(group: Group, kind: type[Kind]) -> list[tuple[Plugin, Kind]]:
             else:
                 said = f"a {type(value).__name__}, not an object of"
                 leave_out(plugin, f"it is {said} {kind.__module__}.{kind.__qualname__}")
+
     return found
 
 
@@ -193,6 +194,7 @@ def generator(name: str) -> Rows:
     for plugin in registered("medical_tasks.generators"):
         if plugin.name == name and callable(plugin.value):
             return plugin.value
+
     raise MissingError(
         f"no installed package makes the rows of {name} (entry points medical_tasks.generators). "
         "Install medical-tasks whole."
@@ -220,8 +222,10 @@ def using(places: Sequence[str]) -> Iterator[None]:
             os.environ[VARIABLE] = os.pathsep.join(
                 [*wanted, *([before] if before else [])]
             )
+
         for place in wanted:
             _declared(place)
+
         yield
     finally:
         if before is not None:
@@ -262,9 +266,25 @@ def leave_out(plugin: Plugin, reason: str) -> None:
 def version_of(package: str) -> str:
     """An installed package's version, "" where it is not installed."""
     try:
-        return importlib.metadata.version(package)
+        return _version(importlib.metadata.distribution(package))
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+_VERSION: Final = "Version: "
+
+
+def _version(installed: importlib.metadata.Distribution) -> str:
+    """The version that stands among the first lines of a package's metadata.
+
+    To take all of them apart, as `Distribution.version` does, takes milliseconds for
+    each package, since whole documents stand behind them.
+    """
+    head, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
+    for line in head.splitlines():
+        if line.startswith(_VERSION):
+            return line.removeprefix(_VERSION).strip()
+    return installed.version
 
 
 class PluginError(MedicalTasksError):
@@ -310,7 +330,9 @@ def _blamed(error: Exception) -> str:
                     f"the package {owner} failed: {type(cause).__name__}: {cause} ({where}). "
                     "It is a fault of that package: tell its authors."
                 )
+
         cause = cause.__cause__
+
     return ""
 
 
@@ -351,6 +373,7 @@ def _own(group: Group) -> list[EntryPoint]:
     settings = Path(__file__).resolve().parents[1] / "setup.cfg"
     if settings.is_file():
         return _entries_of_settings(settings, group)
+
     return [
         entry
         for package, entry in _installed()
@@ -370,6 +393,7 @@ def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
             found += [each for each in _declared(place) if each.entry.group == group]
         except (UsageError, MissingError) as error:
             _record(Problem(place, Package(VARIABLE), str(error)))
+
     names = {each.package.name for each in found} | {OWN_PACKAGE}
     installed = [
         _Registration(package, entry)
@@ -392,9 +416,11 @@ def _installed() -> tuple[tuple[Package, EntryPoint], ...]:
     for each in distributions():
         if "[medical_tasks." not in (each.read_text("entry_points.txt") or ""):
             continue
-        package = Package(each.name, each.version)
+
+        package = Package(each.name, _version(each))
         entries = [entry for entry in each.entry_points if entry.group in groups]
         found.setdefault(package.name, [(package, entry) for entry in entries])
+
     return tuple(each for registered in found.values() for each in registered)
 
 
@@ -409,16 +435,20 @@ def _declared(place: str) -> tuple[_Registration, ...]:
     path = Path(place).expanduser()
     if path.suffix in YAML:
         return (_of_yaml(path),)
+
     if path.is_dir():
         if (path / "pyproject.toml").is_file() or (path / "setup.cfg").is_file():
             return _of_project(path)
+
         if not (path / "__init__.py").is_file():
             raise UsageError(
                 f"plugin {place}: neither a package (no __init__.py) nor a project (no "
                 "pyproject.toml or setup.cfg). Name a module, or the folder of one of these."
             )
+
         _importable(path.parent)
         return _of_module(path.name)
+
     name = place.partition(":")[0]
     parts = name.split(".")
     if not all(part.isidentifier() for part in parts) or find_spec(parts[0]) is None:
@@ -426,6 +456,7 @@ def _declared(place: str) -> tuple[_Registration, ...]:
             f"plugin {place}: no such folder, and no module of this name can be imported. "
             "Name a module, the folder of a package or project, or a YAML file."
         )
+
     return _of_module(name)
 
 
@@ -459,19 +490,23 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
                 raise UsageError(
                     f"plugin {folder}: pyproject.toml is no TOML ({error})."
                 ) from error
+
         for group in _groups():
             declared = project.get("entry-points", {}).get(group, {})
             entries += [
                 EntryPoint(name, value, group) for name, value in declared.items()
             ]
+
     if not entries and (folder / "setup.cfg").is_file():
         for group in _groups():
             entries += _entries_of_settings(folder / "setup.cfg", group)
+
     if not entries:
         raise UsageError(
             f"plugin {folder}: its project files declare none of the entry points "
             f"{', '.join(_groups())}."
         )
+
     package = Package(
         str(project.get("name", folder.name)), str(project.get("version", ""))
     )
@@ -500,6 +535,7 @@ def _of_module(name: str) -> tuple[_Registration, ...]:
         except ModuleNotFoundError as error:
             if error.name == module:
                 continue
+
             raise UsageError(f"plugin {name}: {error}.") from error
         except (
             Exception
@@ -507,13 +543,16 @@ def _of_module(name: str) -> tuple[_Registration, ...]:
             raise UsageError(
                 f"plugin {name}: {type(error).__name__}: {error}."
             ) from error
+
         found += [
             _Registration(package, EntryPoint(package.name, f"{module}:{each}", group))
             for each, group in NAMES.items()
             if each in known
         ]
+
     if not found:
         raise UsageError(
             f"plugin {name}: has none of {', '.join(NAMES)}, nor has a module spec in it."
         )
+
     return tuple({each.entry.group: each for each in reversed(found)}.values())

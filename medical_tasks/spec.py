@@ -546,6 +546,7 @@ class Counts:
         )
         if self.is_share:
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
+
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
 
@@ -647,6 +648,7 @@ class ItemScore:
                     values[name] = low
                 else:
                     limits[name] = (low, high)
+
         return cls(id=id, values=values, limits=limits, counts=counts, **named)
 
 
@@ -665,11 +667,13 @@ def unclear_limits(
     for metric in metrics:
         if not metric.read or metric.name not in values:
             continue
+
         value = values[metric.name]
         if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
         elif metric.if_right:
             limits[metric.name] = metric.limits
+
     return limits
 
 
@@ -938,6 +942,21 @@ class Scoring:
 PLAIN_SCORING: Final = Scoring()
 
 
+@dataclass(frozen=True, kw_only=True)
+class PersonQuestion:
+    """An item as a person is asked it, in a sheet to fill in.
+
+    Attributes:
+        question: what is asked, with its choices; "" where the text says it.
+        to_read: what is needed to answer, such as a note; "" for nothing.
+        choices: what may stand in the answer's cell; () for any text.
+    """
+
+    question: str
+    to_read: str = ""
+    choices: tuple[str, ...] = ()
+
+
 class Rows(Protocol):
     """How a benchmark's datasets are built, and which items their rows make."""
 
@@ -965,6 +984,19 @@ class Prompts(Protocol):
             UsageError: A name or setting is not allowed.
             MissingError: Something is not there.
         """
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """Puts items to a person, who fills in a sheet; by default in a model's prompts."""
+        render = self.load_prompts(task, asking).render
+        return [
+            PersonQuestion(
+                question=str(item.fields.get("question", "")),
+                to_read="\n\n".join(message["content"] for message in render(item)),
+            )
+            for item in items
+        ]
 
     @abstractmethod
     def gold_response(self, task: TaskSpec, item: Item) -> str:
@@ -1254,6 +1286,7 @@ def hub_question(
     fields: HubColumns = {"input": asked, "target": target}
     if metadata:
         fields["metadata"] = list(metadata)
+
     before: list[Mapping[str, object]] = (
         [{"name": "prompt_template", "args": {"template": template}}]
         if template

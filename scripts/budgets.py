@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "medical_tasks"
 BENCHMARKS = f"{PACKAGE}/benchmarks"
 ABOUT_BENCHMARKS = frozenset({"benchmarks", "construct", "lab"})
+USES = PurePosixPath(PACKAGE, "site", "uses")
+"""What a hospital uses a model for: each makes notes into the rows of one benchmark."""
 LONG_LINE = 100
 MANY_BRANCHES = 15
 
@@ -365,12 +367,14 @@ def benchmarks_in_generic_code(project: Project) -> list[str]:
     """Imports of one benchmark by generic code, and benchmarks named in its strings.
 
     The command line and the Python API may name benchmarks: their options do. A wing
-    about benchmarks is not generic: making notes of EHRNoteQA's kind and auditing
-    MedCalc-Bench's labels know whose they are.
+    about benchmarks is not generic: making notes of EHRNoteQA's kind, auditing
+    MedCalc-Bench's labels, and a hospital's use of one know whose they are.
     """
     names = project.benchmark_names
     generic = [
-        module for module in project.package if module.room not in ABOUT_BENCHMARKS
+        module
+        for module in project.package
+        if module.room not in ABOUT_BENCHMARKS and USES not in module.path.parents
     ]
     imports = [
         (module, node)

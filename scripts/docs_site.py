@@ -44,7 +44,13 @@ COPIED = (
     "docs/**/*.*",
     *(
         f"{folder}/README.md"
-        for folder in ("measurements", "dataset_builders/*", "metrics/*", "examples/*")
+        for folder in (
+            "changelog.d",
+            "measurements",
+            "dataset_builders/*",
+            "metrics/*",
+            "examples/*",
+        )
     ),
 )
 ADDED = {

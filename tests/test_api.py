@@ -132,7 +132,7 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "the answers given, row 1: needs the keys 'id'"),
         (lambda: mt.score("medcalc", {"1": object()}, config="demo"), UsageError, "an answer is a text, or None"),  # type: ignore[arg-type]
         (lambda: mt.load("medcalc_bench", fetch=False), MissingError, "v1.0 is not built in"),
-        (lambda: mt.compare("reference"), UsageError, "takes two or more runs"),
+        (lambda: mt.compare("reference"), UsageError, "needs at least two runs"),
         (lambda: mt.nothing, AttributeError, "no attribute 'nothing'"),
     ],
 )  # fmt: skip

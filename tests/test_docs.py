@@ -14,6 +14,7 @@ from medical_tasks.catalog import own_benchmarks, tasks
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import parser_of
 from scripts import docs_site
+from scripts.report_picture import HASHES, hashes, sources
 from tests.case_tables import json_of
 from tests.support import ROOT, own_tasks
 
@@ -22,6 +23,7 @@ PATTERNS = (
     "docs/**/*.md",
     "dataset_builders/*/README.md",
     "metrics/*/README.md",
+    "changelog.d/*.md",
 )
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)#?([^)\s]*)\)")
@@ -149,9 +151,10 @@ def test_the_documents_are_found_and_name_every_task() -> None:
         path.name for path in DOCUMENTS
     }
     assert len(DOCUMENTS) >= 12
-    readme, changes = (
-        (ROOT / name).read_text(encoding="utf-8")
-        for name in ("README.md", "CHANGELOG.md")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    fragments = sorted((ROOT / "changelog.d").glob("*.scores.md"))
+    changes = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "CHANGELOG.md", *fragments)
     )
     assert [each.title for each in own_benchmarks() if each.title not in readme] == []
     assert [
@@ -187,3 +190,12 @@ def test_no_path_of_a_machine_stands_in_the_repository() -> None:
             text = path.read_text(encoding="utf-8", errors="replace")
             found += [f"{name}: {match.group(0)}" for match in pattern.finditer(text)]
     assert found == []
+
+
+def test_the_picture_of_the_report_is_not_older_than_what_the_report_is_made_from() -> (
+    None
+):
+    assert len(sources()) > 5
+    assert HASHES.read_text(encoding="utf-8") == hashes(), (
+        "the report's templates have changed: python scripts/report_picture.py"
+    )

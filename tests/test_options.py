@@ -44,6 +44,8 @@ from medical_tasks.options import (
 )
 from tests.support import ROOT
 
+# Python has mt.show_prompt.
+COMMAND_ALONE = {"show_prompt"}
 # A function, its options, the fields that Python has not, and the parameters it has
 # besides.
 FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
@@ -55,7 +57,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("decompose", Decompose, set(), set()),
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
-    ("forecast", declared.Run, {"forecast"}, set()),
+    ("forecast", declared.Run, {"forecast", *COMMAND_ALONE}, set()),
     ("gate", declared.Gate, set(), set()),
     ("import_run", Import, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
@@ -68,9 +70,10 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("plan", declared.Plan, set(), set()),
     ("purge", declared.Purge, set(), set()),
     ("report", declared.Report, {"open"}, set()),  # a browser is for a person
-    ("run", declared.Run, set(), set()),
+    ("run", declared.Run, COMMAND_ALONE, set()),
     ("score", declared.Score, set(), set()),
     ("score_text", declared.ScoreText, set(), {"references"}),
+    ("sheet", declared.Sheet, set(), set()),
     ("submit_eval_results", SubmitEvalResults, {"to"}, set()),
     ("submit_shared_task", SubmitSharedTask, set(), set()),
     ("submit_space", SubmitSpace, {"to"}, set()),
@@ -83,7 +86,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
 # of names.
 IN_MEMORY = {("score", "responses"), ("score_text", "table"), ("score_text", "metrics")}
 # Functions that are no verb's, or whose parameters are not the options of one.
-OTHERS = {"calc", "construct_benchmark", "doctor", "load", "tasks"}
+OTHERS = {"calc", "construct_benchmark", "doctor", "load", "show_prompt", "tasks"}
 
 
 def test_every_function_is_checked_here() -> None:

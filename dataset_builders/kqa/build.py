@@ -16,11 +16,10 @@ script of its own name.
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.kqa.data import SOURCES
+from medical_tasks.benchmarks.kqa.data import SOURCE
 from medical_tasks.data.building import builder_class
 
 __all__ = ["KQA"]
 
-(_source,) = SOURCES
 
-KQA = builder_class(_source)
+KQA = builder_class(SOURCE)

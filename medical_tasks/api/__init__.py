@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.report.judge_checking import CheckedJudges
     from medical_tasks.runs.adjudicating import UnclearSheet
+    from medical_tasks.runs.prompting import ShownPrompt
+    from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
     from medical_tasks.scoring.umls.using import Found
 
@@ -102,6 +104,8 @@ __all__ = [
     "run",
     "score",
     "score_text",
+    "sheet",
+    "show_prompt",
     "submit_eval_results",
     "submit_shared_task",
     "submit_space",
@@ -371,6 +375,52 @@ def forecast(
 
 
 @public
+def show_prompt(
+    tasks: str,
+    model: str,
+    item: str = "",
+    *,
+    model_args: Mapping[str, object] | None = None,
+    confidence: Literal["none", "asked"] = "none",
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+) -> ShownPrompt:
+    """Makes one prompt of a run as the model would get it; asks nobody.
+
+    Args:
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
+        model: as for `run`; of a local one the chat template is applied.
+        item: the id of the item; the first one by default.
+        model_args: settings of the model's backend.
+        confidence: asked: with the last line that asks how sure the model is.
+        config: dataset configuration, e.g. demo.
+        split: split to ask, or a+b for both, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
+
+    Returns:
+        The messages, and the one text that a local model reads.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        print(mt.show_prompt("medcalc", "hf/path/to/model"))
+    """
+    given = {name: value for name, value in locals().items() if name != "item"}
+    options = made(declared.Run, given)
+    from medical_tasks.runs.prompting import shown_prompt
+
+    return shown_prompt(options, item)
+
+
+@public
 def score(
     task: str,
     responses: Answers,
@@ -572,6 +622,49 @@ def import_run(
             "for these."
         )
     return Results(done[0])
+
+
+@public
+def sheet(
+    task: str,
+    out: StrPath,
+    *,
+    max_samples: int | None = None,
+    source: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+) -> MadeSheet:
+    """Writes a task's questions as a spreadsheet to fill in; `score` takes it back.
+
+    Args:
+        task: medcalc, medical:medcalc or medical|medcalc.
+        out: the sheet, .xlsx or .csv.
+        max_samples: at most N questions: no random sample (see `subset`).
+        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
+            in place of `data`.
+        config: dataset configuration.
+        split: split to take, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+
+    Returns:
+        The sheet, and the command that scores it.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.sheet("kqa", "kqa.xlsx")
+        mt.score("kqa", "kqa.xlsx")
+    """
+    from medical_tasks.runs.sheets import write_blank_sheet
+
+    return write_blank_sheet(made(declared.Sheet, locals()))
 
 
 @public
@@ -790,9 +883,7 @@ def score_text(
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
     )
-    names = (
-        metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
-    )
+    names = _joined(metrics)
     given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
     options = made(declared.ScoreText, given)
     with reading(options):
@@ -1118,7 +1209,7 @@ def export(
         model_name: the model's name, where the run has a path or an address.
         responses: a file that `score` scored, or the folder of a run whose answers it
             scored; can be repeated.
-        force: write over files that say something else.
+        force: overwrite files with other content.
         data: folder of the built datasets (default: the user's data home).
         source: the one file a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, for runs with `prompts` official.
@@ -1293,7 +1384,7 @@ def submit_space(
         out: the package (default: submission.zip).
         licence: of the weights, as apache-2.0.
         task: only this task; may be repeated.
-        responses: the file that `score` scored, if RUN is of that.
+        responses: for a run of `score`: the file that it scored.
         data: folder of the built dataset (default: the user's data home).
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
@@ -1352,7 +1443,7 @@ def submit_eval_results(
         variant: tells it from another result of the same benchmark, in file name and
             notes.
         allow_partial: also where items have no score; the notes say so.
-        force: write over files that say something else.
+        force: overwrite files with other content.
 
     Returns:
         What was written, in the form of `submit --json`.
@@ -1393,7 +1484,7 @@ def submit_shared_task(
         out: the submission (default: submission.json, or submission.zip for 2026).
         allow_problems: write it with the problems it has.
         task: the task, where the run or the file leaves it open.
-        responses: the file that `score` scored, if RUN is of that.
+        responses: for a run of `score`: the file that it scored.
         upstream: the authors' checkout, if the run used `prompts` official.
         check: check this submission instead, write nothing.
         data: folder of the built dataset (default: the user's data home).
@@ -1468,8 +1559,8 @@ def keep_leaderboard(
         store: a folder, or hub:OWNER/NAME.
         state: list: only these.
         task: entries: of one task.
-        by: accept, reject: who decides; stands in the history.
-        reason: accept, reject: why, one line; stands in the history.
+        by: accept, reject: who decides; kept in the history.
+        reason: accept, reject: why, one line; kept in the history.
         replace: accept: of the same model as this accepted submission, whose place it
             takes.
         out: site: folder of the pages.
@@ -1551,7 +1642,7 @@ def purge(
     """Empties the private store, where answers to tasks on credentialed data lie.
 
     Args:
-        dry_run: only say what would be deleted.
+        dry_run: only list what would be deleted.
 
     Returns:
         What went, what is in use, and what is strange there.
@@ -1697,7 +1788,7 @@ def decompose(
 
     Args:
         benchmark: whose form (kqa if not given).
-        out: where what they say goes.
+        out: file for the statements.
         source: the texts.
         work: where replies are kept (default: OUT.work).
         credentialed: the texts are credentialed: they stay on this machine, and replies
@@ -1951,7 +2042,13 @@ def construct_benchmark(step: Construct) -> Report:
         mt.construct_benchmark(step)
     """
     from medical_tasks.construct.command import run as take_step
+    from medical_tasks.construct.options import Construct
 
+    if not isinstance(step, Construct):
+        raise UsageError(
+            "step is a step's options, such as medical_tasks.construct.options.MedcalcSheet(...), "
+            f"got {type(step).__name__}."
+        )
     return told(take_step, step)
 
 
@@ -2080,8 +2177,6 @@ def load(
     Raises:
         MissingError: the dataset is not here, with the steps to get it.
     """
-    from datasets import Dataset, DatasetDict, concatenate_datasets
-
     from medical_tasks.catalog import benchmarks, dataset_spec
     from medical_tasks.data.dataset_store import built_configs, read_tables
     from medical_tasks.data.task_data import obtain
@@ -2104,6 +2199,8 @@ def load(
         split or "+".join(built_configs(folder)[chosen].splits),
         spec=spec,
     )
+    from datasets import Dataset, DatasetDict, concatenate_datasets
+
     found = {name: Dataset(table) for name, table in tables.items()}
     return (
         DatasetDict(found)
@@ -2112,6 +2209,7 @@ def load(
     )
 
 
+@public
 def calc(name: int | str, **inputs: object) -> Result:
     """Calculates a clinical score or value by its published rule.
 
@@ -2139,10 +2237,26 @@ def calc(name: int | str, **inputs: object) -> Result:
     return calculate(calculator, calculator.named(given))
 
 
+def _joined(metrics: object) -> str | None:
+    """Names of metrics as one text."""
+    if metrics is None or isinstance(metrics, str):
+        return metrics
+    if not isinstance(metrics, Iterable) or isinstance(metrics, bytes):
+        raise UsageError(
+            f"metrics are names of metrics, got {type(metrics).__name__} {metrics!r}."
+        )
+    return ",".join(map(str, metrics))
+
+
 def _text_rows(
     table: Any, references: Iterable[object] | None
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of texts given in Python, each with its place."""
+    for given in (table,) if references is None else (table, references):
+        if not isinstance(given, Iterable):
+            raise UsageError(
+                f"mt.score_text: a table or texts are needed, got {type(given).__name__}."
+            )
     if references is not None:
         predictions, texts = list(table), list(references)
         if len(predictions) != len(texts):

@@ -53,6 +53,7 @@ def figures_at_hand(
     for groups in summary["breakdown"].values():
         for group, metrics in groups.items():
             figures |= {f"{name}_{group}": figure for name, figure in metrics.items()}
+
     return figures
 
 

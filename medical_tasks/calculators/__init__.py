@@ -84,6 +84,7 @@ def check_conventions(
     """A slip in a convention's name must not pass for the published rule."""
     if not names:
         return
+
     entries = CALCULATORS if calculator is None else (calculator,)
     known = sorted(
         {convention.name for entry in entries for convention in entry.conventions}

@@ -122,9 +122,11 @@ class Valid:
         value = values[self.parameter]
         if value is None or (self.when is not None and not self.when(values)):
             return None
+
         unit = item.measure.unit
         if self.low <= (math.floor(value) if unit == "years" else value) <= self.high:
             return None
+
         return (
             f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, "
             f"{self.span(unit)} ({self.source}); the answer is an extrapolation."
@@ -181,6 +183,7 @@ class Calculator(Generic[P, R_co]):
                         raise ValueError(
                             f"calculator {self.id}: {name!r} names two inputs"
                         )
+
         object.__setattr__(self, "_table", table)
         measured = {
             item.parameter: item for item in self.inputs if isinstance(item, Quantity)
@@ -197,6 +200,7 @@ class Calculator(Generic[P, R_co]):
         )
         for name in ("__name__", "__module__"):
             object.__setattr__(self, name, getattr(self.function, name))
+
         object.__setattr__(
             self, "__doc__", f"{inspect.getdoc(self.function)}\n\nSource: {self.source}"
         )
@@ -229,12 +233,15 @@ class Calculator(Generic[P, R_co]):
             item = self.input_named(name)
             if item is None and fold(name) not in unused:
                 raise CalculatorInputError(f"{self.slug}: {self._unknown(name)}")
+
             key = name if item is None else item.name
             if key in entities:
                 raise CalculatorInputError(
                     f"{self.slug}: {name if item is None else item.key} is given twice; keep one"
                 )
+
             entities[key] = value
+
         return entities
 
     def given(self, entities: Mapping[str, object]) -> dict[str, object]:
@@ -262,6 +269,7 @@ class Calculator(Generic[P, R_co]):
         near = difflib.get_close_matches(fold(name), names, n=3)
         hint = ", ".join(dict.fromkeys(names[known].key for known in near))
         known = ", ".join(item.key for item in self.inputs)
+
         return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {known}"
 
     def calculate(
@@ -290,16 +298,21 @@ class Calculator(Generic[P, R_co]):
         chosen = [each for each in self.conventions if each.name in conventions]
         for convention in chosen:
             say(f"Convention {convention.name}: {convention.description}")
+
         values, absent, doubts = self._values(given, ignored, chosen, say)
         if ignored:
             say(f"Not used: {', '.join(ignored)}.")
+
         warnings = (*doubts, *self._warnings(given, values))
         for warning in warnings:
             say(f"Warning: {warning}")
+
         if self.adapt is not None:
             values = self.adapt(values)
+
         for convention in chosen:
             values.update(convention.options)
+
         answer = self._apply(values, say)
         say(f"{self.name} = {self._shown(answer)}.")
         return Result(
@@ -333,15 +346,19 @@ class Calculator(Generic[P, R_co]):
                 values[parameter] = value = item.read(given[parameter], say)
                 if (doubt := item.doubt(given[parameter], value)) is not None:
                     doubts.append(doubt)
+
                 continue
+
             value = instead.get(parameter, item.absent)
             if value is REQUIRED:
                 required.append(item.name)
                 continue
+
             values[parameter] = value
             if not item.silent:
                 absent.append(item.name)
                 say(item.absent_step(value))
+
         if required:
             also = (
                 f"; given but not used: {', '.join(map(repr, ignored))}"
@@ -351,6 +368,7 @@ class Calculator(Generic[P, R_co]):
             raise CalculatorInputError(
                 f"missing required input: {', '.join(required)}{also}"
             )
+
         return values, absent, doubts
 
     def _warnings(
@@ -364,6 +382,7 @@ class Calculator(Generic[P, R_co]):
         for valid, quantity in self._ranges:
             if (warning := valid.warning(quantity, values)) is not None:
                 yield warning
+
         for quantity in self._rivals:
             if (warning := self._by_rival(quantity, given, values)) is not None:
                 yield warning
@@ -385,6 +404,7 @@ class Calculator(Generic[P, R_co]):
         measure, rival, parameter = item.measure, item.rival, item.parameter
         if rival is None or parameter not in found:
             return None
+
         other = rival.read(found[parameter], item.name)[0]
         if (
             other == values[parameter]
@@ -392,6 +412,7 @@ class Calculator(Generic[P, R_co]):
             or rival.substance is None
         ):
             return None
+
         return (
             f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by "
             f"{rival.substance.note} would have {other:.6g} {measure.unit}, and the answer would "
@@ -423,6 +444,7 @@ class Calculator(Generic[P, R_co]):
                 )
             else:
                 found[item.parameter] = raw
+
         return found, ignored
 
 
@@ -430,15 +452,19 @@ def _answer(value: object) -> Answer:
     """The function's value in the dataset's form."""
     if type(value) is int:
         return value
+
     if isinstance(value, float):
         return (
             round(value, 10) + 0.0
         )  # binary noise of sums: 1.8e-15 is a gap of 0, and -0.0 is 0
+
     if isinstance(value, datetime.date):
         return f"{value:%m/%d/%Y}"
+
     if isinstance(value, tuple):
         weeks, days = value
         return f"{weeks} weeks", f"{days} days"
+
     raise TypeError(
         f"a calculator returned {value!r}; expected an int, float, date or (weeks, days)"
     )
@@ -491,10 +517,12 @@ def calculator(
             names = [
                 item.parameter if isinstance(item, Input) else item for item in inputs
             ]
+
         if unread := [name for name in names if name not in readers]:
             raise ValueError(
                 f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`"
             )
+
         ranges = [
             Valid(**each, when=valid_when.get(each["parameter"]))
             for each in facts.pop("valid", ())
@@ -523,10 +551,12 @@ def _readers(
     readers = dict(SHARED)
     for parameter, form in forms.items():
         readers[parameter] = read_input(parameter, form, SHARED)
+
     for parameter, (name, *aliases) in findings.items():
         readers[parameter] = Flag(
             parameter=parameter, name=name, aliases=tuple(aliases)
         )
+
     return readers | {
         item.parameter: item for item in inputs if isinstance(item, Input)
     }

@@ -80,6 +80,7 @@ def free_water_deficit(
             if age_years >= 65
             else (0.5, "woman under 65")
         )
+
     # Written as a difference, so that a sodium of 140 gives exactly 0.
     deficit = part * weight_kg * (sodium_mmol_l - 140) / 140
     say(f"Total body water, {group}: {part} of the weight.")
@@ -87,6 +88,7 @@ def free_water_deficit(
         f"Deficit = {part} × weight × (sodium / 140 − 1) = {part} × {weight_kg:.6g} × "
         f"({sodium_mmol_l:.6g} / 140 − 1) = {deficit:.6g} L."
     )
+
     return deficit
 
 
@@ -102,6 +104,7 @@ def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     else:
         rate = 60 + (weight_kg - 20)
         say(f"Over 20 kg: 60 + 1 × ({weight_kg:.6g} − 20) = {rate:.6g} mL/hr.")
+
     return rate
 
 
@@ -179,6 +182,7 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
             f"no value at {_NORMAL_BICARBONATE} mmol/L; got {bicarbonate_mmol_l:g} mmol/L. Use the "
             "delta gap"
         )
+
     ratio = delta / fall
     say(
         f"Delta ratio = delta gap / ({_NORMAL_BICARBONATE} − bicarbonate) = {delta:.6g} / "

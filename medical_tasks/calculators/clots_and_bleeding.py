@@ -119,9 +119,11 @@ def caprini(
         points.add("BMI not given", 0)
     else:
         _CAPRINI_BMI.count(bmi_kg_m2, points)
+
     points.flag("Acute myocardial infarction", myocardial_infarction)
     points.flag("Chronic obstructive pulmonary disease", copd)
     points.flag("Malignancy", malignancy, 2)
+
     return points.score
 
 
@@ -163,6 +165,7 @@ def wells_dvt(
     points.flag("Paralysis, paresis or plaster of the leg", paralysis_or_plaster)
     points.flag("Previous deep vein thrombosis", previous_dvt)
     points.flag("Alternative diagnosis at least as likely", alternative_diagnosis, -2)
+
     return points.score
 
 
@@ -209,6 +212,7 @@ def wells_pe(
     )
     points.flag("Hemoptysis", hemoptysis, 1)
     points.flag("Malignancy treated within 6 months or palliative", malignancy, 1)
+
     return float(points.total)
 
 
@@ -258,6 +262,7 @@ def perc(
         previous_pe or previous_dvt,
     )
     points.flag("Hormone use", hormone_use)
+
     return points.score
 
 
@@ -295,6 +300,7 @@ def has_bled(
     _HAS_BLED_AGE.count(age_years, points)
     points.flag("Medication predisposing to bleeding", medication)
     _HAS_BLED_DRINKS.count(drinks_per_week, points)
+
     return points.score
 
 
@@ -340,4 +346,5 @@ def glasgow_blatchford(
     points.flag("Recent syncope", syncope, 2)
     points.flag("Hepatic disease", hepatic_disease, 2)
     points.flag("Cardiac failure", cardiac_failure, 2)
+
     return points.score

@@ -100,7 +100,9 @@ class _PatchInput(Input):
                 raise CalculatorInputError(
                     f"{self.name}: expected a rate in {self.expects}; got {raw!r}"
                 ) from None
+
             by_mass = True
+
         say(line)
         return amount, by_mass
 
@@ -148,6 +150,7 @@ def _inputs() -> tuple[Input, ...]:
                 **not_taken,
             )
         )
+
     return tuple(inputs)
 
 
@@ -163,18 +166,23 @@ def _opioid_doses(values: dict[str, Any]) -> dict[str, Any]:
         amount, per_day = values[parameter], values[f"{parameter}_per_day"]
         if amount is None and per_day is None:
             continue
+
         if amount is None:
             raise CalculatorInputError(
                 f"missing required input: {drug} Dose (its doses per day are given)"
             )
+
         by_mass = False
         if drug == _PATCH:
             amount, by_mass = amount
+
         if per_day is None and (drug != _PATCH or by_mass):
             raise CalculatorInputError(
                 f"missing required input: {drug} Dose Per Day (its dose is given)"
             )
+
         doses.append(OpioidDose(drug, amount, per_day, by_mass))
+
     return {"doses": tuple(doses)}
 
 
@@ -208,6 +216,7 @@ def morphine_milligram_equivalents(
             "missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per "
             f"Day'; drugs: {', '.join(FACTORS)}"
         )
+
     total = 0.0
     for drug, amount, per_day, by_mass in doses:
         factor, unit = FACTORS[drug]
@@ -217,6 +226,7 @@ def morphine_milligram_equivalents(
                     f"{drug} Dose Per Day: a patch counts by its rate, once a day; got "
                     f"{per_day:g}. State the rate of all patches worn together, without doses a day"
                 )
+
             mme = amount * factor
             say(f"{drug}: {amount:.6g} {unit} × {factor:g} = {mme:.6g} MME.")
         elif drug == _PATCH and not patch_by_dose:
@@ -231,7 +241,9 @@ def morphine_milligram_equivalents(
                 f"{drug}: {amount:.6g} {'mg' if by_mass else unit} × {per_day:.6g} per day × "
                 f"{factor:g} = {mme:.6g} MME."
             )
+
         total += mme
+
     say(f"Sum of {len(doses)}: {total:.6g} MME per day.")
     return total
 
@@ -305,11 +317,13 @@ class _SteroidDoseInput(Input):
             raise CalculatorInputError(
                 f"{self.name}: expected {self.expects}; got {raw!r}"
             )
+
         steroid = _BY_FOLD.get(fold(str(drug)))
         if steroid is None:
             raise CalculatorInputError(
                 f"{self.name}: expected one of {', '.join(EQUIVALENT_MG)}; got {drug!r}"
             )
+
         mg, line = _DOSE.read(dose, f"{self.name}, {steroid}")
         say(line)
         return SteroidDose(steroid, mg)
@@ -380,4 +394,5 @@ def steroid_conversion(
         f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of "
         f"{target_steroid}."
     )
+
     return dose

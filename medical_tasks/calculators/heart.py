@@ -43,6 +43,7 @@ def revised_cardiac_risk_index(
         points.add("Creatinine not given", 0)
     else:
         _RCRI_CREATININE.count(creatinine_mg_dl, points)
+
     return points.score
 
 
@@ -113,6 +114,7 @@ def heart_score(
         points.add(f"Risk factors: {factors} of 6, 1 or 2", 1)
     else:
         points.add("Risk factors: 0 of 6", 0)
+
     points.add(f"Troponin {troponin}", _TROPONIN_POINTS[troponin])
     return points.score
 
@@ -144,6 +146,7 @@ def cha2ds2_vasc(
         points.add(f"Age {age_years:.6g} is 65 to 74", 1)
     else:
         points.add(f"Age {age_years:.6g} is under 65", 0)
+
     points.add(f"Sex {sex}", 1 if sex == "female" else 0)
     points.flag("Congestive heart failure", heart_failure)
     points.flag("Hypertension", hypertension)
@@ -154,6 +157,7 @@ def cha2ds2_vasc(
         2,
     )
     points.flag("Vascular disease", vascular_disease)
+
     return points.score
 
 
@@ -235,6 +239,7 @@ def framingham_risk(
         raise CalculatorInputError(
             f"age: the risk equation needs an age above 0; got {age_years:g} years"
         )
+
     b = MEN if sex == "male" else WOMEN
     log_age = math.log(age_years)
     log_cholesterol = math.log(total_cholesterol_mg_dl)
@@ -263,6 +268,7 @@ def framingham_risk(
         f"Risk = 100 × (1 − {b.survival}^exp(L)) = 100 × (1 − {b.survival}^{math.exp(terms):.6g}) "
         f"= {risk:.6g} %."
     )
+
     return risk
 
 

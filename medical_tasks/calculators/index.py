@@ -67,6 +67,7 @@ def find(calculator: int | str) -> AnyCalculator:
     )
     if found is not None:
         return found
+
     import difflib  # where a name is not known
 
     near = difflib.get_close_matches(fold(str(calculator)), _BY_NAME, n=3)

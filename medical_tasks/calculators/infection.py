@@ -87,6 +87,7 @@ def pneumonia_severity_index(
     _PSI_HEMATOCRIT.count(hematocrit_percent, points)
     _PSI_OXYGEN.count(pao2_mm_hg, points)
     points.flag("Pleural effusion", pleural_effusion, 10)
+
     return points.score
 
 
@@ -212,6 +213,7 @@ def curb_65(
             f"urea: one of bun_mg_dl and urea_mmol_l is needed; got {bun_mg_dl} and {urea_mmol_l}. "
             "Give one"
         )
+
     _CURB_RESPIRATION.count(respiratory_rate_per_min, points)
     low = systolic_mm_hg < 90 or diastolic_mm_hg <= 60
     level = "low" if low else "not low"
@@ -221,6 +223,7 @@ def curb_65(
         int(low),
     )
     _CURB_AGE.count(age_years, points)
+
     return points.score
 
 
@@ -262,6 +265,7 @@ def centor(
     points.add("No cough" if cough_absent else "Cough", int(cough_absent))
     points.flag("Tender or swollen anterior cervical nodes", tender_nodes)
     points.flag("Exudate or swelling of the tonsils", tonsillar_exudate)
+
     return points.score
 
 
@@ -292,6 +296,7 @@ def feverpain(
     points.flag("Symptom onset within 3 days", onset_within_3_days)
     points.flag("Purulent tonsils", purulent_tonsils)
     points.flag("Severe inflammation of the tonsils", severe_inflammation)
+
     return points.score
 
 
@@ -372,6 +377,7 @@ def sofa(
             systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say
         )
         pressure = round(measured, 9)
+
     _count_circulation(
         points,
         pressure,
@@ -395,6 +401,7 @@ def sofa(
         f"Kidney, the worse of {creatinine} ({by_creatinine}) and {urine} ({by_urine})",
         max(by_creatinine, by_urine),
     )
+
     return points.score
 
 
@@ -470,4 +477,5 @@ def sirs(
         int(fast or low),
     )
     _SIRS_WHITE_CELLS.count(white_cells_10e9_l, points)
+
     return points.score

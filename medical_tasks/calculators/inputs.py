@@ -243,10 +243,12 @@ class Choice(Input):
         if isinstance(raw, (str, bool)):
             word = str(raw)
             found = self._folded.get(word) or self._folded.get(fold(word))
+
         if found is None:
             raise CalculatorInputError(
                 f"{self.name}: expected one of {self.expects}; got {raw!r}"
             )
+
         say(found[1])
         return found[0]
 
@@ -315,6 +317,7 @@ def _day(raw: object) -> datetime.date | None:
         return raw
     if not isinstance(raw, str) or (match := _DATE.fullmatch(raw.strip())) is None:
         return None
+
     month, day, year = (
         (match[1], match[2], match[3]) if match[3] else (match[5], match[6], match[4])
     )

@@ -61,13 +61,16 @@ def glasgow_coma_score(
             f"Best {' and '.join(untested)} response: a total needs all three parts; got 'not "
             f"testable'. Report the tested parts on their own ({tested})"
         )
+
     points = Points(say)
     for part, value, best in parts:
         if value is None or not 1 <= value <= best:
             raise CalculatorInputError(
                 f"Best {part} response: points are 1 to {best}; got {value}. Check the response"
             )
+
         points.add(f"Best {part} response {value} of {best}", value)
+
     return points.score
 
 
@@ -83,6 +86,7 @@ def whole_coma_score(glasgow_coma_score: float) -> int:
             f"Glasgow Coma Score: a whole number from 3 to 15; got {glasgow_coma_score:g}. Give "
             "the sum of the eye, verbal and motor response"
         )
+
     return whole
 
 
@@ -220,6 +224,7 @@ def apache_ii(
         )
     else:
         _OXYGEN.count(_needed(pao2_mm_hg, "PaO2", "under 50 %", fio2_percent), points)
+
     _ACIDITY.count(ph, points)
     _SODIUM.count(sodium_mmol_l, points)
     _POTASSIUM.count(potassium_mmol_l, points)
@@ -230,6 +235,7 @@ def apache_ii(
         points.add(f"{why}, not doubled in chronic renal failure", renal)
     else:
         points.add(why, renal)
+
     _HEMATOCRIT.count(hematocrit_percent, points)
     _WHITE_CELLS.count(white_cells_10e9_l, points)
     coma = whole_coma_score(glasgow_coma_score)
@@ -242,6 +248,7 @@ def apache_ii(
         )
     else:
         points.add("Severe organ failure or immunocompromise absent", 0)
+
     return points.score
 
 

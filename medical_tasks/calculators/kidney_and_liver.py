@@ -57,6 +57,7 @@ def creatinine_clearance(
         weight = adjusted_body_weight(
             sex=sex, weight_kg=weight_kg, height_cm=height_cm, say=say
         )
+
     factor = 1.0 if sex == "male" else 0.85
     clearance = (140 - age_years) * weight * factor / (72 * creatinine_mg_dl)
     say(
@@ -64,6 +65,7 @@ def creatinine_clearance(
         f"{age_years:.6g}) × {weight:.6g} × {factor:g} / (72 × {creatinine_mg_dl:.6g}) = "
         f"{clearance:.6g} mL/min."
     )
+
     return clearance
 
 
@@ -93,6 +95,7 @@ def ckd_epi_2021(
         f"({creatinine_mg_dl:.6g} / {kappa})^{exponent} × 0.9938^{age_years:.6g} × {factor:g} = "
         f"{rate:.6g} mL/min/1.73 m^2."
     )
+
     return rate
 
 
@@ -152,6 +155,7 @@ def mdrd_gfr(
         raise CalculatorInputError(
             f"age: the MDRD equation needs an age above 0; got {age_years:g} years"
         )
+
     factor = (0.742 if sex == "female" else 1.0) * (1.212 if black else 1.0)
     rate: float = 175 * creatinine_mg_dl**-1.154 * age_years**-0.203 * factor
     say(
@@ -163,6 +167,7 @@ def mdrd_gfr(
         f"{creatinine_mg_dl:.6g}^−1.154 × {age_years:.6g}^−0.203 × {factor:.6g} = {rate:.6g} "
         "mL/min/1.73 m^2."
     )
+
     return rate
 
 
@@ -186,6 +191,7 @@ def fractional_excretion_of_sodium(
         f"({urine_sodium_mmol_l:.6g} × {creatinine_mg_dl:.6g}) / ({sodium_mmol_l:.6g} × "
         f"{urine_creatinine_mg_dl:.6g}) = {percent:.6g} %."
     )
+
     return percent
 
 
@@ -234,6 +240,7 @@ def meld_na(
         say("Dialysis in the past week: creatinine counts as 4.0 mg/dL.")
     else:
         creatinine = min(max(creatinine_mg_dl, 1.0), 4.0)
+
     bilirubin = max(bilirubin_mg_dl, 1.0)
     ratio = max(inr, 1.0)
     sodium = min(max(sodium_mmol_l, 125.0), 137.0)
@@ -256,6 +263,7 @@ def meld_na(
     if initial <= 11:
         say("MELD(i) is not above 11: no sodium term.")
         return float(initial)
+
     missing = 137 - sodium
     meld = initial + 1.32 * missing - 0.033 * initial * missing
     score = min(round(meld), 40)
@@ -263,6 +271,7 @@ def meld_na(
         f"MELD = {initial} + 1.32 × (137 − {sodium:.6g}) − 0.033 × {initial} × (137 − "
         f"{sodium:.6g}) = {meld:.6g}, rounded and at most 40 = {score}."
     )
+
     return float(score)
 
 
@@ -302,4 +311,5 @@ def child_pugh(
     points.add(
         f"Encephalopathy {encephalopathy}", _ENCEPHALOPATHY_POINTS[encephalopathy]
     )
+
     return points.score

@@ -79,6 +79,7 @@ class Measure:
                     way = self._ways.get(unit, _UNSEEN)
                     if way is _UNSEEN:
                         way = self._learn(unit, name)
+
                     if way is None:
                         value, line = (
                             float(number),
@@ -87,9 +88,12 @@ class Measure:
                     else:
                         value = _converted(way, number)
                         line = f"{name} = {number:.10g} {unit}{way.text} = {value:.6g} {self.unit}."
+
                     if self.low <= value <= self.high:
                         return value, line
+
                     raise self._impossible(value, raw, name)
+
             return self._read_slowly(raw, name)
         except OverflowError:
             raise CalculatorInputError(
@@ -103,6 +107,7 @@ class Measure:
         folded = self.spellings.get(folded, folded)
         if self.per_volume and "/" not in folded:
             folded = "/" + folded
+
         if folded == fold_unit(self.unit):
             way = None
         else:
@@ -114,8 +119,10 @@ class Measure:
                 what=name,
                 shown=unit,
             )
+
         if len(self._ways) < _CACHE_LIMIT:
             self._ways[unit] = way
+
         return way
 
     def _read_slowly(self, raw: object, name: str) -> tuple[float, str]:
@@ -130,14 +137,17 @@ class Measure:
                 f"{name}: expected a number with its unit, such as [<number>, "
                 f"{self.accepted[0]!r}]; accepted: {', '.join(self.accepted)}; got {raw!r}"
             )
+
         if len(parts) > 1 and not self.compound:
             raise CalculatorInputError(
                 f"{name}: expected one number with one unit, got {raw!r}"
             )
+
         if len(parts) == 1:
             number, unit = parts[0]
             if unit is not None:
                 return self.read((number, unit), name)
+
             value, line = number, f"{name} = {number:.10g} {self.unit}".rstrip() + "."
             if self.unit:
                 line = f"{line[:-1]} (no unit given, taken as {self.unit})."
@@ -149,8 +159,10 @@ class Measure:
             )
             written = " + ".join(f"{number:.10g} {unit}" for number, unit in parts)
             line = f"{name} = {written} = {value:.6g} {self.unit}."
+
         if not self.low <= value <= self.high:
             raise self._impossible(value, raw, name)
+
         return value, line
 
     def meant(self, raw: object) -> tuple[float, str] | None:
@@ -169,6 +181,7 @@ class Measure:
                     <= self.usual[1]
                 ):
                     return number, unit
+
         return None
 
     def doubt(self, raw: object, value: float, name: str) -> str | None:
@@ -217,13 +230,16 @@ def _parts(raw: object, compound: bool) -> list[tuple[float, str | None]]:
         return _text_parts(raw, compound)
     if not isinstance(raw, Sequence) or not raw or (len(raw) > 1 and len(raw) % 2):
         return []
+
     parts: list[tuple[float, str | None]] = []
     for number, unit in zip(raw[::2], raw[1::2] or [None], strict=True):
         read = _parts(number, False)
         bare = len(read) == 1 and read[0][1] is None
         if not bare or not isinstance(unit, str | None):
             return []
+
         parts.append((read[0][0], unit or None))
+
     return parts
 
 
@@ -238,6 +254,7 @@ def _text_parts(text: str, compound: bool) -> list[tuple[float, str | None]]:
             if match is None or number is None
             else [(number, stripped[match.end() :].strip() or None)]
         )
+
     parts: list[tuple[float, str | None]] = []
     position = 0
     while position < len(stripped):
@@ -245,8 +262,10 @@ def _text_parts(text: str, compound: bool) -> list[tuple[float, str | None]]:
         number = _number(match[1]) if match else None
         if match is None or number is None:
             return []
+
         parts.append((number, match[2] or None))
         position = match.end()
+
     return parts
 
 

@@ -137,6 +137,7 @@ def gestational_age(
             f"date; got {current_date:%m/%d/%Y} and {last_menstrual_date:%m/%d/%Y}, {days} days "
             "apart: are they swapped?"
         )
+
     weeks, rest = divmod(days, 7)
     say(
         f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks "
@@ -217,4 +218,5 @@ def charlson(
     points.flag("Leukemia", leukemia, 2)
     points.flag("Lymphoma", lymphoma, 2)
     points.flag("AIDS", aids, 6)
+
     return points.score

@@ -47,6 +47,7 @@ def read_input(
         return Choice(**given)
     if "yes" in form:
         return Flag(**given)
+
     if "units" in form:
         measure = _measure(form)
         rival = (
@@ -55,12 +56,15 @@ def read_input(
             else None
         )
         return Quantity(**given, measure=measure, rival=rival)
+
     known = shared.get(form.get("of", parameter))
     if known is None:
         return Day(**given)
+
     if isinstance(known, Quantity) and "possible" in form:
         low, high = form["possible"]
         given["measure"] = replace(known.measure, low=low, high=high, usual=None)
+
     return replace(known, **given)
 
 
@@ -71,6 +75,7 @@ def _measure(form: Mapping[str, Any]) -> Measure:
     """
     unit, *accepts = form["units"]
     low, high = form["possible"]
+
     return Measure(
         unit=unit,
         low=low,

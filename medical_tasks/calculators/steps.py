@@ -72,6 +72,7 @@ class Bands:
             for low, high in zip(self._lowest, self._lowest[1:], strict=False)
         ):
             raise ValueError(f"{what}: the steps do not ascend: {steps}")
+
         self._points: Final = (under, *(points for _, _, points in steps))
         unit = f" {unit}" if unit else ""
         self._tails: Final = tuple(
@@ -101,7 +102,9 @@ def _text(lower: _Signed | None, upper: _Signed | None) -> str:
     )
     if upper is None:
         return f"{start} or more" if lower is not None and lower[0] == ">=" else start
+
     end = f"under {upper[1]:g}" if upper[0] == ">=" else f"{upper[1]:g}"
     if not start:
         return end if upper[0] == ">=" else f"{end} or less"
+
     return f"{start} to {end}"

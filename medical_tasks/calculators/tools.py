@@ -48,6 +48,7 @@ def tool_of(calculator: AnyCalculator) -> Tool:
     """A calculator as a tool, by its slug."""
     properties = {item.parameter: _schema(item) for item in calculator.inputs}
     required = [item.parameter for item in calculator.inputs if item.absent is REQUIRED]
+
     return Tool(
         name=calculator.slug,
         description=_description(calculator),
@@ -108,6 +109,7 @@ def call(calculator: AnyCalculator, arguments: Mapping[str, object]) -> Called:
         result = calculator.calculate(calculator.named(arguments.items()))
     except CalculatorInputError as error:
         return Called(text=f"Error: {error}")
+
     lines = [f"{calculator.name} = {calculator.shown(result.answer)}"]
     lines += [f"Warning: {warning}" for warning in result.warnings]
     return Called(text="\n".join(lines), answer=result.answer)
@@ -177,10 +179,12 @@ def compared(
         )
         if pair.is_silent:
             continue
+
         stated += 1
         error = pair.error
         if error is not None:
             errors[name] = error
+
     return Compared(stated=stated, errors=errors)
 
 
@@ -240,11 +244,13 @@ class _Pair:
             return "extra"
         if isinstance(self.said, UnitError):
             return "unit"
+
         unreadable = isinstance(self.said, CalculatorInputError)
         if not unreadable and self.item.agrees(
             self.right, self.said, within=self._within
         ):
             return None
+
         return "unit" if self._is_in_another_unit() else "value"
 
     @property
@@ -259,15 +265,18 @@ class _Pair:
         number = _bare_number(self.model)
         if number is None or not isinstance(self.item, Quantity):
             return False
+
         right, measure = self.right, self.item.measure
         if not isinstance(right, float):
             return False
+
         in_note = _bare_number(self.gold)
         numbers = [in_note] if in_note is not None else []
         numbers += [
             convert(right, measure.unit, unit, substance=measure.substance)
             for unit in measure.accepts
         ]
+
         return any(numbers_agree(each, number, within=COPIED) for each in numbers)
 
 

@@ -198,6 +198,7 @@ def _tokens() -> dict[str, Token]:
     named("% percent pct", "", "0.01")
     named("k thou thousand", "", 1000)
     named("million", "", 1_000_000)
+
     return table
 
 
@@ -243,6 +244,7 @@ def fold_unit(text: str) -> str:
         .replace("celsius", "c")
         .replace("fahrenheit", "f")
     )
+
     return _SHORT.get(plain, plain)
 
 
@@ -256,19 +258,25 @@ def _read(
         if ten := _TEN.match(part):
             total *= Fraction(10) ** (sign * int(ten[1]))
             part = part[ten.end() :]
+
         if not part and (position == 0 or ten):
             continue
+
         token = _token(part)
         if token is None:
             return None
+
         dimension, power, factor = token
         if position == 0 and substance is not None and dimension in _AMOUNTS:
             worth = substance.worth.get(dimension)
             if worth is None:
                 return None
+
             dimension, factor = "amount", factor * worth
+
         total *= factor**sign
         powers[dimension] = powers.get(dimension, 0) + sign * power
+
     return total, {
         dimension: power for dimension, power in powers.items() if dimension and power
     }
@@ -307,6 +315,7 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
     source, target = _read(unit, substance), _read(to, substance)
     if source is None or target is None or source[1] != target[1]:
         return None
+
     factor = source[0] / target[0]
     if source[1] == {"temperature": 1}:
         # Through celsius: the shift of the way back is divided out, so that one
@@ -316,8 +325,10 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         times = "" if factor == 1 else f", × {float(factor):.6g}"
         text = f" {sign} {abs(float(shift)):g}{times}" if shift or times else ""
         return Conversion(float(shift), float(factor), text)
+
     if factor == 1:
         return Conversion(0.0, 1.0, "")
+
     crossed = substance is not None and unit.split("/")[0].lstrip(
         "kdcmunpf"
     ) != to.split("/")[0].lstrip("kdcmunpf")
@@ -344,6 +355,7 @@ def conversion(
             f"{what}: unit {shown or unit!r} is not accepted; give one of: "
             f"{', '.join(accepted or (to,))}"
         )
+
     return found
 
 

@@ -19,6 +19,7 @@ def run(arguments: Adjudicate) -> int:
     made = adjudicate(arguments)
     if made is None:
         return 0
+
     if made.path is None:
         said = f"{made.answers} answers are unclear; no judge was asked and nothing is written."
         tell(
@@ -26,10 +27,12 @@ def run(arguments: Adjudicate) -> int:
             answers=made.answers,
         )
         return 0
+
     scored = arguments.responses or arguments.run
     _tell_sheet(scored, made.path, made, judged=arguments.judge is not None)
     if made.private:
         tell_private(made.path)
+
     if made.failed:
         reasons = listed(
             [f"{name}: {why}" for name, why in made.failed.items()], _SHOWN
@@ -38,6 +41,7 @@ def run(arguments: Adjudicate) -> int:
             f"the judge left {len(made.failed)} of {made.answers} answers unread ({reasons}); their rows are empty. "
             + next_step(made.failed.values())
         )
+
     return 0
 
 

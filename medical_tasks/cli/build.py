@@ -18,5 +18,6 @@ def run(arguments: Build) -> int:
         lines.append(
             f"official files: {made.place} (other verbs take it as --source or --upstream)"
         )
+
     tell("\n".join([*lines, *(f"note: {note}" for note in made.notes)]), made)
     return 0

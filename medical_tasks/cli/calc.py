@@ -36,6 +36,7 @@ def run(arguments: Calc) -> int:
         raise UsageError(
             "--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl"
         )
+
     asked = [
         arguments.list,
         arguments.tools,
@@ -48,15 +49,18 @@ def run(arguments: Calc) -> int:
             "give one of: a calculator's NAME (with key=value, or --inputs), --list, --tools, --mcp, or --batch with --out. "
             "See: medical-tasks calc --help"
         )
+
     if arguments.mcp:
         from medical_tasks.harness.mcp_server import serve
 
         serve()
         return 0
+
     if arguments.tools:
         listed = offered([tool_of(entry) for entry in CALCULATORS])
         tell(json.dumps(listed, indent=1, ensure_ascii=False), listed)
         return 0
+
     if arguments.list:
         shown = ("id", "slug", "name", "category", "output")
         tell(
@@ -64,12 +68,15 @@ def run(arguments: Calc) -> int:
             [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS],
         )
         return 0
+
     if arguments.batch is not None and arguments.out is not None:
         return _batch(arguments.batch, arguments.out, arguments.convention)
+
     calculator = find(name or "")
     if arguments.show_inputs or not arguments.inputs:
         tell(render_inputs(calculator), _described(calculator))
         return 0
+
     return _calculate(calculator, arguments.inputs, arguments.convention)
 
 
@@ -86,6 +93,7 @@ def _calculate(
         _rendered(calculator, result),
         {"calculator": calculator.slug, **_result(result)},
     )
+
     return 0
 
 
@@ -106,6 +114,7 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
             "",
             f"Not given, and taken as the steps say: {', '.join(result.missing_taken_absent)}",
         ]
+
     return "\n".join([*lines, "", f"Source: {result.source}"])
 
 
@@ -144,7 +153,9 @@ def from_arguments(
             raise CalculatorInputError(
                 f"{entry.slug}: expected key=value, got {argument!r}; write for example age=72"
             )
+
         pairs.append((key.strip(), value.strip()))
+
     return entry.named(pairs)
 
 
@@ -167,6 +178,7 @@ def render_inputs(entry: AnyCalculator) -> str:
     for key, item in zip(keys, entry.inputs, strict=True):
         need = "required" if item.absent is REQUIRED else "optional"
         lines.append(f"  {key:<{width}}  {need}  {item.expects}  [{item.name}]")
+
     units = {
         item.parameter: item.measure.unit
         for item in entry.inputs
@@ -181,6 +193,7 @@ def render_inputs(entry: AnyCalculator) -> str:
         for convention in entry.conventions
     ]
     lines.append(f"Source: {entry.source}")
+
     return "\n".join(lines)
 
 
@@ -208,6 +221,7 @@ def calculate_line(
     except CalculatorInputError as error:
         made["error"] = str(error)
         return made
+
     return {**made, **_result(result)}
 
 
@@ -249,13 +263,16 @@ def _calculator(record: Mapping[str, object]) -> AnyCalculator:
         raise CalculatorInputError(
             f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}"
         )
+
     wanted = record["calculator_id"]
     if isinstance(wanted, float) and wanted.is_integer():
         wanted = int(wanted)
+
     if isinstance(wanted, bool) or not isinstance(wanted, int | str):
         raise CalculatorInputError(
             f"calculator_id: expected a whole number or a name, got {wanted!r}"
         )
+
     return find(wanted)
 
 
@@ -280,12 +297,15 @@ def calculate_batch(
         raise MissingError(
             f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}"
         )
+
     if source.is_dir():
         raise UsageError(
             f"{source}: is a folder. Give --batch a JSON Lines file with lines like {FORM}"
         )
+
     if out.exists() and out.samefile(source):
         raise UsageError(f"{out}: is the input too. Give --out another name.")
+
     lines = errors = 0
     first_error = ""
     with (
@@ -301,11 +321,14 @@ def calculate_batch(
             if "error" in made:
                 errors += 1
                 first_error = first_error or f"line {number}: {made['error']}"
+
             progress.step()
+
         if not lines:
             raise UsageError(
                 f"{source}: no lines. Give one calculation a line, like {FORM}"
             )
+
     return BatchCounts(lines=lines, errors=errors, first_error=first_error)
 
 
@@ -343,14 +366,17 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
         raise UsageError(
             f"{source}, line {number}: not JSON ({error}). A line is like {FORM}"
         ) from error
+
     if not isinstance(value, dict):
         raise UsageError(
             f"{source}, line {number}: expected a JSON object, got {type(value).__name__}. A line is like {FORM}"
         )
+
     if isinstance(value, _Repeated):
         raise UsageError(
-            f"{source}, line {number}: a key of the line stands twice. Keep one; a line is like {FORM}"
+            f"{source}, line {number}: a key of the line appears twice. Keep one; a line is like {FORM}"
         )
+
     return value
 
 

@@ -11,6 +11,7 @@ from medical_tasks.options import Doctor
 _HEADINGS: dict[Level, str] = {
     "warning": "Broken",
     "ok": "Installed",
+    "folder": "Folders",
     "optional": "Optional, not installed",
 }
 
@@ -19,10 +20,12 @@ def run(arguments: Doctor) -> int:
     """Prints the findings."""
     if arguments.link_lighteval and arguments.unlink_lighteval:
         raise UsageError("--link-lighteval and --unlink-lighteval: give one of them.")
+
     if arguments.link_lighteval or arguments.unlink_lighteval:
         link = arguments.link_lighteval
         tell(lighteval_launcher.link(link), linked=link)
         return 0
+
     findings = examine()
     told = {
         heading: [
@@ -36,4 +39,5 @@ def run(arguments: Doctor) -> int:
         if lines
     ]
     tell("\n\n".join(parts), [vars(finding) for finding in findings])
+
     return 3 if any(finding.level == "warning" for finding in findings) else 0

@@ -1,6 +1,6 @@
 """The command line: `medical-tasks VERB ...`.
 
-Exit codes: 0 done; 1 an error of another package's code; 2 wrong use; 3 data, judge or
+Exit codes: 0 done; 1 an error of another package's code; 2 usage error; 3 data, judge or
 package missing (with the steps to get it); 4 refused by the data guard; 5 finished, but
 some items could not be answered or scored, or disk or memory was too small; 6 `verify`
 found what does not match; 130 stopped from outside; `gate` has its own. A user's
@@ -11,13 +11,14 @@ they are used, so that `--help` and `list` answer at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import io
 import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from shutil import get_terminal_size
 from types import FrameType
 from typing import Final
@@ -33,6 +34,7 @@ from medical_tasks.errors import (
     did_you_mean,
     doing,
     memory_error,
+    of_system,
     system_reason,
 )
 from medical_tasks.io.cell_forms import reading_tables, table_choice_of
@@ -79,6 +81,11 @@ OWN: Final = (
     ),
     _own("score", "Evaluate", "score answers you already have"),
     _own(
+        "sheet",
+        "Evaluate",
+        "write a task's questions as a spreadsheet to fill in, which `score` takes back",
+    ),
+    _own(
         "adjudicate",
         "Evaluate",
         "list answers that the reader could not tell, for a person or a judge to read",
@@ -117,7 +124,7 @@ OWN: Final = (
     _own(
         "leakcheck",
         "Share",
-        "prove that no 12 words in a row of a source's text stand in a run's folder",
+        "prove that no 12 words in a row of a source's text are in a run's folder",
     ),
     _own(
         "purge",
@@ -137,7 +144,7 @@ OWN: Final = (
     _own(
         "doctor",
         "Tools",
-        "what is broken, what is installed, what is optional; links the stock lighteval command",
+        "what is broken, installed and optional; links the stock lighteval command",
     ),
     _own(
         "manifest",
@@ -314,7 +321,7 @@ def _with_plugins(words: list[str]) -> int:
         _, equals, place = words.pop(0).partition("=")
         places.append(place if equals or not words else words.pop(0))
     try:
-        with plugins.using(places):
+        with _system_told(), plugins.using(places):
             return main(words)
     except (UsageError, MissingError) as error:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
@@ -328,7 +335,8 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
     the error is raised all the same, for its message and exit code.
     """
     if verb.options is None:
-        return int(load(verb.run)(words))
+        with _system_told():
+            return int(load(verb.run)(words))
     typed = read(verb, words)
     run = load(verb.run)  # after the words: `--help` needs nothing of it
     if not typed.json:
@@ -351,5 +359,17 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
 
 def _run_with(run: Callable[[Options], int], typed: Read) -> int:
     options = typed.options()
-    with reading_tables(table_choice_of(options)):
+    with _system_told(), reading_tables(table_choice_of(options)):
         return int(run(options))
+
+
+@contextlib.contextmanager
+def _system_told() -> Iterator[None]:
+    """Makes a message of what the system says of a file that the user named."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        told = of_system(error)
+        if told is None:
+            raise
+        raise told from error

@@ -17,7 +17,9 @@ def run(arguments: JudgeCheck) -> int:
     if found is None:
         if arguments.forecast:
             tell("No judge was asked and nothing is written.")
+
         return 0
+
     if found.checks and len(found.files) == 1:
         (check,) = found.checks.values()
         tell(
@@ -28,6 +30,7 @@ def run(arguments: JudgeCheck) -> int:
         page, _ = found.files
         *_, last = found.files
         tell(f"{render_choice(found.choice)}\n\n{page}\n\n{last}", found.choice)
+
     return _finish(found)
 
 
@@ -47,6 +50,8 @@ def _finish(found: CheckedJudges) -> int:
                 f"{about}{missing} of {check['pairs']} pairs have no verdict ({said}). "
                 f"The figures are over the others. {next_step(check['unscored'])}"
             )
+
     if lost:
         raise IncompleteError("\n".join(lost))
+
     return 0

@@ -33,17 +33,19 @@ def run(arguments: Leakcheck) -> int:
             else ""
         )
         raise RefusedError(
-            f"{arguments.run}: text of {arguments.source} stands in {len(report.found)} files:\n"
+            f"{arguments.run}: text of {arguments.source} is in {len(report.found)} files:\n"
             f"{_lines({name: f'{count} runs' for name, count in report.found.items()})}\n"
             f"Rows of the source: {rows}.{unread}\n{compared}\nDo not pass this folder on."
         )
+
     if report.unreadable:
         raise IncompleteError(
             f"{arguments.run}: {len(report.unreadable)} files could not be looked into, so nothing is proved:\n"
             f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in what could be read. {compared}"
         )
+
     tell(
-        f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}"
+        f"clean: no run of {report.words} words of {arguments.source} is in {arguments.run}\n{compared}"
     )
     return 0
 

@@ -82,6 +82,7 @@ def _read(words: Sequence[str]) -> _Request:
         if word == "--tasks" or word.startswith("--tasks="):
             if word == "--tasks" and not rest:
                 raise UsageError("--tasks needs a value, for example --tasks medcalc.")
+
             named.append(
                 spelled(word.partition("=")[2] if "=" in word else rest.pop(0))
             )
@@ -96,15 +97,18 @@ def _read(words: Sequence[str]) -> _Request:
         else:
             if _names_tasks(word, behind=len(positional)):
                 word = spelled(word)
+
             found.append(word)
             if not word.startswith("-"):
                 positional.append(word)
+
     # Options and positional arguments may mix; the tasks are the last positional one.
     found += named
     own_table = any(word.partition("=")[0] == "--custom-tasks" for word in found)
     asks_help = "--help" in found
     if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
         found += ["--custom-tasks", CUSTOM_TASKS]
+
     return _Request(
         arguments=found,
         positional=positional + named,
@@ -138,6 +142,7 @@ def _offered(name: str) -> list[TaskSpec]:
         raise UsageError(
             f"{name}: {found[0].outside_lighteval}. Use `medical-tasks run --tasks {found[0].name}`{others}."
         )
+
     return fitting
 
 
@@ -160,8 +165,10 @@ def run(words: Sequence[str]) -> int:
             if request.ours:
                 for task in request.tasks:
                     asked_data(task)
+
             check_model(request.positional)
             check_arguments(request.arguments, request.positional)
+
         return launch(request.arguments, custom_tasks=CUSTOM_TASKS)
 
 
@@ -175,6 +182,7 @@ def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
         known, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
+
     hosts = tuple(known.allow_remote or ())
     attested = WithAttestation(
         allow_remote=hosts, attest_zero_retention=known.attest_zero_retention

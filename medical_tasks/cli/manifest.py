@@ -24,20 +24,25 @@ def run(arguments: Manifest) -> int:
         written = _write_package(arguments.package)
         tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
+
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(
             f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
         )
+
     if arguments.write == arguments.check:
         raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
+
     if arguments.write:
         written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
         tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
+
     problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
+
     tell(
         "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say",
         problems=[],
@@ -63,4 +68,5 @@ def _write_package(folder: Path) -> list[Path]:
             raise UsageError(
                 f"{folder}: registers no benchmark that can be used. {' '.join(reasons)}".rstrip()
             )
+
         return write_package(folder, own)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
+from medical_tasks.cli.peers import answer
 from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.files import named_path
 from medical_tasks.options import Choice, Options, Parameter, parameters, read_settings
 from medical_tasks.plugins import Verb, load
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
+_FILE = "--config-file"  # names a file with options (`Options.from_file`)
 _BEHIND = "--"  # what follows it is another verb's
 
 
@@ -54,11 +58,14 @@ class Parser(argparse.ArgumentParser):
         }
         if not more or "--help-all" in self.words:
             return super().format_help()
+
         for action in more:
             action.help = argparse.SUPPRESS
+
         text = super().format_help()
         for action, help_text in more.items():
             action.help = help_text
+
         return f"{text}\n{len(more)} more options: {self.prog} --help-all\n"
 
     def error(self, message: str) -> NoReturn:
@@ -66,24 +73,25 @@ class Parser(argparse.ArgumentParser):
         options = [
             name for name in self._option_string_actions if name.startswith("--")
         ]
-        typed = (
+        typed = [
             word.partition("=")[0]
             for word in self.words
-            if word.startswith("--") and len(word) > 2
-        )
-        strange = next(
-            (
-                word
-                for word in typed
-                if not any(name.startswith(word) for name in options)
-            ),
-            "",
-        )
-        hint = did_you_mean(strange, options)
+            if word.startswith("-") and word.strip("-")
+        ]
+        strange = [
+            word for word in typed if not any(name.startswith(word) for name in options)
+        ]
+        answers = [answer(word, options) for word in strange]
+        if said := next(filter(None, answers), ""):
+            self.exit(2, f"error: {said} See: {self.prog} --help\n")
+
+        first = next((word for word in strange if word.startswith("--")), "")
+        hint = did_you_mean(first, options)
         if hint:
-            message = f"there is no option {strange}"
+            message = f"there is no option {first}"
         if choice := _CHOICE.search(message):
             hint = did_you_mean(choice[1], choice[2].replace("'", "").split(", "))
+
         self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
 
 
@@ -94,9 +102,15 @@ def read(verb: Verb, words: Sequence[str]) -> Read:
     if nested and _BEHIND in words:
         place = words.index(_BEHIND)
         words, behind = words[:place], [*words[place + 1 :]]
+
+    options = loaded(verb)
+    if not isinstance(options, Choice) and options.from_file:
+        words = _with_file(options, words)
+
     # Names, values and options in any order: `calc NAME --convention C key=value`.
     values = vars(parser_of(verb, words).parse_intermixed_args(words))
     json = values.pop("json")
+    values.pop(_FILE, None)  # its options are among the others
     typed = {
         name: value
         for name, value in values.items()
@@ -111,6 +125,38 @@ def read(verb: Verb, words: Sequence[str]) -> Read:
         return options(**_values(options, typed), **inner)
 
     return Read(made, json)
+
+
+def _with_file(options: type[Options], words: Sequence[str]) -> Sequence[str]:
+    """Puts the options of `--config-file` before the others, which win.
+
+    An option that is given here replaces all that the file says of it.
+    """
+    search = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    search.add_argument(_FILE)
+    # An option without its value is left to the parser that knows the verb.
+    named = _FILE in words[:-1] or any(w.startswith(f"{_FILE}=") for w in words)
+    found, rest = search.parse_known_args(words) if named else (None, words)
+    if found is None:
+        return words
+
+    from medical_tasks.runs.run_file import read_run_file
+
+    fields = parameters(options)
+    said = read_run_file(named_path(found.config_file), fields)
+    typed = {word.partition("=")[0] for word in rest}
+    kept = [
+        each
+        for name, each in said.items()
+        # `--max` is short for the one option that begins so.
+        if not any(_is_short_for(word, fields[name].words) for word in typed)
+    ]
+
+    return [*itertools.chain.from_iterable(kept), *rest]
+
+
+def _is_short_for(word: str, option: str) -> bool:
+    return len(word) > len("--") and word.startswith("--") and option.startswith(word)
 
 
 def loaded(verb: Verb) -> type[Options] | Choice:
@@ -129,20 +175,24 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
     options = loaded(verb)
     if not isinstance(options, Choice):
         return dict(parameters(options))
+
     forms = [*options.forms.values()]
     if options.apart:
         search = argparse.ArgumentParser(add_help=False, exit_on_error=False)
         for name in options.fields:
             search.add_argument(f"--{name}", nargs="?")
+
         named = search.parse_known_args(list(words))[0]
         chosen = options.forms.get(
             tuple(getattr(named, name) for name in options.fields)
         )
         forms = [] if chosen is None else [chosen]
+
     fields = dict(parameters(options.common))
     for place, name in enumerate(options.fields):
         choices = tuple(dict.fromkeys(words[place] for words in options.forms))
         fields[name] = replace(fields[name], choices=choices)
+
     for form in forms:
         # What a form needs is known when all words are read: another form may do
         # without.
@@ -151,6 +201,7 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
             for name, parameter in parameters(form).items()
             if name not in fields
         }
+
     return fields
 
 
@@ -167,6 +218,7 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
     options = loaded(verb)
     if not isinstance(options, Choice):
         return options
+
     words = tuple(typed[name] for name in options.fields)
     command = " ".join(
         [verb.name, *([f"--{options.fields[0]}"] if options.apart else []), *words]
@@ -177,6 +229,7 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
             f"{verb.name} {' '.join(words[:-1])} has the {options.fields[-1]}s "
             f"{', '.join(steps)}, got {words[-1]}."
         )
+
     form = options.forms[words]
     fields, known = parameters(form), declared(verb, [f"--{options.fields[0]}", *words])
     if missing := [
@@ -188,8 +241,10 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
         raise UsageError(
             f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help"
         )
+
     if stray := [known[name].words for name in typed if name not in fields]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
+
     return form
 
 
@@ -208,8 +263,17 @@ def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON value instead of text"
     )
+    if common.from_file:
+        parser.add_argument(
+            _FILE,
+            metavar="FILE",
+            dest=_FILE,
+            help="take options from a run.yaml, as every run writes one; those given here win",
+        )
+
     if common.first:
         parser.add_argument("--help-all", action="help", help="show every option")
+
     return parser
 
 
@@ -229,10 +293,12 @@ def declare(parser: argparse.ArgumentParser, fields: Mapping[str, Parameter]) ->
         heading = parameter.heading
         if name in _nested(fields):
             continue
+
         if heading not in groups:
             groups[heading] = parser.add_argument_group(
                 heading, parameter.about or None
             )
+
         _declare_one(groups[heading], parameter)
 
 
@@ -249,6 +315,7 @@ def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> Non
             parameter.words, dest=parameter.name, action="store_true", **about
         )
         return
+
     about["metavar"] = "K=V,..." if parameter.type is Mapping else option.metavar
     about["choices"] = parameter.choices or None
     about["type"] = _reader(parameter)
@@ -257,14 +324,18 @@ def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> Non
             about["nargs"] = "+" if parameter.required else "*"
         elif not parameter.required:
             about["nargs"] = "?"
+
         group.add_argument(parameter.name, **about)
         return
+
     about |= {"dest": parameter.name, "required": parameter.required}
     if parameter.many:
         about["action"] = "extend" if option.several else "append"
         about["nargs"] = "+" if option.several else None
+
     if option.bare is not None:
         about |= {"nargs": "?", "const": option.bare}
+
     group.add_argument(parameter.words, **about)
 
 
@@ -295,7 +366,9 @@ def _values(options: type[Options], typed: Mapping[str, Any]) -> dict[str, Any]:
                 if parameter.many
                 else read_one(value)
             )
+
         values[name] = tuple(value) if parameter.many else value
+
     return values
 
 
@@ -317,6 +390,7 @@ def _read_behind(verb: Verb, kind: type[Options], words: Sequence[str]) -> Optio
             f"{verb.name} takes the command of {name} behind {_BEHIND}, got "
             f"{' '.join(words[:1]) or 'none'}: medical-tasks {example}"
         )
+
     reference = f"{kind.__module__}:{kind.__name__}"
     other = Verb(name=name, group="", summary="", options=reference, run="")
     return read(other, words[1:]).options()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from medical_tasks.guard.private_store import PrivateFolder, private_home, purge
+from medical_tasks.guard.private_store import PrivateFolder, purge
 from medical_tasks.io.output import tell
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.options import Purge
 
 
@@ -20,6 +21,7 @@ def run(arguments: Purge) -> int:
         f"{private_home()}: {len(found.removed)} runs, {files} files, {_size(total)} {would}; {len(found.used)} in use."
     )
     tell("\n".join(lines), found, dry_run=arguments.dry_run)
+
     return 0
 
 

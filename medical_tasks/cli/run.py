@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+
+from medical_tasks.errors import RefusedError
+from medical_tasks.io.output import tell
 from medical_tasks.options import Run, WithCeilings, option_name, parameters
 from medical_tasks.report.finished import report_results
 from medical_tasks.runs.evaluating import evaluate
@@ -9,10 +14,27 @@ from medical_tasks.runs.evaluating import evaluate
 
 def run(arguments: Run) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
+    if arguments.show_prompt is not None:
+        return _show_prompt(arguments, arguments.show_prompt)
     folder = evaluate(arguments)
     return (
         0 if folder is None else report_results(folder, stopped_by=_ceilings(arguments))
     )
+
+
+def _show_prompt(arguments: Run, item: str) -> int:
+    """Prints one prompt; text of credentialed data to a terminal alone."""
+    from medical_tasks.runs.prompting import shown_prompt
+
+    shown = shown_prompt(arguments, item)
+    if shown.private and not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise RefusedError(
+            f"--show-prompt: {shown.task} has credentialed text, which is shown on a terminal "
+            "alone, not in a file, a pipe or the log of a job. Give the command on a terminal."
+        )
+
+    tell(str(shown), dataclasses.asdict(shown))
+    return 0
 
 
 def _ceilings(arguments: Run) -> str:

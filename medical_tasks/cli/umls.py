@@ -30,12 +30,14 @@ def _build(arguments: UmlsBuild) -> int:
             info,
         )
         return 0
+
     tell(f"{out}: {_summary(info)}", info)
     if info.without_type:
         tell(
             f"{info.without_type:,} strings are left out, because their concept is not in "
             "MRSTY.RRF."
         )
+
     tell(f'Try it: medical-tasks umls find --index {out} "a text"')
     return 0
 
@@ -45,6 +47,7 @@ def _find(arguments: UmlsFind) -> int:
     text, variant = arguments.text, arguments.variant
     if text == _STDIN:
         text = sys.stdin.buffer.read().decode(errors="replace")
+
     matches, info = find(replace(arguments, text=text))
     summary = _summary(info)
     found = [
@@ -54,6 +57,7 @@ def _find(arguments: UmlsFind) -> int:
     if not matches:
         tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
+
     stretches = (" ".join(each["text"].split()) for each in found)
     rows = [
         (
@@ -70,6 +74,7 @@ def _find(arguments: UmlsFind) -> int:
     tell(
         f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}"
     )
+
     return 0
 
 

@@ -100,9 +100,12 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Row]]:
             of_task = rows.setdefault(row["task"], {})
             if of_task.setdefault(row["id"], row) is row:
                 continue
+
             task, item = one_line(str(row["task"])), one_line(str(row["id"]))
             problem = f"{task} has two rows of the item {item}"
+
         raise UsageError(f"{run.label}: its items are damaged: {problem}. Score again.")
+
     return rows
 
 

@@ -91,7 +91,8 @@ def compare_pairs(
             compared.
     """
     if len(runs) < 2:
-        raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
+        raise UsageError(f"a comparison needs at least two runs, got {len(runs)}.")
+
     numbers = [
         pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0
     ]
@@ -110,8 +111,10 @@ def compare_pairs(
             for pair in pairs
         ]
         raise UsageError("\n".join(reasons))
+
     if len(pairs) > 1:
         _adjust_over(pairs)
+
     return pairs
 
 
@@ -141,17 +144,20 @@ def refusals(
             f"no task in common: {first.label} has {names[0]}; {second.label} has {names[1]}. "
             "Compare runs of one task."
         )
+
     if not compared:
         return (
             f"none of the tasks asked for is in {first.label} or {second.label}. Tasks of both: "
             f"{', '.join(common)}."
         )
+
     shared = [name for name in compared if name in common] or list(compared)
     if all(name in common and name not in tasks for name in shared):
         return (
             f"task {shared[0]!r} of both runs is not known to this version. Tasks: "
             f"{', '.join(tasks)}."
         )
+
     return "\n".join(
         f"{name}: {reason}" for name in shared for reason in compared[name]["refused"]
     )
@@ -181,6 +187,7 @@ def compare_tasks(
         else:
             sides = (rows[0].get(name, {}), rows[1].get(name, {}))
             compared[name] = _compare_task(tasks[name], (a, b), sides, wanted)
+
     return compared
 
 
@@ -206,6 +213,7 @@ def _compare_task(
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
+
     first: Sequence[Row]
     second: Sequence[Row]
     first, second = shared_rows(*rows)
@@ -213,6 +221,7 @@ def _compare_task(
     if all("confidence" in entry for entry in entries):
         brier = brier_metric(task, recipes)
         first, second = with_brier(task, first), with_brier(task, second)
+
     both = _Both(task, entries, rows, first, second, differences, selection)
     both.warnings += [warning.text for warning in differences.warned]
     both.warn_of_items()
@@ -222,6 +231,7 @@ def _compare_task(
     }
     if selection.metrics and names.isdisjoint(selection.metrics):
         return _refused([both.unreported(name) for name in selection.metrics])
+
     reported |= {} if brier is None else {brier.name: brier}
     columns = both.columns(reported)
     metrics = both.differences_of(columns)
@@ -234,6 +244,7 @@ def _compare_task(
         ]
         for name in by
     }
+
     return {
         "n_items": len(first),
         "warnings": both.warnings,
@@ -278,6 +289,7 @@ class _Both:
         )
         if alone := sum(map(len, self.rows)) - 2 * len(pairs):
             self.warnings.append(f"{alone} items are in one run only and are left out")
+
         scored = [
             pair for pair in pairs if all(is_counted(headline, row) for row in pair)
         ]
@@ -285,6 +297,7 @@ class _Both:
             self.warnings.append(
                 f"{unscored} items are not scored in both runs and are left out"
             )
+
         counts = [
             sum(bool(row.get("unclear")) for row in run)
             for run in (self.first, self.second)
@@ -302,6 +315,7 @@ class _Both:
         """
         if metric.kind == "average":
             return [True, True]
+
         column = weight_column(metric.name) if metric.kind == "ratio" else metric.name
         reports = []
         for entry, rows in zip(self.entries, self.rows, strict=True):
@@ -312,6 +326,7 @@ class _Both:
                 or metric.name in figures
             )
             reports.append(named and all(column in row for row in rows.values()))
+
         return reports
 
     def reported(self) -> dict[str, MetricSpec]:
@@ -327,19 +342,23 @@ class _Both:
                 "what varies from run to run of one model (--repeats) is in no interval or p value "
                 "below"
             )
+
         if any({"repeats", "evaluations"} & recipe.keys() for recipe in recipes):
             for name, metric in reported.items():
                 if (
                     metric.kind == "proportion"
                 ):  # an item that is right in some of them is a mean
                     reported[name] = replace(metric, kind="mean")
+
         for entry in self.entries:
             self._leave_out_ended(reported, mapping(entry.get("metrics")))
+
         for key, reason in self.recipe.left_out.items():
             names = ", ".join(
                 metric.name for metric in self.task.metrics if metric.needs == key
             )
             self.warnings.append(f"{names} cannot be compared: {reason}")
+
         return reported
 
     def _leave_out_ended(self, reported: dict[str, MetricSpec], figures: Json) -> None:
@@ -348,12 +367,14 @@ class _Both:
         for name, metric in reported.items():
             if metric.official and (reason := mapping(figures.get(name)).get("reason")):
                 ended.setdefault(one_line(str(reason), 160), []).append(name)
+
         for reason, names in ended.items():
             warning = (
                 f"{', '.join(names)} left out: no figure in one of the runs, {reason}"
             )
             if warning not in self.warnings:
                 self.warnings.append(warning)
+
             for name in names:
                 del reported[name]
 
@@ -369,13 +390,16 @@ class _Both:
             return f"{name} is no metric of this task"
         if metric.needs in self.recipe.left_out:
             return f"{name} cannot be compared: {self.recipe.left_out[metric.needs]}"
+
         reports = self.reports(metric)
         which = "neither run reports"
         if any(reports):
             which = f"the {('first', 'second')[not reports[1]]} run does not report"
+
         options = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
         if self.task.needs_official_prompts(metric):
             options += " --prompts official --upstream DIR"
+
         return (
             f"{which} {name}. Score again: medical-tasks score {self.task.name} --responses "
             f"RUN{options}"
@@ -387,6 +411,7 @@ class _Both:
         for name, metric in reported.items():
             if chosen and name not in chosen and metric.whole not in chosen:
                 continue
+
             problem = (
                 self._no_average(metric, reported) if metric.kind == "average" else ""
             )
@@ -396,6 +421,7 @@ class _Both:
                 columns[name] = columns_of(
                     metric, reported, self.first, self.second, self._clusters
                 )
+
         return columns
 
     @property
@@ -419,8 +445,10 @@ class _Both:
                 ", ".join(parts.shares) or "none" for parts in (first, second)
             )
             return f"is of other components in each run ({names}) and is left out"
+
         if changed := [name for name in first.shares if name not in reported]:
             return f"is left out: {', '.join(changed)} in it cannot be compared"
+
         return "" if first.shares else "has no component in either run and is left out"
 
     def difference(self, columns: Columns, **settings: Any) -> Difference:
@@ -429,10 +457,11 @@ class _Both:
         low, high = metric.limits
         if margin is not None and margin >= high - low:
             raise UsageError(
-                f"--equivalence {margin:g}: {metric.name} lies between {low:g} and {high:g}, so "
+                f"--equivalence {margin:g}: {metric.name} is between {low:g} and {high:g}, so "
                 "any two models were equivalent. Three points are 0.03. For a metric that is no "
                 "share, name it: --metric NAME."
             )
+
         try:
             difference = compare_columns(columns, margin=margin, **settings)
         except ValueError as error:
@@ -440,9 +469,11 @@ class _Both:
                 f"{self.task.name}: the items hold what {metric.name} cannot be ({error}). They "
                 "were changed after scoring: score again."
             ) from error
+
         recipes = (mapping(entry.get("recipe")) for entry in self.entries)
         if metric.judged and not comparable_judges(*recipes):
             difference["comparable"] = False
+
         return difference
 
     def differences_of(self, columns: Mapping[str, Columns]) -> dict[str, Difference]:
@@ -451,6 +482,7 @@ class _Both:
         for name, own in columns.items():
             if own.metric.part:
                 continue
+
             differences[name] = self.difference(own)
             corrected = self._corrected(own.metric)
             if corrected is not None:
@@ -458,11 +490,15 @@ class _Both:
                     self.warnings.append(
                         f"{name + SUFFIX}: equivalence is tested without the correction"
                     )
+
                 if "comparable" in differences[name]:
                     corrected["comparable"] = differences[name]["comparable"]
+
                 differences[name + SUFFIX] = corrected
+
         for difference in differences.values():
             adjust([difference])
+
         return differences
 
     def _corrected(self, metric: MetricSpec) -> Difference | None:
@@ -475,12 +511,14 @@ class _Both:
             each.get("value") is not None and "calibration" in each for each in figures
         ):
             return None
+
         if not same_calibration(figures):
             self.warnings.append(
                 f"{name} is left out: the runs were not both corrected, and by the same check "
                 "(--calibration)"
             )
             return None
+
         kind: MetricKind = "ratio" if metric.kind == "ratio" else "mean"
         spec = replace(metric, name=name, kind=kind, limits=(-math.inf, math.inf))
         columns = columns_of(
@@ -498,12 +536,14 @@ class _Both:
                 f"{one_line(str(error))}"
             )
             return None
+
         low, high = metric.limits
         values = (difference["value_a"], difference["value_b"])
         if any(value is not None and not low <= value <= high for value in values):
             difference["notes"].append(
                 "a value beyond what is possible is compared as it is, and cut only in its own run"
             )
+
         return difference
 
 
@@ -514,6 +554,7 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
     """
     if not metric.read or metric.kind == "ratio" or not pairs:
         return ""
+
     first, second = (
         math.fsum(metric.best - row[metric.name] for row in rows if row.get("unclear"))
         / len(pairs)
@@ -521,6 +562,7 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
     )
     low, high = (number(end, metric.unit) for end in sorted((-first, second)))
     unit = f" ({metric.unit})" if metric.unit else " points"
+
     return f"; were they right, the difference of {metric.name} could move by {low} to {high}{unit}"
 
 
@@ -530,9 +572,10 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
     by, flips, out = arguments.by, arguments.flips, arguments.out
     if len(folders) < 2:
         raise UsageError(
-            f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the "
+            f"compare needs at least two runs, got only {', '.join(map(str, folders))}. Give the "
             "folder of another run too."
         )
+
     runs = [read_compared(folder) for folder in folders]
     registered = _as_asked(run.results for run in runs)
     selection = Selection(
@@ -550,8 +593,10 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
             raise UsageError(
                 "--memory-gap takes the published run and the fresh one, without --by and --flips."
             )
+
         gaps = memory_gap(runs[0], runs[1], registered, selection=selection)
         return gaps, _written(out, names, gap_sections(gaps), [])
+
     pairs = compare_pairs(
         runs, registered, all_pairs=arguments.all_pairs, selection=selection
     )
@@ -559,6 +604,7 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
     breakdowns = _breakdowns(registered[name] for name in _comparable(pairs))
     if by == NONE and breakdowns:
         notes.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")
+
     if flips is None:
         notes.append("Which items changed: --flips.")
     else:
@@ -572,6 +618,7 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
                 metrics=selection.metrics,
                 parsed=open_tasks,
             )
+
     return _json(folders, pairs), _written(out, names, sections(pairs), notes)
 
 
@@ -610,11 +657,13 @@ def _as_asked(results: Iterable[Results]) -> dict[str, TaskSpec]:
         for name, entry in each["tasks"].items():
             given = mapping(mapping(entry.get("recipe")).get("task_args"))
             asked.setdefault(name, dict(given))
+
     for name in asked.keys() & registered:
         task, given = registered[name].asked_with(asked[name]), asked[name]
         registered[name] = task.reporting(
             {*task.scoring_arguments, *given}, official=True
         )
+
     return registered
 
 
@@ -622,6 +671,7 @@ def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
     """The comparison for programs: its tasks of two runs, its pairs of more."""
     if len(folders) == 2:
         return dict(pairs[0].tasks)
+
     return {
         "runs": {letter(number): str(folder) for number, folder in enumerate(folders)},
         "pairs": [
@@ -646,6 +696,7 @@ def _check(
     ]
     if not specs:
         return
+
     every = [metric for spec in specs for metric in spec.metrics]
     whole = _unique(metric.whole or metric.name for metric in every)
     parts = {metric.name for metric in every}

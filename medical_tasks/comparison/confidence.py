@@ -23,6 +23,7 @@ def brier_metric(task: TaskSpec, recipes: Sequence[Json]) -> MetricSpec | None:
     repeated = any("repeats" in mapping(recipe) for recipe in recipes)
     if headline.kind != "proportion" or repeated:
         return None
+
     return MetricSpec(
         name=BRIER,
         kind="mean",

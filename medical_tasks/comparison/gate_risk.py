@@ -114,6 +114,7 @@ def chance_of_go(items: int, limit: Limit, share: float) -> float:
         return 0.0
     if limit.at_most:
         return chance_of_go(items, Limit(1.0 - limit.value), 1.0 - share)
+
     fewest = bisect_left(
         range(items + 1),
         True,
@@ -248,6 +249,7 @@ def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floa
     counted = np.asarray(np.isfinite(stacked).all(axis=0))
     if clusters is None:
         return np.asarray(stacked[:, counted])
+
     codes = np.unique(
         cluster_codes(clusters, len(counted))[counted], return_inverse=True
     )[1]
@@ -265,6 +267,7 @@ def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
     clusters = table.shape[1]
     if not table[1::2].any(axis=1).all():
         return np.full(clusters, np.nan)
+
     value = _value(shares, table)
     added = linear(shares, list(table), np.ones(clusters, dtype=np.bool_))
     return added - value + (value - target) * _weights(shares, table)
@@ -291,6 +294,7 @@ def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
         or not added.min() < 0.0 < added.max()
     ):
         return None
+
     scaled = added / np.abs(added).max()
 
     def tilted(strength: float) -> Floats:
@@ -301,9 +305,12 @@ def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
     low, high = -1.0, 1.0
     while tilted(low) @ scaled > 0.0 and low > -1e6:
         low *= 2.0
+
     while tilted(high) @ scaled < 0.0 and high < 1e6:
         high *= 2.0
+
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if tilted(middle) @ scaled < 0.0 else (low, middle)
+
     return tilted((low + high) / 2.0)

@@ -39,6 +39,7 @@ from medical_tasks.comparison.gate_risk import (
 )
 from medical_tasks.comparison.policies import Policy, Rule, Scope
 from medical_tasks.comparison.statistics import Columns, columns_of
+from medical_tasks.comparison.strata import read_strata, stratified, with_stratum
 from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
@@ -53,7 +54,7 @@ from medical_tasks.runs.results import (
     groups_of,
 )
 from medical_tasks.scoring.intervals import normal_quantile
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
 _HEADER: Final = (
@@ -123,6 +124,7 @@ class Finding:
         """
         if self.reason or self.value is None or self.low is None or self.high is None:
             return replace(self, reason=self.reason or "no figure")
+
         sign = -1.0 if self.at_most else 1.0
         value, limit = sign * self.value, sign * self.limit
         low, high = sorted((sign * self.low, sign * self.high))
@@ -133,10 +135,13 @@ class Finding:
                     self,
                     reason=f"too few items for this limit: on it, {self.risk.said}",
                 )
+
             return replace(self, verdict=GO, reason=f"{what} meets the rule")
+
         wider = normal_quantile(1.0 - _TAIL / rules) / normal_quantile(1.0 - _TAIL)
         if value + wider * (high - value) < limit:
             return replace(self, verdict=NO_GO, reason=f"{what} breaks the rule")
+
         return replace(self, reason="the interval leaves it open: more items decide")
 
 
@@ -155,16 +160,18 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
     for rule in policy.rules:
         for run in runs:
             _check_apart(rule, run, baselines.get(rule.against))
+
     findings = [
         finding
         for run in runs
         for rule in policy.rules
-        for finding in _Held(
+        for finding in _held(
             rule, policy.scopes[rule.task], run, baselines.get(rule.against)
         ).findings()
     ]
     decided = [finding.decided(len(findings)) for finding in findings]
     verdicts = {finding.verdict for finding in decided}
+
     return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
 
 
@@ -175,9 +182,21 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
     digest = run.results.get("items_sha256")
     if digest is not None and digest == baseline.results.get("items_sha256"):
         raise UsageError(
-            f"{run.label} is held against itself: {rule.against} has the same items with the "
+            f"{run.label} is compared with itself: {rule.against} has the same items with the "
             "same scores. Name the earlier run in against."
         )
+
+
+def _held(rule: Rule, scope: Scope, run: Compared, baseline: Compared | None) -> _Held:
+    """A rule held against a run; both are broken down by the rule's table, where it has one."""
+    task = tasks()[rule.task]
+    if rule.strata is not None:
+        groups = read_strata(rule.strata, rule.by)
+        task = with_stratum(task, rule.by)
+        run = stratified(run, task, rule.by, groups)
+        if baseline is not None:
+            baseline = stratified(baseline, task, rule.by, groups)
+    return _Held(rule, scope, run, baseline, task)
 
 
 @dataclass(frozen=True)
@@ -189,12 +208,14 @@ class _Held:
         scope: which results the policy is about.
         run: the results that must meet it.
         baseline: the run that the rule names in `against`, else None.
+        task: the rule's, with the breakdown of its table.
     """
 
     rule: Rule
     scope: Scope
     run: Compared
     baseline: Compared | None
+    task: TaskSpec
 
     def findings(self) -> Iterator[Finding]:
         """What the run says of the rule, of each group where the rule names a breakdown."""
@@ -214,6 +235,7 @@ class _Held:
         if entry is None:
             yield replace(finding, reason="the run has no such task")
             return
+
         finding = replace(finding, paper=tuple(paper_lines(entry)))
         if reason := self.scope.mismatch(entry) or self._unlike(entry):
             yield replace(finding, reason=reason)
@@ -230,6 +252,7 @@ class _Held:
                 yield self._with_risk(
                     _measured(rule, metrics.get(rule.metric), of_group, entry)
                 )
+
             if not groups:
                 yield replace(finding, reason=f"the run has no groups by {rule.by}")
 
@@ -244,33 +267,39 @@ class _Held:
         """Why the run that a margin is held against measures something else; "" if it does not."""
         if self.baseline is None:
             return ""
+
         label, other = (
             self.baseline.label,
             self.baseline.results["tasks"].get(self.scope.task),
         )
         if other is None:
             return f"{label} has no such task"
+
         mismatch = self.scope.mismatch(other, baseline=True)
         if mismatch:
             return f"{label}: {mismatch}"
+
         return self.scope.unlike(entry, other, tasks()[self.scope.task])
 
     def _worse(self, baseline: Compared, finding: Finding) -> Iterator[Finding]:
         """How much worse the run is than the baseline, item by item."""
         rule, name = self.rule, self.rule.metric
-        declared = {metric.name for metric in tasks()[rule.task].metrics}
+        declared = {metric.name for metric in self.task.metrics}
         wanted = Selection(
             tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by
         )
-        comparison = compare_tasks(baseline, self.run, tasks(), selection=wanted)[
+        known = {**tasks(), rule.task: self.task}
+        comparison = compare_tasks(baseline, self.run, known, selection=wanted)[
             rule.task
         ]
         if comparison["refused"]:
             yield replace(finding, reason="; ".join(comparison["refused"]))
             return
+
         groups = {"": comparison["metrics"]}
         if rule.by != NONE:
             groups = comparison["breakdown"].get(rule.by, {})
+
         for group, metrics in groups.items():
             of_group = replace(finding, group=group)
             if name not in metrics and name.endswith(SUFFIX):
@@ -291,10 +320,12 @@ class _Held:
             return replace(finding, reason="too few to tell")
         if not difference.get("comparable", True):
             return replace(finding, reason=_BY_WORDS)
+
         less, more = self._open_ends(self.run, finding.group)
         baseline_less, baseline_more = self._open_ends(baseline, finding.group)
         if math.inf in (less, more, baseline_less, baseline_more):
             return replace(finding, reason=_WITHOUT_LIMIT)
+
         higher = difference["higher_is_better"]
         return self._with_risk(
             replace(
@@ -329,6 +360,7 @@ class _Held:
         metric = _metric(rule)
         if finding.reason or metric is None:
             return finding
+
         columns = self._columns(metric, finding.group)
         sampled = "subset" in self.run.results["tasks"][rule.task]["recipe"]
         items = len(columns.second[0])
@@ -337,27 +369,32 @@ class _Held:
         meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
         if baseline is None and not sampled and _contradicted(columns, finding):
             return replace(finding, reason=_CHANGED)
+
         if independent < FEWEST:
             return replace(
                 finding, reason=f"too few to tell: {independent} that are independent"
             )
+
         risk = None
         if not sampled and (meets or rule.by == NONE):
             risk = (risk_of_value if baseline is None else risk_of_difference)(
                 columns, limit
             )
+
         if meets and _is_rough(risk, items):
             few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
             return replace(finding, reason=few)
+
         return replace(finding, risk=risk)
 
     def _columns(self, metric: MetricSpec, group: str) -> Columns:
         """The columns of a metric in the items of a group, beside those they are held against."""
-        rule, task = self.rule, tasks()[self.rule.task]
+        rule, task = self.rule, self.task
         own = rows_by_task(self.run).get(rule.task, {})
         other = own
         if self.baseline is not None:
             other = rows_by_task(self.baseline).get(rule.task, {})
+
         pairs = list(zip(*shared_rows(other, own), strict=True))
         if rule.by != NONE:
             groups, column = self._groups(self.run), f"group_{rule.by}"
@@ -366,11 +403,13 @@ class _Held:
                 for pair in pairs
                 if group in groups_of(str(pair[1].get(column)), groups)
             ]
+
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         clusters = (
             [row.get("cluster") for row in second] if task.cluster is not None else None
         )
         metrics = {each.name: each for each in task.metrics}
+
         return columns_of(metric, metrics, first, second, clusters)
 
 
@@ -394,9 +433,11 @@ def _contradicted(columns: Columns, finding: Finding) -> bool:
         return False
     if not finding.low - _ROUNDED <= finding.value <= finding.high + _ROUNDED:
         return True
+
     sums = np.stack(columns.second).sum(axis=1)
     if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
         return False
+
     return not math.isclose(
         sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED
     )
@@ -422,10 +463,12 @@ def _measured(
             "official"
         )
         return replace(finding, reason=str(why or "the run does not report it"))
+
     if figure["value"] is None or figure["ci_low"] is None:
         return replace(
             finding, reason=one_line(str(figure.get("reason") or "no figure"))
         )
+
     # A score on all items of a set is certain, and of no others.
     figure = {**figure, **figure.get("sample", {})}
     value, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
@@ -438,10 +481,12 @@ def _measured(
         return replace(measured, reason=f"too few to tell: {figure['n']} items")
     if figure.get("bound_low") is None or figure.get("bound_high") is None:
         return replace(measured, reason=_WITHOUT_LIMIT)
+
     low -= max(0.0, value - figure["bound_low"])
     high += max(0.0, figure["bound_high"] - value)
     if rule.kind == "width_at_most":
         return replace(measured, value=high - low, low=high - low, high=high - low)
+
     return replace(measured, low=low, high=high)
 
 
@@ -453,6 +498,7 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
         return replace(
             finding, reason=f"the check is on {check['set']}, pairs of another task"
         )
+
     keys = ("votes",) if general else ("votes", "mode", "prompts")
     checked = {"name": check["judge"]["name"], **check["judge"]["identity"]}
     checked |= {key: check[key] for key in keys}
@@ -461,6 +507,7 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
     if own != checked:
         other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
         return replace(finding, reason=other)
+
     kappa = summary_of(check)["kappa"]
     return replace(
         finding,
@@ -488,6 +535,7 @@ def shown(
             "wrong GO: the share of runs of this size, with a true value exactly on the limit, "
             "that would get GO (~ simulated from this run's items)."
         )
+
     notes += dict.fromkeys(
         f"{one_line(each.run, 60)}, {each.task}: {line}"
         for each in findings
@@ -507,6 +555,7 @@ def _row(each: Finding) -> tuple[str, ...]:
     risk = ""
     if each.risk is not None:
         risk = f"{'' if each.risk.exact else '~'}{100 * each.risk.share:.1f} %"
+
     return (
         one_line(each.run, 60),
         each.rule,

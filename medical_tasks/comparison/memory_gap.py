@@ -88,12 +88,14 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
         ):
             of_note[cluster] += deviation
             of_both[cluster, code] += deviation
+
         covariance += math.fsum(
             deviation**2 for deviation in of_note.values()
         ) - math.fsum(deviation**2 for deviation in of_both.values())
         fewest = min(fewest, len(of_note))
         means.append(mean)
         counts.append(n)
+
     gaps = means[0] - means[1]
     gap = float(gaps.mean())
     error = (
@@ -107,6 +109,7 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
         share = unseen_share(_TAIL, fewest) if k > 1 else 1.0
         ends = gap - share * (gap + 1.0), gap + share * (1.0 - gap)
         times = max(gap - ends[0], ends[1] - gap) / WIDEST
+
     sizes = [int(count.sum()) for count in counts]
     return {
         "gap": gap,
@@ -154,6 +157,7 @@ def memory_gap(
                 f"--task {name}: only one of the runs has it. Tasks of both: "
                 f"{', '.join(names) or 'none'}."
             )
+
         task = tasks[name]
         recipes = [
             mapping(run.results["tasks"][name].get("recipe"))
@@ -163,6 +167,7 @@ def memory_gap(
             raise UsageError(
                 f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}"
             )
+
         wanted = [
             metric for metric in task.metrics if metric.name in selection.metrics
         ] or [task.metrics[0]]
@@ -170,10 +175,12 @@ def memory_gap(
             metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
             for metric in wanted
         }
+
     if not gaps:
         raise UsageError(
             f"no task in common: {published.label} and {fresh.label}. Give two runs of one task."
         )
+
     return gaps
 
 
@@ -189,11 +196,13 @@ def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
         return f"both are of config {short(configs[0])}. Run the model on fresh rows too: --config fresh."
     if configs[0] in benchmark.source(task.dataset).generated:
         return f"config {short(configs[0])} of the first is not published. Give the published run first."
+
     versions = [
         short(recipe.get("task_version")).partition("-")[0] for recipe in recipes
     ]
     if versions[0] != versions[1]:
         return f"they are of task versions {' and '.join(versions)}. Run both with one version."
+
     files = all(
         str(mapping(recipe.get("model")).get("name")).startswith("responses/")
         for recipe in recipes
@@ -212,6 +221,7 @@ def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
             return (
                 f"their {key} differs ({difference}). Run one model in one way on both."
             )
+
     return ""
 
 
@@ -234,6 +244,7 @@ def _entry(
             f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and "
             "its like."
         )
+
     group = task.benchmark.gap_group
     notes: list[str] = []
     published, fresh = (
@@ -244,14 +255,17 @@ def _entry(
         raise UsageError(
             f"{task.name}: no {group} is in both runs. Take fresh rows of the same ones."
         )
+
     gap = gap_of(published, fresh)
     groups = gap["groups"]
     if left := len({*published.groups} ^ {*fresh.groups}):
         notes.append(f"{left} {group}s are in one run only and are left out")
+
     if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
         notes.append(
             "the answers are files: only you know that they are of one model, asked in one way"
         )
+
     half = max(gap["gap"] - gap["ci_low"], gap["ci_high"] - gap["gap"])
     sums = {
         name: math.fsum(each[name] for each in groups.values())
@@ -267,6 +281,7 @@ def _entry(
         "enough": len(groups) >= FEWEST and half <= WIDEST,
         "needed": gap["needed"],
     }
+
     return {
         **entry,
         "verdict": _verdict(entry, group),
@@ -285,6 +300,7 @@ def _sample(
         notes.append(
             f"{len(rows) - len(kept)} {name} items without a value are left out"
         )
+
     return Sample(
         values=[item_value(metric, row) for row in kept],
         groups=[row[column] for row in kept],
@@ -308,6 +324,7 @@ def _verdict(entry: Json, group: str) -> str:
         return f"no gap seen: the interval ends at {percent(entry['ci_high'])} points"
     if entry["needed"] <= max(entry["n_published"], entry["n_fresh"]):
         return f"too small to tell: the {group}s differ so much that more items of them would not help"
+
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
@@ -336,6 +353,7 @@ def gap_sections(gaps: Json) -> list[Section]:
                 f"{task}, {metric}: {sentence}."
                 for sentence in (entry["verdict"], *entry["notes"])
             ]
+
     header = (
         "task",
         "metric",

@@ -50,12 +50,14 @@ def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
             f"plan takes one task, got {arguments.task!r} "
             f"({', '.join(task.name for task in tasks)})."
         )
+
     metrics = {metric.name: metric for metric in tasks[0].metrics if not metric.part}
     metric = metrics.get(arguments.metric or tasks[0].metrics[0].name)
     if metric is None:
         raise UsageError(
             f"--metric {arguments.metric}: {tasks[0].name} has only {', '.join(metrics)}."
         )
+
     _check_within(goal, metric)
     if arguments.run:
         found = [
@@ -64,6 +66,7 @@ def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
         ]
     else:
         found = [_assumed(tasks[0], metric, goal, arguments)]
+
     most = max(found, key=lambda each: float(each["beyond"]["items"]))
     made = {
         "task": tasks[0].name,
@@ -79,23 +82,28 @@ def _goal(arguments: Plan) -> Goal:
     wanted = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
     if len(wanted) != 1:
         raise UsageError(f"plan needs one of {', '.join(map(_option, _KINDS))}.")
+
     kind, value = wanted[0], getattr(arguments, wanted[0])
     for name in ("accuracy", "agreement"):
         share = getattr(arguments, name)
         if share is not None and not 0.0 < share < 1.0:
             raise UsageError(f"--{name} must be between 0 and 1, got {share}.")
+
     if kind in _LIMITS:
         return _limit(kind, value, arguments.accuracy)
     if not value > 0.0:
         raise UsageError(f"{_option(kind)} must be above 0, got {value}.")
+
     needed = "agreement" if kind in _OF_PAIRS else "accuracy"
     assumed = getattr(arguments, needed)
     if bool(arguments.run) == (assumed is not None):
         raise UsageError(
             f"plan {_option(kind)} needs either past runs (--run RUN) or --{needed}, a share."
         )
+
     if kind == "half_width" or arguments.run:
         return Goal(kind, value, truth=assumed)
+
     return _of_models(kind, value, assumed, arguments.accuracy)
 
 
@@ -106,12 +114,14 @@ def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
             f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got "
             f"{value!r}."
         )
+
     if truth is None or (truth <= value if kind == "at_least" else truth >= value):
         side = "above" if kind == "at_least" else "below"
         raise UsageError(
             f"plan {_option(kind)} {value:g} needs --accuracy {side} it: the true value of a "
             f"model that is to get GO, got {truth}."
         )
+
     return Goal(kind, value, truth=truth)
 
 
@@ -123,7 +133,7 @@ def _of_models(
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
     if not least <= apart <= most:
         raise UsageError(
-            f"--agreement {agreement}: that of such models lies between {1.0 - most:g} and "
+            f"--agreement {agreement}: that of such models is between {1.0 - most:g} and "
             f"{1.0 - least:g}."
         )
     return Goal(kind, value, apart=apart)
@@ -136,7 +146,7 @@ def _check_within(goal: Goal, metric: MetricSpec) -> None:
         low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low
     ):
         raise UsageError(
-            f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} "
+            f"{_option(goal.kind)} {goal.value:g}: {metric.name} is between {low:g} and {high:g} "
             "(three points: 0.03)."
         )
 
@@ -167,15 +177,18 @@ def _assumed(
             f"{metric.name} is no share of items, so give past runs (--run): how much it varies is "
             "not known."
         )
+
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         data = load_task_data(task, spec, **where)
+
     needed = needed_as_assumed(goal, len(data.items))
     sample = None
     if goal.kind == "half_width" and goal.truth is not None:
         columns = planted_columns(metric, data.items, goal.truth)
         sample = sample_needed(task, data, columns, goal.value)
+
     return _told("what is assumed", data, needed, sample)
 
 
@@ -234,6 +247,7 @@ def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
     gives = f"this in {percent(made['whole_set'])} % of runs"
     if goal.kind == "half_width":
         gives = f"±{number(made['whole_set'], unit)}{points}"
+
     size = min(made["items"], (made["this_set"] or made["beyond"])["items"])
     part = f" --subset {size} --seed 0" if size < made["items"] else ""
     return (

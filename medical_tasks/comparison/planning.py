@@ -141,6 +141,7 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
     if goal.kind == "half_width" and truth is not None:
         clusters = fewest(lambda n: wilson_half_width(n, truth) <= goal.value, teeth=1)
         return Needed(clusters, whole, wilson_half_width(whole, truth))
+
     if goal.kind == "difference" and apart is not None:
 
         def power(items: int) -> float:
@@ -151,8 +152,10 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
             whole,
             power(whole),
         )
+
     if goal.kind == "margin" and apart is not None:
         return _simulated(goal, _planted(apart), whole, items=whole)
+
     if truth is None:
         raise ValueError(
             f"{goal.kind} needs a true value, or the share on which models differ"
@@ -190,18 +193,23 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
                 f"the two runs differ on {apart:.1%} of the items, so that a difference of "
                 f"{goal.value:.1%} is not one of such models. Give --agreement in place of --run."
             )
+
         return needed_as_assumed(
             replace(goal, truth=truth, apart=apart), int(counted.sum())
         )
+
     if goal.kind == "half_width":
         return _narrow(goal, columns)
+
     population = _population(goal, columns)
     if population is None:
         wanted = {"difference": goal.value, "margin": 0.0}.get(goal.kind, goal.truth)
         raise UsageError(
-            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
-            "beyond what they show, or all show the same. Give other runs, or assume something."
+            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it is "
+            "outside the range of those runs, or all their items are alike. Give other runs, or "
+            "assume a value."
         )
+
     return _simulated(
         goal, population, population.table.shape[1], items=int(counted.sum())
     )
@@ -227,6 +235,7 @@ def runs_columns(
                 f"{run.label}: is no run of all items of {task.name}, each asked and judged once, with an "
                 f"interval of {metric.name}. Give one, or assume something instead of --run."
             )
+
     first, second = shared_rows(*(rows_by_task(run)[task.name] for run in runs))
     items = [
         Item(
@@ -240,6 +249,7 @@ def runs_columns(
     reported = {each.name: each for each in task.metrics}
     clusters = [item.cluster for item in items] if task.cluster else None
     columns = columns_of(metric, reported, first, second, clusters)
+
     return TaskData(items=items, config="", folder=Path(), revision={}), columns
 
 
@@ -249,6 +259,7 @@ def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> 
     values[: round(share * len(items))] = 1.0
     np.random.default_rng(_SEED).shuffle(values)
     side, clusters = (values, np.ones(len(items))), [item.cluster for item in items]
+
     return Columns(
         metric=metric,
         shares=(1.0,),
@@ -280,9 +291,11 @@ def sample_needed(
             limits=columns.metric.limits,
             proportion=columns.metric.kind == "proportion",
         )
+
         return (estimate.ci_high - estimate.ci_low) / 2.0
 
     sizes = range(min(2, len(data.items)), len(data.items))
+
     return sizes.start + bisect_left(
         sizes,
         True,
@@ -339,13 +352,17 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
     while not enough(high):
         if high > MOST_ITEMS:
             raise UsageError(_TOO_MANY)
+
         high *= 2
+
     first = bisect_left(range(high), True, lo=max(1, high // 2), key=enough)
     number = first
     while number < first + 5 * max(teeth, 2):
         if not enough(number):
             first = number + 1
+
         number += 1
+
     return first
 
 
@@ -362,6 +379,7 @@ def _found(discordant: int, better: float) -> float:
         True,
         key=lambda number: 2.0 * binomial_tail(number, discordant, 0.5) < ALPHA,
     )
+
     return binomial_tail(wins, discordant, better) + binomial_tail(
         wins, discordant, 1.0 - better
     )
@@ -371,11 +389,13 @@ def _binomial(n: int, p: float) -> list[tuple[int, float]]:
     """The counts that are not all too improbable, with their probabilities."""
     if p in (0.0, 1.0):
         return [(round(n * p), 1.0)]
+
     reach = _FAR * math.sqrt(n * p * (1.0 - p)) + _FAR
     counts = range(
         max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach)) + 1
     )
     base = math.lgamma(n + 1)
+
     return [
         (
             k,
@@ -459,10 +479,12 @@ def _simulated(goal: Goal, population: Population, whole: int, *, items: int) ->
         size = _size_at(slope)
         tried.setdefault(size, []).append(chance(size, draws))
         slope = _slope(tried)
+
     size = _size_at(slope)
     if goal.kind != "difference":
         fewest_clusters = max(FEWEST, math.ceil(FEWEST_SIMULATED * whole / items))
         size = _safe(goal, population, max(size, fewest_clusters))
+
     return Needed(size, whole, chance(whole, draws))
 
 
@@ -510,6 +532,7 @@ def _slope(tried: Mapping[int, Sequence[float]]) -> float:
     for _ in range(60):
         middle = (low + high) / 2.0
         low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
+
     return high
 
 

@@ -18,6 +18,13 @@ A policy is a TOML file:
     [[rule]]
     task = "medcalc"
     metric = "accuracy"
+    at_least = 0.4
+    by = "sex"                 # a column of a table of your own:
+    strata = "sample.csv"      # a row an item (or a patient), named in its column id
+
+    [[rule]]
+    task = "medcalc"
+    metric = "accuracy"
     against = "runs/old"       # a folder, seen from where the policy lies
     margin = 0.03              # at most so much worse than that run, item by item
 
@@ -58,16 +65,16 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 __all__ = ["Policy", "Rule", "Scope", "read_policy"]
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
-    "at_least": frozenset({"metric", "by"}),
-    "at_most": frozenset({"metric", "by"}),
-    "margin": frozenset({"metric", "by", "against"}),
-    "width_at_most": frozenset({"metric", "by"}),
+    "at_least": frozenset({"metric", "by", "strata"}),
+    "at_most": frozenset({"metric", "by", "strata"}),
+    "margin": frozenset({"metric", "by", "strata", "against"}),
+    "width_at_most": frozenset({"metric", "by", "strata"}),
     "coverage_at_least": frozenset(),
     "judge_kappa_at_least": frozenset({"check"}),
 }
 """What a rule limits, and the words that go with it."""
 PROMPTS: Final = ("own", "official", "unknown")
-_OPTIONAL: Final = frozenset({"by"})
+_OPTIONAL: Final = frozenset({"by", "strata"})
 _MOST: Final = 1e6
 """The largest limit of a count, which has no largest value: no answer has a million of anything."""
 _ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
@@ -127,6 +134,7 @@ class Scope:
         name = str(mapping(recipe.get("model")).get("name"))
         if name.startswith("baseline/") and not baseline:
             return f"{one_line(name)} is a baseline and no model"
+
         if config != self.config:
             what = (
                 "invented demonstration data"
@@ -134,21 +142,26 @@ class Scope:
                 else f"configuration {config}"
             )
             return f"{what}, while the policy is about {self.config} ([tasks.{self.task}] config)"
+
         if split != self.split:
             return f"split {split}, while the policy is about {self.split}"
         if "shard" in recipe:
             return "a part of a run: merge the parts"
+
         if recipe.get("max_samples") is not None:
             return (
                 f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which stand "
                 "for no others: run all items, or a random sample (--subset)"
             )
+
         prompts = mapping(recipe.get("prompts")).get("set") or "unknown"
         if self.prompts not in ("", prompts):
             return f"{one_line(str(prompts))} prompts, while the policy is about {self.prompts}"
+
         items = entry.get("n_items", 0)
         if self.least_items is not None and items < self.least_items:
             return f"{items:,} items, while the policy needs {self.least_items:,}"
+
         return ""
 
     def unlike(self, run: Json, other: Json, task: TaskSpec) -> str:
@@ -163,6 +176,7 @@ class Scope:
         ]
         if not kept:
             return ""
+
         kinds = ", ".join(f'"{each.kind}"' for each in kept)
         return (
             f"{kept[0].text.rstrip('.')}. If the decision is about that, name it in the policy: "
@@ -182,6 +196,7 @@ class Rule:
         by: the breakdown whose groups are held against it, each by itself.
         against: the folder of the run of a `margin`.
         check: the file of a judge's check.
+        strata: the table with the groups of `by`; None where the task has them.
     """
 
     kind: str
@@ -191,6 +206,7 @@ class Rule:
     by: str = NONE
     against: Path = Path()
     check: Path = Path()
+    strata: Path | None = None
 
     @property
     def said(self) -> str:
@@ -223,6 +239,7 @@ def read_policy(path: Path) -> Policy:
             raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
         except RecursionError:
             raise UsageError(f"{path}: nested too deeply. {_EXAMPLE}") from None
+
     entries = content.get("rule")
     if (
         content.keys() - {"rule", "tasks"}
@@ -233,6 +250,7 @@ def read_policy(path: Path) -> Policy:
             f"{path}: a policy is a list of [[rule]] tables, with [tasks.NAME] tables beside "
             f"them, and nothing else. {_EXAMPLE}"
         )
+
     rules = [
         _rule(entry, f"{path}: rule {number}", path.parent)
         for number, entry in enumerate(entries, start=1)
@@ -242,11 +260,13 @@ def read_policy(path: Path) -> Policy:
         raise UsageError(
             f"{path}: tasks must be tables such as [tasks.medcalc], got {tables!r}."
         )
+
     held = dict.fromkeys(rule.task for rule in rules)
     if unused := sorted(tables.keys() - held):
         raise UsageError(
             f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], held)}"
         )
+
     scopes = {
         name: _scope(name, tables.get(name, {}), f"{path}: [tasks.{name}]")
         for name in held
@@ -267,11 +287,13 @@ def _scope(name: str, table: object, where: str) -> Scope:
     }
     if not isinstance(table, dict):
         raise UsageError(f"{where}: must be a table, got {table!r}.")
+
     for word, value in table.items():
         if word not in words:
             raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
-            raise UsageError(f"{where}: {word} is of another type, got {value!r}.")
+            raise UsageError(f"{where}: {word} has the wrong type, got {value!r}.")
+
     config, prompts = (
         table.get("config", dataset.default_config),
         table.get("prompts", ""),
@@ -281,13 +303,16 @@ def _scope(name: str, table: object, where: str) -> Scope:
             f"{where}: {dataset.name} has the configurations {', '.join(dataset.configs)}, "
             f"got {config!r}."
         )
+
     if prompts not in ("", *PROMPTS):
         raise UsageError(
             f"{where}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}."
         )
+
     least = table.get("least_items")
     if least is not None and least < 1:
         raise UsageError(f"{where}: least_items must be at least 1, got {least}.")
+
     kinds = DIFFERENCES.keys()
     accept = table.get("accept", [])
     if unknown := [each for each in accept if each not in kinds]:
@@ -295,6 +320,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
             f"{where}: accept takes kinds of differences such as prompts, generation, judge; "
             f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), kinds)}"
         )
+
     return Scope(
         task=name,
         config=config,
@@ -311,23 +337,33 @@ def _rule(entry: Any, where: str, folder: Path) -> Rule:
     limit = entry[kind]
     if isinstance(limit, bool) or not isinstance(limit, int | float):
         raise UsageError(f"{where}: {kind} must be a number, got {limit!r}.")
+
     texts = {name: entry[name] for name in words - {kind} if name in entry}
     if wrong := next(
         (name for name, value in texts.items() if not isinstance(value, str)), ""
     ):
         raise UsageError(f"{where}: {wrong} must be a text, got {texts[wrong]!r}.")
+
     registered = tasks()
     task = registered.get(texts["task"])
     if task is None:
         raise UsageError(
             f"{where}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], registered)}"
         )
+
     metric = _metric(task, texts["metric"], where) if "metric" in texts else None
     _check_limit(kind, float(limit), metric, where)
+    if "strata" in texts and "by" not in texts:
+        raise UsageError(f"{where}: strata needs by, the column that has the groups.")
+
     if "by" in texts:
-        _check_breakdown(task, texts["metric"], texts["by"], where)
+        own = "strata" in texts
+        _check_breakdown(task, texts["metric"], texts["by"], where, own_table=own)
+
     paths: JsonDict = {
-        name: folder / texts.pop(name) for name in ("against", "check") if name in texts
+        name: folder / texts.pop(name)
+        for name in ("against", "check", "strata")
+        if name in texts
     }
     return Rule(kind=kind, limit=float(limit), **texts, **paths)
 
@@ -340,14 +376,17 @@ def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
             f"{where}: needs exactly one of {', '.join(KINDS)}, "
             f"has {', '.join(kinds) or 'none'}. {_EXAMPLE}"
         )
+
     (kind,) = kinds
     words = frozenset({"task", kind, *KINDS[kind]})
     if unknown := sorted(entry.keys() - words):
         raise UsageError(
             f"{where}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
         )
+
     if missing := sorted(words - _OPTIONAL - entry.keys()):
         raise UsageError(f"{where}: lacks {', '.join(missing)}. {_EXAMPLE}")
+
     return kind, words
 
 
@@ -362,16 +401,26 @@ def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
     if name not in named and name not in corrected:
         hint = did_you_mean(name, {**named, **corrected})
         raise UsageError(f"{where}: {task.name} has no metric {name!r}.{hint}")
+
     return named.get(name) or corrected[name]
 
 
-def _check_breakdown(task: TaskSpec, metric: str, by: str, where: str) -> None:
+def _check_breakdown(
+    task: TaskSpec, metric: str, by: str, where: str, *, own_table: bool
+) -> None:
     """Refuses a `by` that the task does not have, or of a corrected metric."""
-    if by not in breakdown_names(task):
+    if by not in breakdown_names(task) and not own_table:
         raise UsageError(
             f"{where}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
-            f"got {by!r}."
+            f"got {by!r}. For groups of your own name their table: strata = FILE."
         )
+
+    if by in breakdown_names(task) and own_table:
+        raise UsageError(
+            f"{where}: {task.name} has a breakdown {by} itself. Leave out strata, or give the "
+            "column of the table another name."
+        )
+
     if all(metric != each.name for each in task.metrics):
         raise UsageError(
             f"{where}: {metric} has no breakdowns. Leave out by, or name the metric without "
@@ -386,12 +435,14 @@ def _check_limit(
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
         low, high = 0.0, high - low
+
     high = min(high, _MOST)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
         raise UsageError(
             f"{where}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}."
         )
+
     least = kind.endswith("at_least")
     # A judge can do worse than by chance.
     if limit == (low if least else high) and kind != "judge_kappa_at_least":
@@ -399,6 +450,7 @@ def _check_limit(
             f"{where}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
             f"{high:g}{share}. Set the limit that a run must keep, or leave out the rule."
         )
+
     unreachable = {"at_least": high, "at_most": low, "width_at_most": low}
     if limit == unreachable.get(kind):
         certain = (
@@ -408,6 +460,7 @@ def _check_limit(
             f"{where}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
             f"run {certain}. Allow for it: 99 % is 0.99."
         )
+
     wrong_way = {"at_least": False, "at_most": True}.get(kind)
     if (
         metric is not None

@@ -22,6 +22,7 @@ from medical_tasks.runs.results import (
     Number,
     Row,
     groups_of,
+    in_order,
     weight_column,
 )
 from medical_tasks.scoring import paired
@@ -202,20 +203,24 @@ def compare_columns(
         tested = paired.mcnemar(*values, clusters=columns.clusters)
         entry["test"], entry["p"] = "McNemar", tested.p_exact if tested.n else None
         entry["mcnemar"] = as_json(tested)
+
     entry["flips"] = _flips(columns)
     entry["higher_is_better"] = metric.higher_is_better
     if metric.unit:
         entry["unit"] = metric.unit
     if columns.missing:
         entry["missing_components"], entry["comparable"] = list(columns.missing), False
+
     if margin is not None:
         a, b, ends = _sides(columns, limits)
         tests = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
         within, beyond = (None if math.isnan(p) else p for p in tests)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
+
     entry["notes"] = [_few_said(comparison)] if few else []
     if not whole:
         _mark_group(entry, few=few)
+
     return entry
 
 
@@ -247,6 +252,7 @@ def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
     value, low, high = entry["difference"], entry["ci_low"], entry["ci_high"]
     if None in (value, low, high):
         return
+
     t = student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom)
     down, up = _widened(*(each.get("widened_by", {}) for each in facts))
     entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0] - down
@@ -276,6 +282,7 @@ def _widened(first: Json, second: Json) -> tuple[float, float]:
             for name in {**first, **second}
         )
     ]
+
     return sum(down for down, _ in reaches), sum(up for _, up in reaches)
 
 
@@ -303,6 +310,7 @@ def _bootstrap(
     }
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return paired.paired_bootstrap(*columns.values, **settings)
+
     return paired.paired_bootstrap_statistic(
         columns.first, columns.second, average_of(columns.shares), **settings
     )
@@ -319,6 +327,7 @@ def detectable(columns: Columns) -> float | None:
     smallest = paired.minimum_detectable_difference(
         a, b, clusters=columns.clusters, limits=ends
     )
+
     return None if math.isnan(smallest) else smallest
 
 
@@ -331,6 +340,7 @@ def _sides(
     """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
+
     counted = np.asarray(
         np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
     )
@@ -348,11 +358,13 @@ def _flips(columns: Columns) -> dict[str, int] | None:
     """
     if columns.values is None:
         return None
+
     change = columns.values[1] - columns.values[0]
     change = change[np.isfinite(change)] * (
         1.0 if columns.metric.higher_is_better else -1.0
     )
     improved, worsened = int((change > CHANGED).sum()), int((change < -CHANGED).sum())
+
     return {
         "improved": improved,
         "worsened": worsened,
@@ -364,13 +376,16 @@ def _few_said(comparison: Comparison) -> str:
     """Why so few pairs say little, for the note below a table."""
     if not comparison.n:
         return "no item has a value in both runs, so that nothing can be said"
+
     pairs = f"{comparison.n} pair" + ("" if comparison.n == 1 else "s")
     if comparison.n_clusters < comparison.n:
         pairs += f" in {comparison.n_clusters} independent group" + (
             "" if comparison.n_clusters == 1 else "s"
         )
+
     if comparison.n_clusters == 1:
         return f"only {pairs}: nothing tells how much it would vary, so that the interval is all that is possible"
+
     return f"only {pairs}, fewer than {FEWEST}: the interval is rough, at worst all that is possible; conclude nothing from it"
 
 
@@ -396,6 +411,7 @@ def columns_of(
             np.array([item_value(metric, row) for row in rows], dtype=np.float64)
             for rows in (first, second)
         )
+
     return Columns(
         metric=metric,
         shares=tuple(parts.shares.values()),
@@ -433,6 +449,7 @@ def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
     """What items add to a metric's numerator and denominator."""
     if metric.kind != "ratio":
         return [sums(metric, row.get(metric.name), None) for row in rows]
+
     # What is not there has a denominator of 0, whichever way a file writes that it has
     # no value.
     weight = weight_column(metric.name)
@@ -476,17 +493,23 @@ def compare_breakdowns(
                     columns[metric.name], resamples=GROUP_RESAMPLES, whole=False
                 )
                 groups.setdefault(metric.part[1], {})[metric.whole] = difference
+
         if by in task.groups:
-            for group, members in sorted(_members(rows, by, named.get(by, ())).items()):
+            members = _members(rows, by, named.get(by, ()))
+            for group in in_order(members):
                 groups[group] = {
                     name: compare(
-                        each.part(members), resamples=GROUP_RESAMPLES, whole=False
+                        each.part(members[group]),
+                        resamples=GROUP_RESAMPLES,
+                        whole=False,
                     )
                     for name, each in columns.items()
                     if not each.metric.part and by not in each.metric.not_by
                 }
+
         if any(groups.values()):
             breakdowns[by] = groups
+
     adjust_breakdowns([breakdowns])
     return breakdowns
 
@@ -503,6 +526,7 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
             metrics.items() for metrics in groups.values()
         ):
             families.setdefault((by, name), []).append(entry)
+
     for family in families.values():
         adjust(family)
 
@@ -522,8 +546,10 @@ def _members(
             continue
         if text not in read:
             read[text] = groups_of(text, names)
+
         for group in read[text]:
             places.setdefault(group, []).append(index)
+
     return {
         group: np.array(members, dtype=np.intp) for group, members in places.items()
     }

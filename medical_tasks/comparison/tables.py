@@ -71,6 +71,7 @@ def run_names(runs: Sequence[Compared]) -> list[str]:
             f"{letter(index)}: {one_line(run.label, _LONGEST_NAME)}"
             + (f" ({called})" if called else "")
         )
+
     return named
 
 
@@ -103,11 +104,13 @@ def sections(pairs: Sequence[Pair]) -> list[Section]:
     for name, of_pairs in compared:
         for by in dict.fromkeys(by for _, task in of_pairs for by in task["breakdown"]):
             tables.append(_breakdown(of_pairs, name, by, several=several))
+
     for pair in pairs:
         title = f", {pair.name}" * several
         for name, task in pair.tasks.items():
             for metric, entry in task["metrics"].items():
                 tables += _flips(pair, f"{name}, {metric}{title}", entry)
+
     return tables
 
 
@@ -172,6 +175,7 @@ def _row(
     changes = [NOT_COMPUTABLE] * 3
     if flips is not None:
         changes = [str(flips[name]) for name in ("improved", "worsened", "same")]
+
     return (
         *first,
         *((pair.name,) if several else ()),
@@ -208,6 +212,7 @@ def _breakdown(
         rows += _rows(
             of_group, one_line(group, _LONGEST_NAME), several=several, adjusted=True
         )
+
     entries = [
         entry
         for _, groups in breakdowns
@@ -262,6 +267,7 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
                 rows=rows,
             )
         )
+
     return tables
 
 
@@ -285,15 +291,19 @@ def as_text(
     for section in parts:
         if section.title:
             lines += ["", section.title]
+
         if section.rows:
             lines += [
                 *([""] if section.title else []),
                 *align(section.header, section.rows),
                 *([""] if section.notes else []),
             ]
+
         lines += section.notes
+
     if more and not parts[-1].notes:
         lines.append("")
+
     return "\n".join([*lines, *more])
 
 
@@ -305,6 +315,7 @@ def as_markdown(
     for section in parts:
         if section.title:
             lines += [f"## {_escaped(section.title)}", ""]
+
         if section.rows:
             lines += [
                 _markdown_row(section.header),
@@ -312,8 +323,10 @@ def as_markdown(
                 *map(_markdown_row, section.rows),
                 "",
             ]
+
         lines += [f"- {_escaped(note)}" for note in section.notes]
         lines += [""] if section.notes else []
+
     lines += [f"- {_escaped(note)}" for note in more]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -341,6 +354,7 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
             f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: "
             "of several tests some look significant by chance."
         )
+
     tasks = [
         (f"{pair.name}: {name}" if several else name, task)
         for pair in pairs
@@ -351,9 +365,11 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
             if "equivalence" in entry:
                 tested = _equivalence(entry["equivalence"], entry.get("unit", ""))
                 notes.append(f"{label}, {metric}: {tested}")
+
     for label, task in tasks:
         warnings = (*task["warnings"], *_few(task["metrics"]))
         notes += [f"note: {label}: {warning}" for warning in warnings]
+
     notes += dict.fromkeys(line for pair in pairs for line in _papers(pair))
     return notes + [
         f"not compared: {label}: {reason}"
@@ -387,6 +403,7 @@ def _equivalence(tested: Json, unit: str) -> str:
         else "equivalence not shown"
     )
     margin = number(tested["margin"], unit) + ("" if unit else " points")
+
     return f"{verdict} within {margin} (p {_p_value(tested['p'])}; of a difference beyond it {_p_value(tested['p_beyond'])})."
 
 
@@ -398,6 +415,7 @@ def breakdown_notes(tests: int) -> list[str]:
     few += " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
     if not tests:
         return [f"{few} No group has enough: conclude nothing group by group."]
+
     return [
         f"{few} Intervals are of {GROUP_RESAMPLES:,} draws.",
         f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read "
@@ -441,6 +459,7 @@ def flipped_items(
         change = item_value(metric, b) - item_value(metric, a)
         if abs(change) > CHANGED:  # not for nan
             changed.append((change if metric.higher_is_better else -change, a, b))
+
     # By the size of the change, in a proportion all alike, then by id.
     changed.sort(key=lambda each: (-abs(each[0]), _by_number(str(each[1]["id"]))))
     return {
@@ -470,6 +489,7 @@ def add_flips(
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
             continue
+
         rows = shared_rows(sides[0].get(name, {}), sides[1].get(name, {}))
         specs = {metric.name: metric for metric in tasks[name].metrics}
         for metric in metrics or [next(iter(entry["metrics"]))]:
@@ -503,4 +523,5 @@ def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
             f"parsed_{side}": one_line(str(row.get("parsed") or ""))
             for side, row in (("a", a), ("b", b))
         }
+
     return change

@@ -79,8 +79,10 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
                 f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in "
                 "a,b,c."
             )
+
     if len({name.casefold() for name in names}) < len(names):
-        raise UsageError(f"{option} {text!r}: a name stands twice.")
+        raise UsageError(f"{option} {text!r}: a name appears twice.")
+
     return names
 
 
@@ -109,15 +111,18 @@ def share_out(
         raise UsageError(
             f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}."
         )
+
     if overlap and len(names) < 2:
         raise UsageError(
             f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two."
         )
+
     shares: dict[str, tuple[str, ...]] = {}
     for number, identifier in enumerate(ranked(ids, seed, str)):
         first = names[number % len(names)]
         others = [name for name in names if name != first] if number < overlap else []
         shares[identifier] = (first, *others)
+
     return shares
 
 
@@ -216,6 +221,7 @@ def formula_problem(row: TableRow, column: str) -> str | None:
     """
     if not is_formula_error(row.cells[column].strip()):
         return None
+
     return (
         f"{row.place(column)}: is the error of a formula; type the text again, with an "
         "apostrophe before it"

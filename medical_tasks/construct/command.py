@@ -13,6 +13,7 @@ def run(arguments: Construct) -> int:
     """Does one step; exit code 5 when something is not finished."""
     if not is_main_process():
         return 0  # there is nothing to share among processes
+
     chosen = _constructions()[arguments.benchmark]
     # Whatever step: an error about text that is held may not be told in its own words.
     subject = policy.Subject.of(chosen.dataset, task=f"construct {chosen.dataset.name}")

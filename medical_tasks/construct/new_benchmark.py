@@ -41,6 +41,7 @@ def run(options: NewBenchmark) -> int:
         *(f"  {c}" for c in commands),
     ]
     tell("\n".join(lines), {"written": written, "next": commands})
+
     return 0
 
 
@@ -56,23 +57,27 @@ def write(options: NewBenchmark) -> list[Path]:
             f"new-benchmark {name!r}: a name is 2 to 48 small letters, digits and _, and begins "
             "with a letter. Give for example first_aid."
         )
+
     if options.yaml and options.package:
         raise UsageError(
             "--yaml and --package are two forms of a skeleton. Give one of them."
         )
+
     files = _texts(
         name, _OF_PACKAGE if options.package else _OF_YAML, options.out or Path()
     )
     for path in files:
         if path.exists():
             raise UsageError(
-                f"{path}: is there already, and nothing is written over. Give another name, or "
+                f"{path}: already exists and is not overwritten. Give another name, or "
                 "another folder with --out."
             )
+
     for path, text in files.items():
         make_folder(path.parent)
         with WholeFile(path) as part:
             part.write(text)
+
     return list(files)
 
 

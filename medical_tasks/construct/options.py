@@ -96,14 +96,14 @@ class Decompose(WithKqa, WithDocLens, WithJudge, WithTables, WithAttestation):
         Option("whose form (kqa if not given)", positional=True),
     ] = "kqa"
     source: Annotated[Path | None, Option("the texts", metavar="FILE")] = None
-    out: Annotated[Path, Option("where what they say goes", metavar="FILE")]
+    out: Annotated[Path, Option("file for the statements", metavar="FILE")]
     work: Annotated[
         Path | None, Option("where replies are kept (default: OUT.work)", metavar="DIR")
     ] = None
     credentialed: Annotated[
         bool,
         Option(
-            "the texts are credentialed: they stay on this machine, and replies lie in the "
+            "the texts are credentialed: they stay on this machine, and replies are kept in the "
             "private store (references in a file for doclens, and tasks on credentialed data, "
             "always are)"
         ),
@@ -119,7 +119,7 @@ class NewBenchmark(Options):
 
     --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and takes no
     Python. --package writes a folder NAME with a Python package that changes how
-    answers are scored. Nothing that is there is written over.
+    answers are scored. No file is overwritten.
     docs/benchmark_of_your_own.md goes on from here.
     """
 
@@ -141,7 +141,7 @@ class NewBenchmark(Options):
     ] = None
 
 
-_Folder = Annotated[Path, Option("where all of it lies", metavar="FOLDER")]
+_Folder = Annotated[Path, Option("folder of all files", metavar="FOLDER")]
 _Source = Annotated[
     Path,
     Option(
@@ -241,7 +241,7 @@ class WithExtraction(WithModel, WithAttestation, heading="medcalc"):
         Option("extract, check: ids or names (default: all 55)", metavar="2,CrCl,..."),
     ] = None
     forecast: Annotated[
-        bool, Option("extract, check: only say what asking would take")
+        bool, Option("extract, check: only count requests and tokens; asks nobody")
     ] = False
 
 
@@ -295,7 +295,7 @@ class MedcalcCheck(Construct, WithExtraction):
     """Measure the extraction on rows whose entities are known."""
 
     source: _Source
-    folder: Annotated[Path | None, Option("where all of it lies", metavar="FOLDER")] = (
+    folder: Annotated[Path | None, Option("folder of all files", metavar="FOLDER")] = (
         None
     )
     max_samples: _MaxSamples = None
@@ -407,7 +407,7 @@ class ArchehrFilter(Construct, heading="archehr"):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
-    """Add what codes say of notes and messages, to align them by."""
+    """Add the meaning of codes of notes and messages, which the alignment uses."""
 
     folder: _Folder
     model: Annotated[str | None, _MODEL] = None

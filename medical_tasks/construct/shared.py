@@ -72,10 +72,12 @@ def read_json(path: Path, *, step: str) -> Any:
             values = json.loads(read_text(path))
     except (ValueError, RecursionError):
         values = None
+
     if not isinstance(values, dict):
         raise UsageError(
             f"{path}: not as medical-tasks wrote it. Do this step again: construct {step}."
         )
+
     return values
 
 
@@ -158,6 +160,7 @@ def kept_step(
     """
     if not path.exists():
         return None, []
+
     before = read_json(path, step=step)
     written = before.get("recipe", {})
     return before, [

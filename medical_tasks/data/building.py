@@ -33,6 +33,7 @@ from medical_tasks.data.dataset_store import (
     flush_to_disk,
     marker_text,
     put_in_place,
+    rows_hash_of_file,
     stage_in,
 )
 from medical_tasks.errors import (
@@ -143,6 +144,7 @@ def build_source(
             )
     except OSError as error:
         raise write_error(folder, error) from error
+
     notes += [
         f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; "
         "build it again"
@@ -175,6 +177,7 @@ def _file_hashes(
         )
         with readable(path):
             hashes[name] = file_sha256(path)
+
         check_published_sum(path, hashes[name])
         true_config = source.known_files.get(hashes[name], config)
         if true_config != config:
@@ -182,6 +185,7 @@ def _file_hashes(
                 f"{path}: is the official file of config {true_config}, not of {config}. Give "
                 f"--config {true_config}, or the right file.\n{steps_to_get(source.spec)}"
             )
+
     return hashes
 
 
@@ -221,7 +225,9 @@ def _write_splits(
             told = _told_by(error)
             if told is None:
                 raise
+
             raise told from None
+
     splits: dict[str, BuiltSplit] = {}
     (stage / config).mkdir()
     for split in source.splits[config]:
@@ -235,9 +241,11 @@ def _write_splits(
             sha256=digest,
             file_bytes=path.stat().st_size,
             num_bytes=info.num_bytes,
+            rows_sha256=rows_hash_of_file(path),
         )
         path.rename(stage / entry.path)
         splits[split] = entry
+
     return splits
 
 
@@ -267,6 +275,7 @@ def _failing_writes_raise() -> Iterator[None]:
         before = getattr(datasets.config, "DEFAULT_CDC_OPTIONS", None)
         if before is not None:  # versions before 4.1 never chunk so
             datasets.config.DEFAULT_CDC_OPTIONS = False
+
         try:
             yield
         finally:
@@ -303,17 +312,20 @@ def _check_rows(
         rows = splits[split].rows
         if rows == published:
             continue
+
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(
                 f"{text}. The file is cut off or of another release.{_expected(source, config)}\n"
                 f"{steps_to_get(source.spec)}"
             )
+
         if rows < published and not partial:
             raise UsageError(
                 f"{text}. The file is cut off or of another release; build a smaller one on "
                 f"purpose with --partial.\n{steps_to_get(source.spec)}"
             )
+
         if (
             rows > _MOST_OF_A_RELEASE * published
         ):  # corrections add a row here and there
@@ -326,10 +338,12 @@ def _check_rows(
                 f"{text}. It is another file, such as a training "
                 f"set.{other}\n{steps_to_get(source.spec)}"
             )
+
         notes.append(
             f"{text}; right if the publisher has corrected the release since, else the file is cut "
             "off or another one"
         )
+
     return notes
 
 
@@ -349,6 +363,7 @@ def write_error(
     """
     if memory_error(error):
         raise error
+
     kept = f"Nothing of this {work} was kept; what was there before is as it was."
     said_by_datasets = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
     reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
@@ -357,6 +372,7 @@ def write_error(
             f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another "
             f"place with {other}, and give the same command again."
         )
+
     return UsageError(
         f"{folder}: cannot write there ({reason}). {kept} Choose another place with {other}."
     )
@@ -459,12 +475,14 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
                         f"{spec.name}: a row has the columns {', '.join(row)}, and its "
                         f"DatasetSource declares {', '.join(names)}. Give rows these."
                     )
+
                 if row[source.key] in seen:
                     raise UsageError(
                         f"{spec.name}, config {self.config.name}, split {split}: two rows have "
                         f"{source.key} {row[source.key]!r}; it must be unique. Download the "
                         "official files again."
                     )
+
                 seen.add(row[source.key])
                 yield row[source.key], {name: row[name] for name in names}
 
@@ -499,6 +517,7 @@ def check_published_sum(path: Path, digest: str) -> bool:
             f"{path}: SHA-256 is {digest}, but {where}, line {line}, says {expected}. The file is "
             "cut off, changed or of another release than the list. Download both again."
         )
+
     return bool(found)
 
 
@@ -506,8 +525,10 @@ def _entries(sums: Path) -> list[tuple[str, str, int]]:
     """The lines of a published list of sums: file, sum, and number of the line."""
     if not sums.is_file():
         return []
+
     with readable(sums):
         lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
+
     found = [
         (number, _LINE.fullmatch(line.strip()))
         for number, line in enumerate(lines, start=1)

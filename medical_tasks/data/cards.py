@@ -81,13 +81,16 @@ def card_metadata(
     metadata: dict[str, object] = {"pretty_name": spec.title, "license": terms.hub_id}
     if terms.hub_id == "other":
         metadata |= {"license_name": spec.licence.lower(), "license_link": terms.url}
+
     metadata["language"] = list(source.languages)
     if source.task_categories:
         metadata["task_categories"] = list(source.task_categories)
+
     metadata["tags"] = list(source.tags)
     metadata["size_categories"] = [_size_category(source, built)]
     if spec.access == "credentialed":
         metadata |= _gate(source)
+
     names = _configs(source, built)
     # The spec's default where it is there, else the first real configuration, else the
     # demo.
@@ -121,7 +124,9 @@ def card_metadata(
             ]
             info["download_size"] = sum(split.file_bytes for split in splits.values())
             info["dataset_size"] = sum(split.num_bytes for split in splits.values())
+
         infos.append(info)
+
     return {**metadata, "configs": configs, "dataset_info": infos}
 
 
@@ -141,6 +146,7 @@ def card_text(
     environment = Environment(  # noqa: S701 - no HTML
         undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
+
     return environment.from_string(
         read_text(Path(__file__).with_name("card.md.jinja"))
     ).render(
@@ -161,6 +167,7 @@ def _gate(source: DatasetSource) -> dict[str, object]:
     spec, terms = source.spec, licence(source.spec.licence)
     kind = "published" if spec.licence.startswith("PhysioNet") else "other"
     prompt = _outside()["texts"][f"gate_{kind}"]
+
     return {
         "extra_gated_heading": f"Ask for access to {spec.title}",
         "extra_gated_prompt": prompt.format(
@@ -253,6 +260,7 @@ def croissant_metadata(
                 "encodingFormat": _PARQUET,
                 "sha256": entry.sha256,
             }
+
         distribution.append(
             {"@type": f"cr:{kind}", "@id": file_id, "name": file_id, **file}
         )
@@ -267,6 +275,7 @@ def croissant_metadata(
                 "field": croissant_fields(source.columns, name, reference),
             }
         )
+
     specifications = ["1.1", "RAI/1.0"] if source.responsible_ai else ["1.1"]
     metadata: dict[str, object] = {
         "@context": _outside()["croissant_context"],
@@ -292,6 +301,7 @@ def croissant_metadata(
         metadata["conditionsOfAccess"] = (
             f"Credentialed; permission is given by the publisher: {spec.homepage}"
         )
+
     return {**metadata, "distribution": distribution, "recordSet": record_sets}
 
 
@@ -366,6 +376,7 @@ def eval_text(
     ]
     if not chosen:
         return ""
+
     metadata = {
         "name": spec.title,
         "description": f"{spec.title} as medical-tasks asks and scores it: {spec.paper}",

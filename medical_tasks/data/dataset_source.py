@@ -165,13 +165,16 @@ class DatasetSource:
                     f"{self.spec.name}: {name} has {sorted(configs)}, the spec "
                     f"{sorted(self.spec.configs)}"
                 )
+
         for config in self.generated:
             if self.files.get(config, "none"):
                 raise ValueError(
                     f"{self.spec.name}: {config} is generated, so it must be a config without files"
                 )
+
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
+
         if wrong := [
             name
             for name, value in self.responsible_ai.items()
@@ -198,6 +201,7 @@ class DatasetSource:
         """
         pins = [file.pin for file in self.wanted(config).values()]
         found = tuple(pin for pin in pins if pin is not None)
+
         return (
             (*found, *self.beside)
             if found and len(found) == len(pins) and self.spec.access == "open"
@@ -240,7 +244,9 @@ def find_files(
                 f"{label}: made from this package alone, reads no source. Leave out --source "
                 f"({place})."
             )
+
         return {}
+
     listing = "\n".join(
         f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values()
     )
@@ -252,13 +258,16 @@ def find_files(
         )
         asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
         raise MissingError(f"{asked}\n{steps_to_get(spec)}")
+
     if place.is_file():
         if len(wanted) > 1:
             raise UsageError(
                 f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that "
                 f"holds\n{listing}"
             )
+
         return dict.fromkeys(wanted, place)
+
     found: dict[str, Path] = {}
     missing: list[str] = []
     for key, file in wanted.items():
@@ -274,16 +283,19 @@ def find_files(
                 f"{label}: {place} has several files that could be {file.description}: "
                 f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
             )
+
         if paths:
             found[key] = paths[0]
         else:
             missing.append(f"  {file.description}: {' or '.join(file.places)}")
+
     if missing:
         listed = "\n".join(missing)
         raise MissingError(
             f"{label}: {place} lacks\n{listed}\nEach path was looked for there, and every end of "
             f"it.\n{steps_to_get(spec)}"
         )
+
     return found
 
 
@@ -301,10 +313,12 @@ def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
             f"official prompts are read from the authors' files. Clone {repository} and give its "
             "folder with --upstream, or use --prompts own."
         )
+
     place = place.expanduser()
     ends = _ends(path)
     if place.is_file() and place.name == ends[-1]:
         return place
+
     folder = place.parent if place.is_file() else place
     below = folder / repository.rpartition("/")[2]
     whole = [
@@ -314,6 +328,7 @@ def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
     for each in (*whole, *(folder / end for end in ends)):
         if each.is_file():
             return each
+
     raise MissingError(
         f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the "
         f"folders above; in {folder} also as {' or '.join(ends)}). Clone {repository} and give its "
@@ -371,6 +386,7 @@ def chosen_options(
         raise UsageError(
             f"{label}: got {', '.join(extra)}, but {takes}. Leave out {', '.join(extra)}."
         )
+
     chosen: dict[str, int] = {}
     for name, option in options.items():
         value = given.get(name)
@@ -379,10 +395,13 @@ def chosen_options(
             raise UsageError(
                 f"{label}: needs --{name}: {option.description}. Give --{name} NUMBER."
             )
+
         if not option.lowest <= value <= option.highest:
             raise UsageError(
                 f"{label}: --{name} must be from {option.lowest:,} to {option.highest:,}, got "
                 f"{value:,}. It is {option.description}."
             )
+
         chosen[name] = value
+
     return chosen

@@ -7,11 +7,18 @@ named by content, so none is written over.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -19,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
-from medical_tasks.guard.policy import xdg_folder
 from medical_tasks.io.files import (
     folder_lock,
     found_at,
@@ -28,6 +34,7 @@ from medical_tasks.io.files import (
     read_text,
     readable,
 )
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.spec import DatasetSpec, Row
 
 if TYPE_CHECKING:
@@ -48,6 +55,7 @@ class BuiltSplit:
     sha256: str
     file_bytes: int
     num_bytes: int  # size of the rows in memory, as `datasets` counts it
+    rows_sha256: str = ""  # of `rows_hash`; "" where an earlier version built it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +68,6 @@ class BuiltConfig:
     # for `demo`
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
-
-
-def datasets_home() -> Path:
-    """Returns the folder of built datasets.
-
-    `$MEDICAL_TASKS_DATA`, or one in the user's data directory.
-    """
-    chosen = os.environ.get("MEDICAL_TASKS_DATA")
-    return (
-        Path(chosen).expanduser()
-        if chosen
-        else xdg_folder("XDG_DATA_HOME", ".local", "share") / "datasets"
-    )
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
@@ -99,6 +94,7 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
     content = _read_marker(folder)
     if content is None:
         return {}
+
     try:
         configs = {
             name: BuiltConfig(
@@ -114,11 +110,13 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise _damaged(folder, f"{type(error).__name__}: {error}") from error
+
     for config in configs.values():
         for split in config.splits.values():
             path = PurePosixPath(split.path)
             if path.is_absolute() or ".." in path.parts:
                 raise _damaged(folder, f"path {split.path!r} leaves the folder")
+
     return configs
 
 
@@ -154,29 +152,56 @@ def built_split(
             f"{there}, or build {spec.name if spec else folder.name} again from files that have "
             "what is missing."
         )
+
     return "+".join(name for name in built if name in wanted)
 
 
+class _Columns(dict[str, list[object]]):
+    """The columns of a row group, each read when it is looked at.
+
+    Example:
+        Scoring looks at golds and limits of a thousand rows, and never at their notes,
+        which take most of the file.
+    """
+
+    def __init__(self, file: ParquetFile, group: int) -> None:
+        super().__init__()
+        self._file, self._group = file, group
+        self.names: tuple[str, ...] = tuple(file.schema_arrow.names)
+
+    @doing("load the rows of the dataset")
+    def __missing__(self, name: str) -> list[object]:
+        if name not in self.names:
+            raise KeyError(name)
+        table = self._file.read_row_group(
+            self._group, columns=[name], use_threads=False
+        )
+        values: list[object] = table.column(name).to_pylist()
+        self[name] = values
+        return values
+
+
 class _Row(Mapping[str, object]):
-    """A row that holds no text: its row group is read when it is looked at."""
+    """A row that holds no text: columns of its row group are read when it is looked at."""
 
-    __slots__ = ("_group", "_place")
+    __slots__ = ("_columns", "_place")
 
-    def __init__(self, group: Callable[[], Sequence[Row]], place: int) -> None:
-        self._group, self._place = group, place
+    def __init__(self, columns: Callable[[], _Columns], place: int) -> None:
+        self._columns, self._place = columns, place
 
     def __getitem__(self, name: str) -> object:
-        return self._group()[self._place][name]
+        return self._columns()[name][self._place]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._group()[self._place])
+        return iter(self._columns().names)
 
     def items(self) -> ItemsView[str, object]:
         """The row's columns and values, at one look."""
-        return self._group()[self._place].items()
+        columns, place = self._columns(), self._place
+        return {name: columns[name][place] for name in columns.names}.items()
 
     def __len__(self) -> int:
-        return len(self._group()[self._place])
+        return len(self._columns().names)
 
 
 def read_rows(
@@ -186,22 +211,50 @@ def read_rows(
 
     See `read_tables`.
     """
+    return _rows_of(*_open(folder, config, split, spec).values())
 
-    @lru_cache(maxsize=_GROUPS_KEPT)
-    @doing("load the rows of the dataset")
-    def read(file: ParquetFile, number: int) -> Sequence[Row]:
-        rows: list[Row] = file.read_row_group(number, use_threads=False).to_pylist()
-        return rows
 
+def _rows_of(*files: ParquetFile) -> list[Row]:
+    columns = lru_cache(maxsize=_GROUPS_KEPT)(_Columns)
     rows: list[Row] = []
-    for file in _open(folder, config, split, spec).values():
+    for file in files:
         for number in range(file.num_row_groups):
-            group = partial(read, file, number)
+            group = partial(columns, file, number)
             rows += (
                 _Row(group, place)
                 for place in range(file.metadata.row_group(number).num_rows)
             )
     return rows
+
+
+def rows_hash(rows: Iterable[Row]) -> str:
+    """The rows' content.
+
+    Unlike the parquet file's bytes it does not depend on who wrote the file.
+    """
+    written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(written(dict(row.items())).encode())
+    return digest.hexdigest()
+
+
+def rows_hash_of_file(path: Path) -> str:
+    """The hash of the rows of a parquet file, as the marker records it."""
+    import pyarrow.parquet as pq
+
+    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
+        return rows_hash(_rows_of(file))
+
+
+def recorded_rows_hash(folder: Path, config: str, split: str) -> str:
+    """The hash of a built split's rows as its builder recorded it.
+
+    "" for a sum of splits, and where an earlier version built it. `read_rows` has
+    checked that the file is the one that was built.
+    """
+    built = built_config(folder, config, None).splits.get(split)
+    return "" if built is None else built.rows_sha256
 
 
 def read_tables(
@@ -256,6 +309,7 @@ def _file(
         raise MissingError(
             f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}"
         )
+
     digest = file_sha256(path)
     if digest != entry.sha256:
         raise UsageError(
@@ -263,14 +317,17 @@ def _file(
             f"{entry.sha256[:12]}...). Build it again: medical-tasks build "
             f"{spec.name if spec else folder.name} --config {config}"
         )
+
     import pyarrow.parquet as pq
 
     with doing(f"load the rows of {path}"):
         file = pq.ParquetFile(path)
+
     if (rows := file.metadata.num_rows) != entry.rows:
         raise UsageError(
             f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again."
         )
+
     return file
 
 
@@ -296,21 +353,26 @@ def _read_marker(folder: Path) -> dict[str, Any] | None:
     with readable(path):
         if not path.exists():
             return None
+
         text = read_text(path)
+
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise _damaged(folder, str(error)) from error
+
     if (
         not isinstance(content, dict)
         or not {"format", "dataset", "configs"} <= content.keys()
     ):
         raise _damaged(folder, "not an object with format, dataset and configs")
+
     if content["format"] != FORMAT:
         raise UsageError(
             f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade "
             "medical-tasks, or build the dataset into another folder."
         )
+
     return content
 
 
@@ -335,7 +397,9 @@ def source_files(source: str) -> list[Path]:
                 f"official files' folder, or build the dataset: medical-tasks build {source} "
                 "(`medical-tasks list` names them)."
             )
+
         path = built
+
     if path.is_dir() and built_name(path) is not None:
         splits = [
             split
@@ -343,6 +407,7 @@ def source_files(source: str) -> list[Path]:
             for split in config.splits.values()
         ]
         return list(dict.fromkeys(path / split.path for split in splits))
+
     from medical_tasks.guard.leak_sources import readable_files
 
     return readable_files(path, named=source)
@@ -359,6 +424,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
+
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -366,6 +432,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
                 # of a build that was killed: nobody else holds the lock
                 shutil.rmtree(stale)
+
             holds = built_name(folder)
             if holds is None and any(
                 not entry.name.startswith(".") for entry in folder.iterdir()
@@ -374,16 +441,19 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
                     f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a "
                     "new folder with --out."
                 )
+
             if holds not in (None, name):
                 raise UsageError(
                     f"{folder}: holds the dataset {holds}, not {name}. Choose another --out."
                 )
+
             with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage:
                 yield Path(stage), built_configs(folder)
     except BaseException:
         if made:
             with contextlib.suppress(OSError):  # not empty: someone else uses it by now
                 folder.rmdir()
+
         raise
 
 
@@ -404,6 +474,7 @@ def put_in_place(
     for name, text in texts.items():
         (stage / name).write_text(text, encoding="utf-8")
         flush_to_disk(stage / name)
+
     data = [
         Path(split.path)
         for built in configs.values()
@@ -414,11 +485,14 @@ def put_in_place(
         folder.chmod(0o700)
         for path in (*new, *map(Path, texts)):
             (stage / path).chmod(0o600)
+
     for path in new:
         (folder / path.parent).mkdir(exist_ok=True)
         (stage / path).replace(folder / path)
+
     for name in texts:
         (stage / name).replace(folder / name)
+
     for path in folder.glob("*/*.parquet"):
         if path.relative_to(folder) not in data:
             with contextlib.suppress(

@@ -22,10 +22,11 @@ from medical_tasks._version import __version__
 from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.data.building import BuiltDataset, build_source, write_error
 from medical_tasks.data.dataset_source import DatasetSource, Pin, steps_to_get
-from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
+from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
+from medical_tasks.io.user_folders import DATA_VARIABLE, datasets_home
 
 if TYPE_CHECKING:
     import httpx
@@ -92,6 +93,7 @@ def build_dataset(
         raise UsageError(
             f"--fetch and --source {source}: the files come from one or the other. Leave one out."
         )
+
     definition = dataset_source(name)
     return build_source(
         definition,
@@ -115,6 +117,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
         raise UsageError(
             f"{label}: made from this package alone, nothing is fetched. Leave out --fetch."
         )
+
     by_hand = steps_to_get(spec, by_hand=True)
     if not pins:
         others = [name for name in spec.configs if source.pins(name)]
@@ -122,6 +125,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
         named = f"{', '.join(most)} and {last}" if most else last
         why = f"only {named} can be" if others else "only open datasets are"
         raise UsageError(f"{label}: is not fetched, {why}.\n{by_hand}")
+
     base = _base()
     folder = datasets_home() / "downloads" / spec.name / config
     try:
@@ -139,9 +143,8 @@ def fetch(source: DatasetSource, config: str) -> Path:
                         f"(export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
                     ) from error
     except OSError as error:
-        raise write_error(
-            folder, error, work="file", other="MEDICAL_TASKS_DATA"
-        ) from error
+        raise write_error(folder, error, work="file", other=DATA_VARIABLE) from error
+
     return folder
 
 
@@ -161,6 +164,7 @@ def confirmed(source: DatasetSource, config: str) -> bool:
         not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1"
     ):  # processes of one run would all ask
         return False
+
     size = (
         f"{sum(pin.size or 0 for pin in pins) / 1e6:.1f} MB, "
         if all(pin.size for pin in pins)
@@ -170,6 +174,7 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     mirror = f" ({_base()})" if os.environ.get(MIRROR) else ""
     asked = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
     print(asked, end="", file=sys.stderr, flush=True)
+
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -177,7 +182,7 @@ def _base() -> str:
     given = os.environ.get(MIRROR, "").rstrip("/") or _RAW
     if not _ADDRESS.fullmatch(given):
         raise UsageError(
-            f"{MIRROR} must be an address that stands for {_RAW}, such as "
+            f"{MIRROR} must be an address that replaces {_RAW}, such as "
             "http://mirror.example:8080/raw, without a user, ? or #; got "
             f"{given.rpartition('@')[2]!r}."
         )
@@ -228,6 +233,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
     """
     if target.is_file() and pin.found(target) == pin.expected:
         return
+
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
     idle, anew = 0, False
@@ -240,6 +246,7 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 idle = 0 if _size(part) > had else idle + 1
                 if error.final or idle == _TRIES:
                     raise
+
                 wait = min(
                     error.wait if error.wait is not None else 2**idle, _LONGEST_PAUSE_S
                 )
@@ -249,15 +256,19 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 )
                 pause(wait)
                 continue
+
             found = pin.found(part)
             if found == pin.expected:
                 flush_to_disk(part)
                 part.replace(target)
                 return
+
             part.unlink()
             if not had or anew:
-                raise _FetchError(f"another file is there, {found}")
+                raise _FetchError(f"the server has another file, {found}")
+
             anew = True  # what was there before may have been the damaged part
+
         raise _FetchError(f"cut off {_MOST_TRIES} times")
     except OSError:
         part.unlink(missing_ok=True)
@@ -275,6 +286,7 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
     have, most = _size(part), pin.size or _MOST_BYTES
     if have == pin.size:
         return
+
     try:
         with client.stream(
             "GET", address, headers={"Range": f"bytes={have}-"} if have else {}
@@ -282,10 +294,14 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             have = _begin(response, part, have)
             if not have:
                 part.unlink(missing_ok=True)
+
             size = _announced(response, have) or pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
-                raise _FetchError(f"a file of {size:,} bytes is there", final=True)
+                raise _FetchError(
+                    f"the server has a file of {size:,} bytes", final=True
+                )
+
             progress = Progress(
                 f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
             )
@@ -297,12 +313,14 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
                         raise _FetchError(
                             f"more than {most:,} bytes are sent", final=True
                         )
+
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         # nobody waits long on a closed network
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
         raise _FetchError(str(error) or type(error).__name__, final=away) from error
+
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")
 
@@ -325,13 +343,16 @@ def _begin(response: httpx.Response, part: Path, have: int) -> int:
     )
     if status == 200:
         return 0
+
     if status == 206 and response.headers.get("Content-Range", "").startswith(
         f"bytes {have}-"
     ):
         return have
+
     if status == 206 or (status == 416 and have):
         part.unlink(missing_ok=True)  # the next attempt asks for the whole file
         raise _FetchError(said, wait=0)
+
     wait = response.headers.get("Retry-After", "")
     again = status == 429 or status >= 500
     raise _FetchError(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.data.dataset_store import built_configs, datasets_home
+from medical_tasks.data.dataset_store import built_configs
 from medical_tasks.errors import UsageError
+from medical_tasks.io.user_folders import datasets_home
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,7 @@ def _listed(name: str) -> ListedTask:
     task = tasks()[name]
     spec = dataset_spec(task.dataset)
     built, damaged = _built(datasets_home() / spec.name)
+
     return ListedTask(
         name=task.name,
         harness_name=task.harness_name,

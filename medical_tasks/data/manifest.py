@@ -185,6 +185,7 @@ def _with_table(text: str, root: Path) -> str:
         rows.append(
             f"| [{benchmark.title}]({benchmark.paper}) | {first}{more} | {'; '.join(terms)} |"
         )
+
     table = "\n".join(rows)
     return re.sub(
         r"(?s)(<!-- tasks: make manifest -->\n).*?(?=\n<!-- end of tasks -->)",
@@ -207,6 +208,7 @@ def check_cards(root: Path | None = None) -> list[str]:
             problems.append(
                 f"{script}: missing; every dataset has its builder class there"
             )
+
         texts = _generated(place, source, benchmark)
         problems += _problems(texts)
         leaderboards = place / name / "eval.yaml"
@@ -214,6 +216,7 @@ def check_cards(root: Path | None = None) -> list[str]:
             problems.append(
                 f"{leaderboards}: the dataset has no leaderboard; remove it"
             )
+
     strange = [
         path.parent
         for path in sorted(place.glob("*/README.md"))

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.data.building import build_source
-from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import (
     built_config,
     built_configs,
     built_name,
     built_split,
-    datasets_home,
     read_rows,
+    recorded_rows_hash,
+    rows_hash,
     split_names,
 )
-from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.options import WithSubset
 from medical_tasks.spec import (
     Asking,
@@ -38,6 +36,9 @@ from medical_tasks.spec import (
     Row,
     TaskSpec,
 )
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
 
 SWAP: Final = "swap"
 """Key of a built configuration's source: which attribute of the patients was changed, `sex=female`."""
@@ -112,6 +113,7 @@ def read_shard(text: str | None) -> tuple[int, int]:
         raise UsageError(
             f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}."
         )
+
     return int(found[1]), int(found[2])
 
 
@@ -140,7 +142,6 @@ def load_task_data(
         spec,
         data,
         config or task.options.get("config"),
-        agreed=confirmed,
     )
     asked = split or task.split
     if task.exemplars in split_names(asked):
@@ -148,6 +149,7 @@ def load_task_data(
             f"{task.name}: its worked examples come from the split {task.exemplars}, so that "
             "cannot be asked. Choose another --split, or a task without examples."
         )
+
     rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
@@ -158,21 +160,23 @@ def load_task_data(
             if times > 1
         ]
         raise UsageError(
-            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the "
-            f"first is {twice[0]}), so that they are no one set of questions. Ask one at a time."
+            f"{task.name}: {len(twice):,} ids are in more than one of the splits {asked} (the "
+            f"first is {twice[0]}), so these are not one set of questions. Ask one at a time."
         )
+
     if not items:
         raise UsageError(
             f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of "
             f"this task among its {len(rows):,} rows. Choose another with --config."
         )
+
     revision: dict[str, object] = {
         "name": spec.name,
         "config": chosen,
         "split": asked,
         "version": spec.version,
         "source": dict(built_configs(folder)[chosen].source),
-        "rows_sha256": _rows_hash(rows),
+        "rows_sha256": recorded_rows_hash(folder, chosen, asked) or rows_hash(rows),
     }
     made_of = built_configs(folder)[chosen].source
     if SWAP in made_of:
@@ -186,6 +190,7 @@ def load_task_data(
                 made_of[SWAP_OF.format(name)] for name in split_names(asked)
             ],
         }
+
     made = TaskData(
         items=first_items(task, items, max_samples),
         config=chosen,
@@ -236,6 +241,7 @@ def leaking_examples(
     """Finds the ids of items whose question shows the item itself, with its answer, as the worked example."""
     if prompts.example is None:
         return []
+
     found = [item.id for item in items if prompts.example(item).leaks]
     if found and tell:
         print(
@@ -244,6 +250,7 @@ def leaking_examples(
             "are asked and counted; leaking_examples in the recipe names them.",
             file=sys.stderr,
         )
+
     return found
 
 
@@ -263,16 +270,19 @@ def locate(
         print(
             f"note: configuration {config}, the only one in {folder}", file=sys.stderr
         )
+
     if config is not None and config not in spec.configs:
         raise UsageError(
             f"dataset {spec.name} has no configuration {config!r}. It has: "
             f"{', '.join(spec.configs)}."
         )
+
     if (holds := built_name(folder)) not in (None, spec.name):
         raise UsageError(
             f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of "
             f"{spec.name}."
         )
+
     chosen = config or _usual_config(spec, built)
     built_config(folder, chosen, spec)  # or says how to get it
     return folder, chosen
@@ -285,7 +295,7 @@ def _usual_config(spec: DatasetSpec, built: Sequence[str]) -> str:
         return spec.default_config
     if len(real) > 1:
         raise UsageError(
-            f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
+            f"dataset {spec.name} is built as {', '.join(real)}. Choose one with --config."
         )
     return real[0]
 
@@ -296,39 +306,34 @@ def obtain(
     data: Path | None,
     config: str | None,
     *,
-    agreed: Callable[[DatasetSource, str], bool],
+    agreed: Callable[[DatasetSource, str], bool] | None = None,
 ) -> tuple[Path, str]:
     """As `locate`.
 
     What is not built in the user's data home is fetched and built there first, if that
-    is agreed.
+    is agreed; by default who sits at a terminal is asked.
     """
     try:
         return locate(spec, data, config)
     except MissingError:
-        source, chosen = benchmark.source(spec.name), config or spec.default_config
-        if data is not None or not agreed(source, chosen):
+        if data is not None:
             raise
-    folder, place = (
-        datasets_home() / spec.name,
-        fetch(source, chosen) if source.files[chosen] else None,
-    )
+
+        # Where all is built, as mostly, nothing of how to build is needed.
+        from medical_tasks.data.building import build_source
+        from medical_tasks.data.fetching import confirmed, fetch
+
+        source, chosen = benchmark.source(spec.name), config or spec.default_config
+        if not (agreed or confirmed)(source, chosen):
+            raise
+
+    folder = datasets_home() / spec.name
+    place = fetch(source, chosen) if source.files[chosen] else None
     build_source(
         source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks
     )
+
     return folder, chosen
-
-
-def _rows_hash(rows: Sequence[Row]) -> str:
-    """The rows' content.
-
-    Unlike the parquet file's bytes it does not depend on who wrote the file.
-    """
-    written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(written(dict(row.items())).encode())
-    return digest.hexdigest()
 
 
 def open_protocol(
@@ -345,7 +350,8 @@ def open_protocol(
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
     """Hashes the rows of a built configuration as a recipe does."""
-    return _rows_hash(read_rows(folder, config, split, spec=spec))
+    rows = read_rows(folder, config, split, spec=spec)
+    return recorded_rows_hash(folder, config, split) or rows_hash(rows)
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
@@ -372,6 +378,7 @@ def first_items(
     """
     if not task.drawn_whole or max_samples is None or max_samples >= len(items):
         return subset(items, max_samples)
+
     sizes = Counter(item.cluster for item in items)
     kept: set[str] = set()
     left = max_samples
@@ -381,13 +388,16 @@ def first_items(
         left -= sizes[cluster]
         if left < 0:
             break
+
         kept.add(cluster)
+
     if not kept:
         raise UsageError(
             f"{task.name}: --max-samples {max_samples} is smaller than the first group of items "
             f"that are scored together, which has {max_samples - left}. Give at least "
             f"{max_samples - left}."
         )
+
     return [item for item in items if item.cluster in kept]
 
 
@@ -402,12 +412,14 @@ def read_drawn(
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
         raise UsageError(
-            f"--seed {seed} is of --subset N, which is not given. Give both, or neither."
+            f"--seed {seed} belongs to --subset N, which is missing. Give both, or neither."
         )
+
     if size is not None and max_samples is not None:
         raise UsageError(
             f"--subset {size} draws a random sample, --max-samples takes none. Leave one out."
         )
+
     check_least({"--subset": size})
     check_least({"--seed": seed}, 0)
     return None if size is None else (size, seed or 0)
@@ -420,6 +432,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     """
     if drawn is None:
         return data
+
     from medical_tasks.scoring.finite import allocate, cell_of, unit_of
 
     size, seed = drawn
@@ -429,9 +442,11 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
             f"(configuration {data.config}, split {data.revision['split']}). Give at most that, or "
             "leave it out to take all."
         )
+
     cells: dict[str, str] = {}  # of each item or cluster
     for item in data.items:
         cells.setdefault(unit_of(task, item), cell_of(task, item))
+
     wanted = max(1, round(size * len(cells) / len(data.items)))
     ranked = sorted(
         cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest()
@@ -443,6 +458,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         left[place] -= 1
         if left[place] >= 0:
             kept.add(unit)
+
     items = [item for item in data.items if unit_of(task, item) in kept]
     told: dict[str, object] = {"asked": size, "seed": seed, "of": len(data.items)}
     told |= {
@@ -454,6 +470,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         "\n".join(item.id for item in items).encode()
     ).hexdigest()
     told["strata"] = dict(sorted(Counter(cells.values()).items()))
+
     return replace(data, items=items, subset=told, drawn_from=data.items)
 
 
@@ -479,6 +496,7 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
         return source.quick
     if OWN_CONFIG in source.spec.configs and len(source.files[OWN_CONFIG]) == 1:
         return (OWN_CONFIG,)
+
     name = source.spec.name
     raise UsageError(
         f"--source: the dataset {name} is not made of one file of your own. Leave it out, and "
@@ -492,6 +510,8 @@ def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
         raise UsageError(f"{place}: is a folder. Give --source the file itself.")
+    from medical_tasks.data.building import build_source
+
     with scratch() as home:
         folder = home / source.spec.name
         build_source(source, place=given, config=config, folder=folder, partial=True)
@@ -518,6 +538,7 @@ def with_source(
     if source is None:
         yield data, config
         return
+
     dataset = task.benchmark.source(task.dataset)
     configs = source_configs(dataset)
     for name, value, allowed in (("data", data, ()), ("config", config, configs)):
@@ -525,6 +546,7 @@ def with_source(
             raise UsageError(
                 f"--source and --{name} {value}: the data are one or the other. Leave one out."
             )
+
     chosen = config or configs[0]
     with built_from(dataset, source, chosen) as folder:
         try:

@@ -64,6 +64,7 @@ def named_text(path: Path, name: str) -> str:
     value = assigned(parse_python(path, unknown).body, name)
     if value is None:
         raise unknown(f"one text named {name}")
+
     bare = _unstripped(value)
     text = fill(template_of(bare, {}, unknown), {})
     return text if bare is value else text.strip()
@@ -96,24 +97,29 @@ def template_of(
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
+
     if isinstance(node, ast.JoinedStr):
         return tuple(
             part for value in node.values for part in template_of(value, known, unknown)
         )
+
     if (
         isinstance(node, ast.FormattedValue)
         and node.conversion == -1
         and node.format_spec is None
     ):
         return template_of(node.value, known, unknown)
+
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return (
             *template_of(node.left, known, unknown),
             *template_of(node.right, known, unknown),
         )
+
     name = ast.unparse(node)
     if name not in known:
         raise unknown(f"a text in place of `{name[:80]}` on line {node.lineno}")
+
     return known[name]
 
 
@@ -128,6 +134,7 @@ def joined(
     for node in statements:
         if isinstance(node, ast.While):
             break
+
         if (
             isinstance(node, ast.AugAssign)
             and isinstance(node.target, ast.Name)
@@ -152,6 +159,7 @@ def joined(
                 )
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             raise unknown(f"texts that are joined, on line {node.lineno}")
+
     return texts
 
 

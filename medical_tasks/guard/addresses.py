@@ -62,19 +62,24 @@ def read_address(url: str) -> Address | None:
     """
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
+
     try:
         parts = urlsplit(url)
     except ValueError:
         return None
+
     if parts.scheme == UNIX_SCHEME:
         return _socket(parts.netloc)
+
     found = _AUTHORITY.fullmatch(parts.netloc)
     if found is None or not parts.scheme:
         return None
+
     port = int(found["port"]) if found["port"] else _DEFAULT_PORTS.get(parts.scheme)
     host = _canonical(found["six"] or found["name"], six=found["six"] is not None)
     if host is None or (port is not None and not 0 < port <= _HIGHEST_PORT):
         return None
+
     return Address(scheme=parts.scheme, host=host, port=port)
 
 
@@ -100,6 +105,7 @@ def read_host(text: str) -> Address:
             f"10.0.0.7:8000, got {text!r}. No scheme, path, user or pattern; give the option once "
             "for each host."
         )
+
     return address
 
 
@@ -126,6 +132,7 @@ def is_loopback_host(url: str) -> bool:
         return False
     if address.socket or _is_local_name(address.host):
         return True
+
     return is_loopback_number(address.host)
 
 
@@ -160,6 +167,7 @@ def is_loopback_number(host: str) -> bool:
         number = ipaddress.ip_address(host)
     except ValueError:
         return False
+
     plain = (
         number.ipv4_mapped or number
         if isinstance(number, ipaddress.IPv6Address)

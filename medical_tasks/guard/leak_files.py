@@ -128,10 +128,12 @@ class Looking:
         form = sniffed(head)
         if not form and zipfile.is_zipfile(stream):  # a program may stand before it
             form = "zip"
+
         if form == "log" and not (
             path and path.with_name(path.name.rpartition("-")[0]).is_file()
         ):
             form = ""  # what belongs to no database here
+
         if form in _OPENERS:
             with self._noted(form):
                 stream.seek(0)
@@ -140,11 +142,13 @@ class Looking:
                 )
         elif " " in form:
             self._closed(f"{form} cannot be looked into")
+
         stream.seek(0)
         for block in self._blocks(stream):
             texts, whole = decoded(block)
             if not form and not whole:
                 self._closed("bytes of an unknown form")
+
             # Packed bytes look encoded here and there by chance; what they hold was
             # opened.
             # which has bytes of deleted rows
@@ -165,6 +169,7 @@ class Looking:
         while part := stream.read(_CHUNK):
             if not kept and part.lstrip()[:1] in (b"{", b"["):
                 part += stream.read(_FIRST_OF_JSON)
+
             block = kept + part
             while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
                 if len(block) > _WHOLE_LIMIT:
@@ -172,7 +177,9 @@ class Looking:
                         f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row"
                     )
                     break
+
                 block += part
+
             yield block
             kept = (
                 block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :]
@@ -184,12 +191,14 @@ class Looking:
         """A text in every reading, and the texts that are stored in it."""
         if not self._new(text):
             return
+
         views = list(dict.fromkeys(readings(text)))
         yield from views
         for view in dict.fromkeys((text, *views[-2:])):
             for other in rearranged(view):
                 yield other
                 yield from self._found(encoded(other), depth)
+
         for view in {text: None, views[-1]: None}:
             yield from self._found(contained(view), depth)
 
@@ -219,7 +228,9 @@ class Looking:
                 len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50
             ):
                 self.reasons = before
+
             return
+
         if len(raw) > _HASH_BYTES:
             yield from texts
         if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
@@ -242,6 +253,7 @@ class Looking:
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
+
         with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
             with self._noted(
                 "packed content"
@@ -253,7 +265,9 @@ class Looking:
                             f"unpacks to more than {self._most // 2**20:,} MiB"
                         )
                         break
+
                     place.write(block)
+
             place.seek(0)
             yield from self._stream(place, depth + 1)
 
@@ -266,6 +280,7 @@ class Looking:
                 while part and not unpack.eof:
                     yield unpack.decompress(part, _CHUNK)
                     part = unpack.unconsumed_tail
+
             if not unpack.eof:
                 raise EOFError
 
@@ -282,6 +297,7 @@ class Looking:
             stream.seek(0)
             if before and not decoded(stream.read(min(before, _CHUNK)))[1]:
                 self._closed("bytes of an unknown form before an archive")
+
             yield from self._members(
                 ((file.filename, partial(archive.open, file)) for file in files), depth
             )
@@ -316,6 +332,7 @@ class Looking:
         except pa.ArrowInvalid:
             stream.seek(0)
             batches = reader = pa.ipc.open_stream(stream)
+
         yield from self._table(reader.schema, reader.schema.metadata, batches, depth)
 
     def _table(
@@ -376,6 +393,7 @@ class Looking:
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return
+
         kind = b""
         while kind != b"IEND":
             head = stream.read(8)
@@ -383,11 +401,13 @@ class Looking:
             part = stream.read(int.from_bytes(head[:4], "big"))
             if stream.read(4) != zlib.crc32(kind + part).to_bytes(4, "big"):
                 raise ValueError
+
             if kind not in _PNG_FACTS:
                 packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
                 yield from self._found(
                     [part, part[packed.start() :] if packed else b""], depth
                 )
+
         yield from self._found([stream.read()], depth)
 
     def _sqlite(
@@ -401,10 +421,12 @@ class Looking:
             copy = Path(folder) / "database"
             with copy.open("wb") as out:
                 shutil.copyfileobj(stream, out)
+
             for end in ("-wal", "-journal"):
                 beside = path.with_name(path.name + end) if path else None
                 if beside and beside.is_file():
                     shutil.copyfile(beside, copy.with_name(copy.name + end))
+
             with closing(sqlite3.connect(copy)) as connection:
                 connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
                 tables = connection.execute(

@@ -59,6 +59,7 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
             "is not read would prove nothing. Give the file itself, or a folder of such files "
             "alone."
         )
+
     return files
 
 
@@ -101,6 +102,7 @@ def source_rows(file: Path) -> Iterator[SourceRow]:
             rows = _json(file, lines=form != ".json")
         else:
             rows = _text(file)
+
         yield from rows
     except (MedicalTasksError, MemoryError):
         raise
@@ -129,16 +131,19 @@ def _row(file: Path, number: int, value: Mapping[str, object]) -> SourceRow:
     values = Values()
     for name, part in value.items():  # names of columns are no text of the source
         values.collect(part, (str(name),))
+
     texts: list[str] = []
     for place, strings in values.strings.items():
         if place[-1] == "":
             continue
+
         said = [string for string in strings if not _NUMBERS.fullmatch(string)]
         texts.extend(said)
         # A list of nothing but numbers, such as the ids of sentences, is no text:
         # results name sentences by them.
         if said and len(strings) > 1:
             texts.append(" ".join(strings))
+
     return SourceRow(
         label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts)
     )
@@ -198,6 +203,7 @@ def _text(file: Path) -> Iterator[SourceRow]:
                 )
                 block = block[-_SHARED_LINES:]
                 first = number - len(block) + 1
+
         if block:
             yield SourceRow(
                 label=f"{file.name}, from line {first}",

@@ -131,6 +131,7 @@ def sniffed(head: bytes) -> str:
             zlib.decompressobj().decompress(head)
         except zlib.error:
             return ""
+
     return form
 
 
@@ -147,6 +148,7 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
             wide = raw[start:].decode(encoding, "replace")
             texts.append(wide)
             whole = whole or _legible(wide)
+
         for encoding, form in _UTF_32:
             found = [match[0] for match in form.finditer(raw)]
             texts += [part.decode(encoding, "replace") for part in found]
@@ -157,6 +159,7 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
         whole = whole or (
             controls <= 0.01 * len(raw) and plain > 0.7 * len(raw) and not dense
         )
+
     return texts, whole
 
 
@@ -168,6 +171,7 @@ def _legible(text: str) -> bool:
     sample = text[:20_000]
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
     latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
+
     return (
         letters > 0.55 * len(sample)
         and blanks > 0.03 * len(sample)
@@ -194,15 +198,19 @@ def readings(text: str) -> Iterator[str]:
     yield text
     if hidden := _TAG_SIGNS.findall(text):
         yield "".join(chr(ord(sign) - 0xE0000) for sign in hidden)
+
     for _ in range(_ROUNDS):
         plain = _unescaped(text)
         if plain == text:
             break
+
         text = plain
         yield text
+
     if "<" in text:
         yield _TAG.sub(" ", text)
         yield _TAG.sub("", text)
+
     if "\x1b" in text:
         yield _COLOUR.sub("", text)
     if "-" in text and _HYPHEN.search(text):
@@ -222,13 +230,16 @@ def _unescaped(text: str) -> str:
             .encode("utf-16", "surrogatepass")
             .decode("utf-16", "replace")
         )
+
     if "&" in text:
         text = html.unescape(text)
+
     if "%" in text:
         text = unquote(
             re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text),
             errors="replace",
         )
+
     return text if text.isascii() else _MISREAD.sub(_repaired, text)
 
 
@@ -292,21 +303,26 @@ def rearranged(text: str) -> Iterator[str]:
     for view in (text, *_by_lines(text)):
         if view is not text:
             yield view
+
         if _MARK.search(view):
             whole = _MARK.sub(" ", _BETWEEN.sub("", view))
             yield whole
             with contextlib.suppress(UnicodeError):
                 yield whole.translate(_BYTE_LETTERS).encode("latin-1").decode("utf-8")
+
         if "##" in view or "@@" in view:
             yield _JOINED.sub("", view)
+
     yield from _without_numbers(text)
     words = text.split()
     often, count = Counter(words).most_common(1)[0] if words else ("", 0)
     if count * 4 > len(words) > 12:  # one that was put between all others
         yield " ".join(word for word in words if word != often)
+
     if len(tagged := _TAGGED.findall(text)) >= _LEAST_LINES:
         yield " ".join(word for word, _ in tagged)
         yield " ".join(tag for _, tag in tagged)
+
     if _LETTERS.search(text):
         yield _SPACED.sub("", text)
 
@@ -316,6 +332,7 @@ def _by_lines(text: str) -> Iterator[str]:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < _LEAST_LINES or len(text) > _LONG_LINE * len(lines):
         return
+
     yield from _without_leads(lines)
     rows = [_CELL.findall(line) for line in lines]
     before, after = _framed(rows), _framed([row[::-1] for row in rows])
@@ -323,6 +340,7 @@ def _by_lines(text: str) -> Iterator[str]:
         yield " ".join(" ".join(row[before : len(row) - after]) for row in rows)
     if sum(map(len, rows)) > 2 * _COLUMNS * len(rows):
         return
+
     for number in range(_COLUMNS):
         column = [row[number] for row in rows if len(row) > number]
         if len(column) >= _LEAST_LINES:
@@ -338,11 +356,14 @@ def _without_leads(lines: Sequence[str]) -> Iterator[str]:
         start = lead.end() if lead else 0
         rests.append(line[start:])
         kinds.setdefault(_DIGITS.sub("0", line[:start]), []).append(line[start:])
+
     if kinds.keys() == {""}:
         return
+
     yield "\n".join(rests)
     if not 1 < len(kinds) < len(lines) / 2:
         return
+
     for kind in kinds.values():
         if len(kind) >= _LEAST_LINES:
             before = _framed([line.split() for line in kind])
@@ -366,6 +387,7 @@ def _framed(rows: Sequence[Sequence[str]]) -> int:
         numbers = sum(any(map(str.isdigit, cell)) for cell in column)
         if max(often, numbers) < 0.8 * len(sample):
             return number
+
     return _COLUMNS
 
 
@@ -378,6 +400,7 @@ def _without_numbers(text: str) -> Iterator[str]:
     numbers = len(_COUNTED.findall(text)) if text.count("1") * 200 > len(text) else 0
     if numbers < _LEAST_LINES or numbers * 25 < len(text):
         return
+
     expected = -1
 
     def counted(match: re.Match[str]) -> str:
@@ -385,6 +408,7 @@ def _without_numbers(text: str) -> Iterator[str]:
         number = int(match[0]) if len(match[0]) < 12 else -2
         if number not in (0, 1, expected):
             return match[0]
+
         expected = number + 1
         return " "
 
@@ -415,6 +439,7 @@ def contained(text: str) -> Iterator[Contained]:
             yield value
         else:
             yield from values.add(value)
+
     yield from _cells(text)
     yield from values.rest()
 
@@ -433,6 +458,7 @@ def encoded(text: str) -> Iterator[bytes]:
             packed = "".join(lines)
             if len(packed) < 40:
                 continue
+
             raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
             # A column of hashes is no message that was broken into lines.
             wrapped = len(lines[0]) in _WRAPPED and not (
@@ -449,12 +475,14 @@ def _unpacked(packed: str) -> bytes:
         raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
         if _known(raw) or len(set(packed.lower())) <= 16:
             return raw
+
     letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
     starts = [
         letters[start : len(letters) - ((len(letters) - start) % 4 == 1)]
         for start in range(4)
     ]
     tried = [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
+
     return next((raw for raw in tried if _known(raw)), tried[0])
 
 
@@ -462,10 +490,12 @@ def _escaped(text: str) -> Iterator[bytes]:
     """Bytes that were written as text with escapes: they need not be text."""
     if "=" in text and len(_QUOTED_PRINTABLE.findall(text)) > 2:
         yield quopri.decodestring(text.encode("utf-8", "surrogatepass"))
+
     if "\\x" in text or "\\0" in text:
         for match in _LITERAL.finditer(text):
             with contextlib.suppress(ValueError, SyntaxError):
                 yield ast.literal_eval(match[0])
+
     if not text.isascii() and sniffed(text[:16].encode("latin-1", "replace")):
         with contextlib.suppress(
             UnicodeError
@@ -481,10 +511,12 @@ def _numbered(text: str) -> Iterator[Contained]:
         if all(map(str.isdigit, numbers)) and not any(mark for mark, _ in found):
             listed = text[match.start() - 1 : match.start()] in ("[", "(")
             yield from _of_numbers([*map(int, numbers)], listed=listed)
+
         if {*map(len, numbers)} == {2} and _known(
             raw := bytes.fromhex("".join(numbers))
         ):
             yield raw
+
     dump = [line.split() for line in _DUMP.findall(text)]
     if len(dump) > 1 and _known(
         raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)
@@ -498,6 +530,7 @@ def _of_numbers(
     """What whole numbers stand for: bytes, or words of a vocabulary that nobody has here."""
     if len(numbers) < 12 or min(numbers) < 0:
         return
+
     if max(numbers) < 256:
         if _known(raw := bytes(numbers)) and (listed or len(set(numbers)) > 8):
             yield raw
@@ -525,15 +558,18 @@ def _values_in(text: str) -> Iterator[object]:
         if spent > _ATTEMPTS * len(text) + 10**6:
             yield Closed("more brackets than can be tried")
             return
+
         try:
             value, at = decoder.raw_decode(text, start)
             yield value
             continue
         except (ValueError, RecursionError) as error:
             spent += getattr(error, "pos", start + 1000) - start
+
         if start > end:
             end = text.find("\n", start) % (len(text) + 1)
             last = max(text.rfind(sign, start, end) for sign in "])}")
+
         if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
             spent += 8 * max(last - start, 0)  # these take longer
             with contextlib.suppress(
@@ -551,6 +587,7 @@ def _cells(text: str) -> Iterator[Contained]:
         usual, lines = Counter(counts).most_common(1)[0] if counts else (0, 0)
         if not usual or lines < max(_LEAST_LINES, 0.8 * len(counts)):
             continue
+
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
         values = Values(whole=False)
         with contextlib.suppress(csv.Error):  # no table after all
@@ -561,6 +598,7 @@ def _cells(text: str) -> Iterator[Contained]:
                         for number, cell in enumerate(row)
                     }
                 )
+
         yield from values.rest()
 
 
@@ -592,7 +630,9 @@ class Values:
             text = value.decode("utf-8", "replace")
             if "\ufffd" in text or "\0" in text or sniffed(value):
                 self.blobs.append(value)
+
             value = text
+
         if isinstance(value, str):
             self.strings.setdefault(place, []).append(value)
             if self.whole:
@@ -641,12 +681,14 @@ class Values:
             coded = all(map(_CODED.fullmatch, strings))
             if len(strings) > 1 and (letters or cut):
                 yield "".join(strings)
+
             if (
                 len(strings) > 1
                 and coded
                 and _known(raw := _unpacked("".join(strings)))
             ):
                 yield raw
+
         for place, numbers in self.numbers.items():
             # Two or three numbers may be the bytes of a token, but are no text in
             # tokens.
@@ -656,4 +698,5 @@ class Values:
                 listed=bool(_IN_LIST.search(place[-1] if place else "")),
                 tokens=tokens,
             )
+
         yield from self.blobs

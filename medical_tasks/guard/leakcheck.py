@@ -126,8 +126,10 @@ def _constants(node: ast.AST) -> Iterator[str]:
         str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))
     ):
         return
+
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
+
     for part in ast.iter_child_nodes(node):
         yield from _constants(part)
 
@@ -138,14 +140,16 @@ def check_leaks(
     """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
     if words < LEAST_WORDS:
         raise UsageError(
-            f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text."
+            f"--words must be {LEAST_WORDS} or more, got {words}: shorter runs occur in any text."
         )
+
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
     folder_found = _look_through(folder, sizes)
     if not folder_found.names:
         raise UsageError(
             f"{folder}: there is no file in it. Give the folder that a run wrote."
         )
+
     wanted = _Wanted(
         {
             size: RunIndex([part[size] for part in folder_found.runs.values()])
@@ -157,11 +161,13 @@ def check_leaks(
         for file in sources:
             _compare(file, wanted, counts)
             progress.step()
+
     if not counts["words"]:
         named = ", ".join(map(str, sources[:3]))
         raise UsageError(
             f"{named}: holds no text of {sizes[0]} words or more, so there is nothing to look for."
         )
+
     found, unread = _by_file(folder_found, wanted)
     return LeakReport(
         words=words,
@@ -197,16 +203,20 @@ def _look_through(folder: Path, sizes: range) -> _Folder:
             for text in readings(name):  # names may quote as well
                 named.add(text)
                 collected.add(text)
+
             if problem:
                 looking.reasons[problem] = None
             else:
                 looking.file(path, collected.add)
+
             if looking.reasons:
                 found.unreadable[name] = "; ".join(looking.reasons)
+
             found.name_runs[name] = named.finished()
             found.runs[name] = collected.finished()
             found.words += collected.words
             found.pictures += looking.pictures
+
     return found
 
 
@@ -217,9 +227,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
         raise MissingError(
             f"{folder}: no such folder. Give the folder that `medical-tasks run` or `score` wrote."
         )
+
     if there == "file":
         yield folder.name, folder, ""
         return
+
     denied: list[OSError] = []
     for path in walked(folder, denied=denied.append):
         is_file = found_at(path) == "file"
@@ -227,6 +239,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
             "" if is_file else "a link that leads nowhere, a socket, a pipe or a device"
         )
         yield str(path.relative_to(folder)), path, fault
+
     for error in denied:
         yield (
             os.path.relpath(str(error.filename), folder),
@@ -275,9 +288,11 @@ def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
             labels.append(row.label)
             counts["words"] += length if length >= shortest else 0
             counts["too short"] += 0 < length < shortest
+
         if len(batch.hashes) >= _BATCH_WORDS:
             _look_up(batch, labels, wanted)
             batch, labels = Batch(), []
+
     _look_up(batch, labels, wanted)
 
 
@@ -311,6 +326,7 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
     def shown(name: str) -> str:
         if not count(folder.name_runs[name]):
             return _printable(name)
+
         digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
         return (
             f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
@@ -318,6 +334,7 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
 
     counted = {name: count(part) for name, part in folder.runs.items()}
     found = {shown(name): number for name, number in counted.items() if number}
+
     return found, {shown(name): problem for name, problem in folder.unreadable.items()}
 
 
@@ -390,7 +407,9 @@ def runs_of(
         whole = np.zeros(len(starts), dtype=np.uint64)
         for place, constant in enumerate(constants):
             whole += words[starts + place] * constant
+
         return whole, owners
+
     # Those that reach from one text into the next are numbered as well and left out:
     # slices are faster than picking.
     last = max(len(words) - size + 1, 0)
@@ -400,6 +419,7 @@ def runs_of(
     every = np.zeros(last, dtype=np.uint64)
     for place, constant in enumerate(constants):
         every += words[place : place + last] * constant
+
     runs = every[starts]
     return runs, owners
 

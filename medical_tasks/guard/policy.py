@@ -37,6 +37,7 @@ from medical_tasks.guard.addresses import (
     read_address,
     read_host,
 )
+from medical_tasks.io.user_folders import HOME_VARIABLE, audit_path
 from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Access, DatasetSpec
 
@@ -110,10 +111,12 @@ def attestation_from(arguments: WithAttestation) -> Attestation:
             f"{ALLOW} {' '.join(hosts)} alone changes nothing: add {ATTEST}, by which you attest "
             "that this host keeps nothing of what it is sent. Both are written to the audit log."
         )
+
     if attested and not hosts:
         raise UsageError(
             f"{ATTEST} alone changes nothing: name the host it is about with {ALLOW} HOST."
         )
+
     return Attestation(
         hosts=tuple(read_host(host) for host in hosts), zero_retention=attested
     )
@@ -142,6 +145,7 @@ class _Policy:
         """
         if not self.subjects:
             return
+
         address = read_address(url) if url is not None else None
         local = not what and (url is None or is_local(url))
         allowed = local or (address is not None and self._attestation.covers(address))
@@ -162,6 +166,7 @@ class _Policy:
                     address,
                 )
                 self._told.add((purpose, where))
+
         if not allowed:
             raise self._refusal(
                 purpose,
@@ -203,6 +208,7 @@ class _Policy:
                 f"{about}: its text may not go to {where} ({purpose}), since it cannot be told "
                 f"where that leads. {use}"
             )
+
         reason = (
             "is called this machine's but leads elsewhere"
             if local_name
@@ -266,6 +272,7 @@ def holding_text() -> Iterator[None]:
             raise
         if memory_error(error):
             raise MemoryError from None
+
         raise WithheldError(told(error)) from None
 
 
@@ -376,6 +383,7 @@ def told(error: BaseException) -> str:
         found = waiting.pop(0)
         if id(found) in seen:
             continue
+
         seen.add(id(found))
         system = (
             errno.errorcode.get(found.errno or 0)
@@ -397,6 +405,7 @@ def told(error: BaseException) -> str:
             for each in (*inner, found.__cause__, found.__context__)
             if each is not None
         ]
+
     return "\n".join(lines)
 
 
@@ -408,40 +417,13 @@ def no_core_files() -> Iterator[None]:
     except ImportError:  # not a POSIX system
         yield
         return
+
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
-
-
-HOME_VARIABLE = "MEDICAL_TASKS_HOME"
-
-
-def user_place(name: str, variable: str, *otherwise: str) -> Path:
-    """A place in `$MEDICAL_TASKS_HOME`, or in the user's folder that an XDG variable names."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return (
-        Path(chosen).expanduser() if chosen else xdg_folder(variable, *otherwise)
-    ) / name
-
-
-def xdg_folder(variable: str, *otherwise: str) -> Path:
-    """This package's folder where an XDG variable says."""
-    base = Path(os.environ.get(variable, ""))
-    # The XDG rules: a relative path is invalid and to be ignored.
-    return (
-        base if base.is_absolute() else Path.home().joinpath(*otherwise)
-    ) / "medical-tasks"
-
-
-def audit_path() -> Path:
-    """Returns the log's place.
-
-    `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory.
-    """
-    return user_place("audit.jsonl", "XDG_STATE_HOME", ".local", "state")
 
 
 def write_decision(path: Path, decision: Mapping[str, object]) -> None:
@@ -476,6 +458,7 @@ def write_decision(path: Path, decision: Mapping[str, object]) -> None:
             line = _begun(handle) + line
             if os.write(handle, line) != len(line):
                 raise OSError(None, "only a part of the line was written")
+
             os.fsync(handle)
         finally:
             os.close(handle)

@@ -23,8 +23,8 @@ from medical_tasks.errors import (
     UsageError,
     system_reason,
 )
-from medical_tasks.guard.policy import HOME_VARIABLE, user_place
 from medical_tasks.io.files import folder_lock, read_text
+from medical_tasks.io.user_folders import HOME_VARIABLE, private_home
 from medical_tasks.spec import UNANSWERED
 
 SETTINGS_FILE = "run.json"
@@ -58,14 +58,6 @@ class Purged(NamedTuple):
     strange: tuple[str, ...]  # entries that are not of this package; they stayed
 
 
-def private_home() -> Path:
-    """Returns the store's place.
-
-    `$MEDICAL_TASKS_HOME/private`, or one in the user's cache directory.
-    """
-    return user_place("private", "XDG_CACHE_HOME", ".cache").absolute()
-
-
 def new_private_id() -> str:
     """Draws the name of a new folder; it says nothing about the run."""
     import secrets
@@ -87,6 +79,7 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was "
             "written?"
         )
+
     home = private_home()
     folder = home / private_id
     try:
@@ -96,12 +89,14 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
         for path in (home, folder):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             _close(path)
+
         for place, _, names in os.walk(folder):
             for name in names:
                 with contextlib.suppress(
                     FileNotFoundError
                 ):  # another process's journal, gone since it was listed
                     _close_file(Path(place) / name)
+
         if run is not None:
             _write_owner(folder / _OWNER_FILE, run)
     except OSError as error:
@@ -109,6 +104,7 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             f"{folder}: the private store cannot be used ({system_reason(error)}). Make {home} a "
             f"folder of your own, or name another place: export {HOME_VARIABLE}=DIR"
         ) from error
+
     return folder
 
 
@@ -135,6 +131,7 @@ def _close(path: Path) -> None:
         found = os.fstat(handle)
         if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
             raise _refused(path, "it belongs to somebody else")
+
         if stat.S_IMODE(found.st_mode) & 0o077:
             os.fchmod(handle, 0o700)
             if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
@@ -158,6 +155,7 @@ def _opened(path: Path) -> int:
             errno.ELOOP,
         ):  # what a link gives depends on the system
             raise
+
         raise _refused(path, "it is a link or a file") from None
 
 
@@ -207,6 +205,7 @@ def _described(path: Path) -> PrivateFolder:
         for name in names:
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                 sizes.append((Path(folder) / name).lstat().st_size)
+
     owner = path / _OWNER_FILE
     run = (
         ""
@@ -227,6 +226,7 @@ def purge(*, dry_run: bool = False) -> Purged:
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
         return Purged(removed=(), used=(), strange=())
+
     _close(home)
     strange = tuple(
         sorted(
@@ -243,6 +243,7 @@ def purge(*, dry_run: bool = False) -> Purged:
                 f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} "
                 "folders were. Make it writable and give the command again."
             ) from error
+
     return Purged(removed=tuple(removed), used=tuple(used), strange=strange)
 
 
@@ -266,14 +267,16 @@ def check_place(path: Path) -> None:
     for folder in place.parents:
         if (folder / SETTINGS_FILE).is_file():
             raise RefusedError(
-                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed "
+                f"{path}: is in the run's folder {folder}, which holds no text of credentialed "
                 "data and may be passed on. Choose another --out."
             )
+
         if (folder / ".git").exists():
             if _ignored(place, folder):
                 return
+
             raise RefusedError(
-                f"{path}: lies in the git work tree {folder}, with which text of credentialed data "
+                f"{path}: is in the git work tree {folder}, with which text of credentialed data "
                 "would be published. Choose another --out, or add the file to .gitignore."
             )
 
@@ -285,6 +288,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     git = shutil.which("git")
     if git is None:
         return False
+
     # Such a variable could name another repository.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
@@ -301,6 +305,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
+
     return done.returncode == 0
 
 
@@ -316,7 +321,7 @@ _PLAIN_REASONS = frozenset(
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
         "cannot tell not_entailment", "cut reply", "choice not among the log-probabilities told", "connection", "empty choices",
         "empty content", "entails and contradicts", "forecast only", "http error", "no gold: for people to score",
-        "no answer in another order", "no pair", "no question of entailment", "no reply", "no verdict",
+        "no answer in another order", "no pair", "no question of entailment", "no reply", "no verdict", "none given",
         "not answered in the run", "not asked",
         "not in the recorded verdicts", "not in the responses", "not in the store", "not json", "not reachable",
         "out of memory", "prompt too long", "quota exhausted", "rate limited", "recorded for another question",
@@ -349,6 +354,7 @@ def redact_reason(reason: str) -> str:
     """
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
+
     return (
         reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
     )
@@ -430,6 +436,7 @@ def redact_row(
             made[name] = (
                 value if name in _NOTES and _is_plain(str(value), note_words) else ""
             )
+
     digest = (
         ""
         if response is None

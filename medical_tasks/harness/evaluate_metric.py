@@ -99,6 +99,7 @@ def benchmark_metric(
 
     sources = dict.fromkeys(fields, ()) if columns is None else columns
     members = {"columns": sources, "_info": lambda _: information, "_compute": computed}
+
     return type(task.benchmark.name.title().replace("_", ""), (_DatasetRows,), members)
 
 
@@ -160,6 +161,7 @@ def score_rows(
             )
             for number, reference in enumerate(references)
         ]
+
     answers = [Answer(text=text) for text in predictions]
     scores = task.benchmark.score_items(task, items, answers)
     result: dict[str, float] = {}
@@ -171,9 +173,11 @@ def score_rows(
             estimate = mean_interval(
                 values, confidence=confidence, limits=metric.limits
             )
+
         result[metric.name] = estimate.value
         result[f"{metric.name}_ci_low"] = estimate.ci_low
         result[f"{metric.name}_ci_high"] = estimate.ci_high
+
     return {**result, "n": len(items)}
 
 

@@ -29,6 +29,7 @@ def read_row(row: object, columns: Columns, where: str) -> object:
         return row
     if all(name in row for name in columns):
         return {name: row[name] for name in columns}
+
     return {name: _value(row, name, others, where) for name, others in columns.items()}
 
 
@@ -52,6 +53,7 @@ def _value(row: Row, name: str, others: Sequence[Source], where: str) -> object:
     for read, *columns in sources:
         if all(column in row for column in columns):
             return read(*(row[column] for column in columns))
+
     expected = " or ".join(" and ".join(columns) for _, *columns in sources)
     raise ValueError(
         f"{where}: has no {name}. It is read from {expected}; got {', '.join(map(str, row))}"

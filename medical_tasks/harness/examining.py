@@ -13,23 +13,35 @@ from typing import Literal
 import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, datasets
-from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
+from medical_tasks.data.dataset_store import BuiltConfig, built_configs
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.harness import lighteval_launcher
+from medical_tasks.io.user_folders import (
+    DATA_VARIABLE,
+    HOME_VARIABLE,
+    datasets_elsewhere,
+    datasets_home,
+    user_places,
+)
 from medical_tasks.models.base import processes
 from medical_tasks.models.server import find_vllm, vllm_version
 from medical_tasks.plugins import version_of
 from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
 
-Level = Literal["warning", "ok", "optional"]
+Level = Literal["warning", "ok", "optional", "folder"]
+"""How a finding is.
+
+`ok`; `optional`: not there, and not needed by everybody; `warning`: something there will
+break; `folder`: where the suite keeps something.
+"""
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing looked at."""
 
-    level: Level  # `ok`; `optional` (not there, and not needed by everybody); `warning` (something there will break)
+    level: Level
     subject: str  # what was looked at
     text: str  # what was found, and the next step when it is not well
 
@@ -97,7 +109,7 @@ def _major(version: str) -> int:
 def examine() -> list[Finding]:
     """Looks at everything, in a fixed order.
 
-    Suite, optional parts, versions, machine, processes, data.
+    Suite, plugins, optional parts, versions, machine, processes, folders, data.
     """
     suite = Finding(
         "ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}"
@@ -108,8 +120,10 @@ def examine() -> list[Finding]:
         *_versions(),
         *_machine(),
         *_processes(),
+        *_folders(),
         *_data(),
     ]
+
     return [suite, *_plugins(), *parts]
 
 
@@ -158,10 +172,12 @@ def _versions() -> Iterator[Finding]:
     """What is wrong with the installed lighteval, and whether it knows our tasks."""
     if not version_of("lighteval"):
         return
+
     for package, wrong, found in _WRONG_VERSIONS:
         version = version_of(package)
         if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
+
     path = lighteval_launcher.link_path()
     if path.is_file():
         yield Finding(
@@ -176,6 +192,7 @@ def _versions() -> Iterator[Finding]:
             "lighteval link",
             f"the stock command finds this suite's tasks; {step}",
         )
+
     if not path.with_name("tinyBenchmarks.pkl").is_file():
         yield Finding(
             "optional",
@@ -214,6 +231,7 @@ def _processes() -> Iterator[Finding]:
     except UsageError as error:
         yield Finding("warning", "processes", str(error))
         return
+
     if (
         started > 1
         and not _has_gpu()
@@ -223,6 +241,22 @@ def _processes() -> Iterator[Finding]:
             "warning",
             "processes",
             "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
+        )
+
+
+def _folders() -> Iterator[Finding]:
+    """Where the suite keeps what it writes for a user, and which variable says so."""
+    for place in user_places():
+        text = f"{place.path.absolute()} ({place.decided_by})"
+        yield Finding("folder", place.use, text)
+
+    other = datasets_elsewhere()
+    if other is not None:
+        yield Finding(
+            "folder",
+            "datasets not read",
+            f"{other}, since {HOME_VARIABLE} is set. Move them to {datasets_home()}, or "
+            f"export {DATA_VARIABLE}={other}",
         )
 
 
@@ -264,6 +298,7 @@ def _dataset(
             f"{config} in {folder} was built in version {made.version}, this suite reads "
             f"{spec.version}. Build it again: {command}",
         )
+
     current = sorted(set(built) - set(outdated))
     if set(current) - {"demo"}:
         yield Finding("ok", subject, f"{', '.join(current)} in {folder}")

@@ -122,6 +122,7 @@ def inspect_task(
             by_id,
             prompts,
         )
+
     told = {
         "data": json.dumps(data_revision),
         "prompts": prompts.name,
@@ -131,6 +132,7 @@ def inspect_task(
         told[RECIPE_KEY] = ASKED
     if leaking := leaking_examples(task, prompts, items):
         told["leaking_examples"] = ", ".join(leaking)
+
     samples = [
         Sample(
             id=item.id,
@@ -198,9 +200,11 @@ def _protocol_solver(
                 (turn,) = await asyncio.to_thread(
                     protocol.next_turns, [dialogue], memory
                 )
+
             state.output.completion = turn.text
             if turn.conversation:
                 state.messages = inspect_chat(turn.conversation)
+
             return state
 
         return solve
@@ -222,7 +226,9 @@ async def _asked(
         calls: tuple[ToolCall, ...] = ()
         if state.output.choices:
             calls = read_inspect_calls(state.output.message.tool_calls)
+
         return state, replace(dialogue, answers=answers, calls=(*dialogue.calls, calls))
+
     output = await get_model(role=turn.role, required=True).generate(chat)
     said = (*dialogue.replies.get(turn.role, ()), output.completion)
     return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
@@ -248,6 +254,7 @@ def _pooled(name: str, official: bool = False) -> Metric:
                     math.inf if ended else 0.0 if math.isnan(value) else weights[name],
                 )
             )
+
         return pooled_mean(values)
 
     return compute
@@ -282,6 +289,7 @@ def _confidence(name: str) -> Metric:
         }
         found = confidence_figures(task, items, [by_id], source="asked")
         shown = ("mean_confidence", "accuracy", "ece", "brier", "auroc", "aurc")
+
         return {"n": float(found["n"])} | {
             key if end == "value" else f"{key}_{end}": value
             for key in shown
@@ -360,18 +368,21 @@ def registered_scorer(
             stated = Stated(text, None)
             if asked:
                 stated = split_confidence(text)
+
             if item is None:
                 raise _refused(
                     f"{task.name}: sample {name!r} of the log is no item of the task, whose ids "
                     f"look like {', '.join(map(repr, list(items)[:3]))}. Name the configuration of "
                     "the log's questions: -S config=NAME"
                 )
+
             if not state.output.choices:  # no reply is no wrong reply
                 unscored = (*metrics, CONFIDENCE) if asked else metrics
                 return Score(
                     value=dict.fromkeys(unscored, math.nan),
                     explanation="unscored: no answer",
                 )
+
             # the latter of logs that were exported
             ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}
             if ours and target.text != task.benchmark.gold_response(task, item):
@@ -379,6 +390,7 @@ def registered_scorer(
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key "
                     "differs. Name the configuration of the log's questions: -S config=NAME"
                 )
+
             answer = Answer(
                 text=stated.answer,
                 conversation=_conversation(task, state),
@@ -393,6 +405,7 @@ def registered_scorer(
                     (one,) = score_checked(task, [item], [answer])
             except plugins.PluginError as error:
                 raise _refused(str(error)) from error
+
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
                 shown: one.values.get(metric.name, math.nan)
@@ -409,12 +422,14 @@ def registered_scorer(
                 value[CONFIDENCE] = math.nan if sure is None else sure
                 told[_CLUSTER] = item.cluster
                 told[_OUTCOME] = one.could_be(task.metrics[0].name)
+
             return Score(value=value, answer=one.parsed, explanation=why, metadata=told)
 
         return score
 
     made.__name__ = made.__qualname__ = task.name
     made.__module__ = module
+
     return scorer(metrics=_metrics(task), name=task.name)(made)
 
 
@@ -426,12 +441,15 @@ def _asks_for_confidence(task: TaskSpec, confidence: str) -> bool:
             f"Give -T confidence={ASKED} to a task and -S confidence={ASKED} to a scorer, or leave "
             "it out."
         )
+
     if confidence != ASKED:
         return False
+
     try:
         check_askable([task], "the model")
     except UsageError as error:
         raise _options_told(error) from error
+
     return True
 
 
@@ -459,6 +477,7 @@ def _held(
             judge.check(task)
     except MedicalTasksError as error:
         raise _options_told(error) from error
+
     return {item.id: item for item in part.items}, judge
 
 
@@ -474,19 +493,30 @@ def load(
     data: str | None,
     prompts: str,
     upstream: str | None,
+    max_samples: int | None = None,
     confidence: str = "none",
     arguments: Mapping[str, object] | None = None,
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
 
-    What is wrong is a PrerequisiteError.
+    `max_samples` asks the very items that `medical-tasks run --max-samples` asks;
+    inspect's own `--limit` takes the first ones of the file. What is wrong is a
+    PrerequisiteError.
     """
     _require_open(task, spec)
     _require_written(task)
     asked = _asks_for_confidence(task, confidence)
     try:
         return _loaded(
-            task, spec, config, data, prompts, upstream, arguments, asked=asked
+            task,
+            spec,
+            config,
+            data,
+            prompts,
+            upstream,
+            max_samples,
+            arguments,
+            asked=asked,
         )
     except MedicalTasksError as error:
         raise _options_told(error) from error
@@ -500,6 +530,7 @@ def _loaded(
     data: str | None,
     prompts: str,
     upstream: str | None,
+    max_samples: int | None,
     arguments: Mapping[str, object] | None,
     *,
     asked: bool,
@@ -509,7 +540,11 @@ def _loaded(
     The scorer gets the options that were given, so that it opens the same data.
     """
     part = load_task_data(
-        task, spec, data=None if data is None else Path(data), config=config
+        task,
+        spec,
+        data=None if data is None else Path(data),
+        config=config,
+        max_samples=None if max_samples is None else _whole_number(max_samples),
     )
     given = {
         name: str(value)
@@ -527,14 +562,23 @@ def _loaded(
     )
     if asked:
         rendered = asking_for_confidence(rendered)
+
     options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
     options["confidence"] = ASKED if asked else None
     scored = registered_scorer(task)(
         **{name: value for name, value in options.items() if value is not None}
     )
+
     return inspect_task(
         task, part.items, rendered, part.revision, scored, checkout, given
     )
+
+
+def _whole_number(value: object) -> int:
+    """Reads `-T max_samples=N`, of which inspect makes a number, or leaves a text."""
+    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit():
+        raise UsageError(f"--max-samples is a whole number, got {value!r}.")
+    return int(str(value))
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:
@@ -586,11 +630,12 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     # So do other items: the scorer, which inspect makes apart, knows the usual ones.
     not_here = {*spec.scoring_arguments, *spec.item_arguments}
     own = [name for name in spec.arguments if name not in not_here]
-    defaults: dict[str, str | None] = {
+    defaults: dict[str, Any] = {
         "config": None,
         "data": None,
         "prompts": "own",
         "upstream": None,
+        "max_samples": None,
         "confidence": "none",
     }
     defaults |= dict.fromkeys(own)
@@ -609,6 +654,7 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
             for name, value in defaults.items()
         ]
     )
+
     return task(made)
 
 

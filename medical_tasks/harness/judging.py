@@ -65,6 +65,7 @@ def harness_request(
         raise UsageError(
             f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}."
         )
+
     return JudgeRequest(
         name=name,
         args=args,
@@ -145,6 +146,7 @@ class HarnessJudge:
                 self._lock if judge.asked.endpoint is None else contextlib.nullcontext()
             ):
                 scores = score_checked(task, items, answers, Scoring(judging=judging))
+
         trouble, judge.asked.trouble = judge.asked.trouble, None
         if trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is
@@ -152,6 +154,7 @@ class HarnessJudge:
             logger.warning(
                 "the judge %s could not be asked: %s", self._request.name, trouble
             )
+
         return scores
 
 
@@ -198,6 +201,7 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
         return value
     if metric.official and metric.name not in score.values:
         return Weighted(math.nan, math.inf)
+
     return Weighted(
         value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
     )
@@ -224,13 +228,16 @@ def pooled_mean(values: Iterable[float]) -> float:
             raise TypeError(
                 f"a pooled metric needs values with their weights; got {type(value).__name__}"
             )
+
         if value.weight:
             known.append(value)
         elif not math.isnan(value):
             due.append(float(value))
+
     total = math.fsum(value.weight for value in known)
     if math.isinf(total):
         return math.nan
+
     return (
         math.fsum(value * value.weight for value in known) / total
         if total

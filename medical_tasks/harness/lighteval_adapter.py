@@ -25,7 +25,7 @@ from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks.data.dataset_store import datasets_home, split_names
+from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
@@ -49,6 +49,7 @@ from medical_tasks.harness.lighteval_launcher import (
     require_launcher,
     wanted_config,
 )
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import (
@@ -119,6 +120,7 @@ class _Score(SampleLevelComputation):
                 metric.name: metric_value(metric, scores[0])
                 for metric in metrics.values()
             }
+
         found = agreed([score.values for score in scores], list(metrics))
         lacking = [name for name, value in found.items() if math.isnan(value)]
         if lacking:
@@ -128,6 +130,7 @@ class _Score(SampleLevelComputation):
                 self.task.name,
                 ", ".join(lacking),
             )
+
         return found
 
 
@@ -183,6 +186,7 @@ class _Judged(SampleLevelComputation):
             return [float(score.unscored is None) for score in scores]
         if self.metric.official:
             return [metric_value(self.metric, score) for score in scores]
+
         estimator = Estimator(self.task, {score.id: score for score in scores})
         values = [estimator.item_value(self.metric, score) for score in scores]
         return [
@@ -226,7 +230,7 @@ class _JudgedAnswers:
                     f"{count} x {reason}" for reason, count in missing.items()
                 )
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and "
+                    "%s: %s of %s answers lack a verdict (%s); known ones replace them, and "
                     "`%s` says how many lack none. Judge them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
@@ -234,6 +238,7 @@ class _JudgedAnswers:
                     said,
                     JUDGED,
                 )
+
         return self._scores
 
 
@@ -275,6 +280,7 @@ def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
     """One group of metrics, so that an answer is read once for all of them."""
     metrics = shown_metrics(task)
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
+
     return [
         SampleLevelMetricGrouping(
             metric_name=list(better),
@@ -330,7 +336,7 @@ def _earlier_turns(
     if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
         raise UsageError(
             f"{task.name}: lighteval asks users' messages and shows models' answers in turns, and "
-            f"the chat of item {item.id} is of {', '.join(roles)}. Use: medical-tasks run --tasks "
+            f"the chat of item {item.id} has the roles {', '.join(roles)}. Use: medical-tasks run --tasks "
             f"{task.name}"
         )
     texts = [message["content"] for message in chat[:-1]]
@@ -369,6 +375,7 @@ class _Prompt:
                 config=self.config,
                 exemplars=examples,
             )
+
         return self._prompts
 
     @as_lighteval_shows_it()
@@ -385,21 +392,25 @@ class _Prompt:
                 f"{self.task.harness_name}|0, or for the task that shows one "
                 "(medical:medcalc_one_shot|0 for medical:medcalc)."
             )
+
         require_launcher(self.task)
         if self.judge is not None:
             self.judge.check(self.task)
             self.judge = None  # once is enough
+
         line.pop("__index", None)
         several = self.task.items_a_row > 1
         if several:
             row = json.dumps(line, sort_keys=True, default=str)
             line[_PLACE] = self._met[row] % self.task.items_a_row
             self._met[row] += 1
+
         item = _item(self.task, line)
         if self.asked is not None and item.id not in self.asked:
             return None  # lighteval leaves the row out
         if several:
             line["__id"] = item.id
+
         prompts = self._prompt_set()
         *_, message = chat = prompts.render(item)
         turns = _earlier_turns(self.task, item, chat)
@@ -407,9 +418,11 @@ class _Prompt:
         choices, right = [gold], 0
         if prompts.continuations is not None:
             choices, right = list(prompts.continuations(item)), _most_probable(gold)
+
         make = _PartDoc if several else Doc
         if turns:
             make, line[_TURNS] = _ChatDoc, turns
+
         return make(
             query=message["content"],
             choices=choices,
@@ -448,6 +461,7 @@ class _Config(LightevalTaskConfig):
         )
         prompt.asked = frozenset(item.id for item in data.items)
         prompt.config = data.config
+
         return made
 
 
@@ -469,6 +483,7 @@ def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfi
     spec = dataset_of(task)
     judge = HarnessJudge(harness_request(task=task)) if task.judge else None
     mixed = task.benchmark.mixed_rows
+
     return _Config(
         name=name,
         prompt_function=_Prompt(task, judge),
@@ -512,14 +527,17 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
             f"{len(counts)} continuations for a question of {choices} choices. Its `accelerate` "
             "and `vllm` give both; so does medical-tasks run."
         )
+
     if any(math.isnan(logprob) for logprob in logprobs):
         return []
+
     longest = len(counts)
     if longest**missing > _MOST:
         raise UsageError(
             f"lighteval does not say how many tokens {missing} of {choices} choices have. Use: "
             "medical-tasks run"
         )
+
     known = tuple(min(float(each), 0.0) for each in logprobs)
     return [
         ChoiceScores(logprobs=known, tokens=(*counts, *rest)).to_text()

@@ -101,9 +101,11 @@ def link(wanted: bool) -> str:
             raise UsageError(
                 f"{path}: is not a file that this suite wrote; it stays. Move it away first."
             )
+
         if not wanted:
             path.unlink(missing_ok=True)
             return f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
+
         path.parent.stat()
         with WholeFile(path) as file:
             file.write(_LINK)
@@ -112,6 +114,7 @@ def link(wanted: bool) -> str:
             f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment "
             "that is yours, or lighteval's option --custom-tasks medical_tasks.lighteval_tasks."
         ) from error
+
     return (
         f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
     )
@@ -129,6 +132,7 @@ def load_app() -> Typer:
 
     for logger in working:
         logger.disabled = False
+
     application: Typer = app
     return application
 
@@ -156,6 +160,7 @@ def run_app(app: Typer, arguments: Sequence[str]) -> int:
         raise UsageError(f"lighteval: {message}. See: {command} --help") from error
     finally:
         sys.argv = before
+
     return code if isinstance(code, int) else 0
 
 
@@ -261,6 +266,7 @@ def _prepare_models() -> None:
             and not torch.accelerator.is_available()
         ):
             self.model.config.batch_size = CPU_BATCH
+
         returned: object = original(self)
         return returned
 
@@ -303,20 +309,25 @@ def check_model(positional: Sequence[str]) -> None:
     """
     if len(positional) < 2 or positional[0] not in _LOADS_WEIGHTS:
         return
+
     given = positional[1]
     if given.endswith(".yaml"):
         if not Path(given).is_file():
             raise UsageError(f"model arguments {given}: there is no such file.")
+
         return
+
     if "=" not in given:
         raise UsageError(
             f"model arguments {given!r} are not of the form NAME=VALUE,... Give for example "
             f"model_name={given}, or a .yaml file of lighteval's."
         )
+
     found = _MODEL_NAME.search(given)
     name = found.group(1) if found else ""
     if not name.startswith(_PATH_STARTS):
         return
+
     path = Path(name)
     if name == "~" or name.startswith("~/"):
         path = path.expanduser()
@@ -324,6 +335,7 @@ def check_model(positional: Sequence[str]) -> None:
             raise UsageError(
                 f"model_name={name}: lighteval does not replace ~. Give model_name={path}."
             )
+
     if not path.exists():
         raise UsageError(
             f"model_name={name}: there is no such folder. Give a model's folder, or a name on the "
@@ -347,14 +359,17 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
     """
     if not policy.protecting():
         return
+
     given = {word.partition("=")[0] for word in arguments}
     for option in _PUSHES:
         if option in given:
             policy.require_push(f"lighteval's {option}")
+
     if _OUTLET in given:
         policy.require_text_outlet(f"lighteval's {_OUTLET}")
     if list(positional[:2]) == _PRINTS_SAMPLES:
         policy.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
+
     command = positional[0] if positional else ""
     if command in _IN_PROCESS:
         policy.require_endpoint(None, "model")
@@ -383,6 +398,7 @@ def _server_address(path: Path) -> str:
             f"YAML file with model_parameters and, in it, {_ADDRESS}: http://127.0.0.1:PORT is "
             "expected."
         ) from error
+
     return str(address)
 
 
@@ -395,6 +411,7 @@ def private_dataset_cache() -> Iterator[None]:
     if not policy.protecting():
         yield
         return
+
     import datasets
 
     folder = private_folder(new_private_id(), run=Path.cwd())

@@ -9,8 +9,8 @@ from typing import Final
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.policy import user_place
 from medical_tasks.io.files import WholeFile, make_folder
+from medical_tasks.io.user_folders import metrics_home
 
 _MODULE: Final = '''"""The metric of {name}: written by medical_tasks.metric_path, and safe to delete."""
 
@@ -34,17 +34,22 @@ def metric_folder(name: str) -> str | None:
     places = [place for place in plugins.given().split(os.pathsep) if place]
     if Path(name).suffix in plugins.YAML:
         places, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
+
     with plugins.using(places):
         task = tasks().get(name)
+
     if task is None:
         return None
+
     if task.judge:
         raise UsageError(
             f"{name}: a judge decides its answers, and evaluate knows none. Use "
             f"medical_tasks.score({name!r}, answers, judge=...)."
         )
-    folder = user_place("metrics", "XDG_CACHE_HOME", ".cache") / name
+
+    folder = metrics_home() / name
     make_folder(folder)
     with WholeFile(folder / f"{name}.py") as part:
         part.write(_MODULE.format(name=name, places=places))
+
     return str(folder)

@@ -108,12 +108,14 @@ class _Files(PublishedSource):
         if self._kind == "every-eval-ever":
             published: Published = module.read(self._path, model=self._model)
             return published
+
         published = module.read(self._path)
         if published.model and self._model not in (None, published.model):
             raise UsageError(
                 f"--model {self._model}: the files name the model {one_line(published.model)}. "
                 "Leave it out."
             )
+
         return published
 
     def _check(
@@ -125,12 +127,14 @@ class _Files(PublishedSource):
             places = [_at(match.answer) for match in matches if match.way == way]
             if places:
                 lost.append(f"{len(places):,} {why} ({listed(places, _SHOWN)})")
+
         if lost and not any(match.item for match in matches):
             of = f" of {one_line(published.task)!r}" if published.task else ""
             raise UsageError(
                 f"{self._path}: none of its {len(matches):,} answers{of} is to an item of "
                 f"{task.name}: {'; '.join(lost)}. Is it the right --task and --config?"
             )
+
         if lost:
             print(
                 f"note: {self._path}: answers are left out: {'; '.join(lost)}",
@@ -153,13 +157,16 @@ class _Files(PublishedSource):
                     f"{item}; one answer an item and repeat is scored. Take one of them out, or "
                     "give the files of one run."
                 )
+
             places[answer.repeat, item] = _at(answer)
             if answer.text is None:
                 reasons[answer.repeat][item] = answer.reason
             else:
                 texts[answer.repeat][item] = answer.text
+
             if answer.cut:
                 cut[answer.repeat].add(item)
+
         return [
             FoundAnswers(
                 texts=texts[number],
@@ -201,6 +208,7 @@ def _origin(
         unknown.append("longest answer")
     if not published.model:
         unknown.append("model")
+
     return {
         "kind": kind,
         "harness": one_line(published.harness),

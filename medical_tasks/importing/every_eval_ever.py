@@ -64,28 +64,33 @@ def read(path: Path, *, model: str | None = None) -> Published:
         path = only_file(
             path, sorted(path.rglob("*.jsonl")), wanted="JSON Lines", again=AGAIN
         )
+
     records = [
         (at, files.check(Record, line, path, at)) for at, line in files.lines(path)
     ]
     models = list(dict.fromkeys(record.model_id for _, record in records))
     if not records:
         raise UsageError(f"{path}: has no records. {AGAIN}")
+
     chosen = model or models[0]
     if chosen not in models or (model is None and len(models) > 1):
         raise UsageError(
-            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Say whose "
-            "are meant: --model NAME"
+            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Choose "
+            "one: --model NAME"
         )
+
     own = [(at, record) for at, record in records if record.model_id == chosen]
     evaluations = list(dict.fromkeys(record.evaluation_id for _, record in own))
     if len(evaluations) > 1:
         raise UsageError(
             f"{path}: has records of {len(evaluations)} evaluations of {chosen}. Give a file of one."
         )
+
     aggregate = _aggregate(files, path, evaluations[0])
     library = _mapping(aggregate.get("eval_library"))
     names = [str(library.get(name) or "") for name in ("name", "version")]
     names = [name for name in names if name != "unknown"]
+
     return Published(
         answers=list(_answers(own)),
         model=chosen,
@@ -111,6 +116,7 @@ def _answers(records: list[tuple[str, Record]]) -> Iterator[PublishedAnswer]:
         if metrics and metric not in metrics:
             metrics.add(metric)
             continue
+
         metrics.add(metric)
         asked = record.input.raw
         bare = asked if isinstance(asked, str) else "\n".join(asked)
@@ -129,12 +135,15 @@ def _texts(record: Record) -> list[tuple[str | None, str]]:
     """The replies of a sample, or why there is none."""
     if record.error:
         return [(None, ERROR)]
+
     if record.messages:
         said = [each for each in record.messages if each.role == "assistant"]
         last = said[-1] if said else None
         if last is None or not (last.content or last.tool_calls):
             return [(None, NO_ANSWER)]
+
         return [(last.content, "")] if last.content else [(None, TOOL_CALL)]
+
     raw = record.output.raw if record.output is not None else None
     texts = [raw] if isinstance(raw, str) else raw
     return [(text, "") for text in texts] if texts else [(None, NO_ANSWER)]

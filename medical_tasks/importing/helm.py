@@ -130,19 +130,23 @@ def read(path: Path) -> Published:
         answers = list(_state_answers(states))
     else:
         raise MissingError(f"{folder}: has no display_predictions.json. {AGAIN}")
+
     spec_file, notes = _file(folder, "run_spec.json"), []
     spec = RunSpec()
     if spec_file is None:
         notes.append("run_spec.json is not there: neither model nor settings are known")
     else:
         spec = files.check(RunSpec, files.json(spec_file), spec_file)
+
     if left := sum(1 for each in stats if each.perturbation):
         notes.append(f"{left} answers to questions that HELM changed are left out")
+
     several = sum(
         1 for each in states if len((each.result or Result()).completions or ()) > 1
     )
     if several:
         notes.append(f"{several} answers have several completions; the first is taken")
+
     adapter = spec.adapter_spec or {}
     return Published(
         answers=answers,
@@ -182,6 +186,7 @@ def _shown_answers(
     path = _file(folder, "instances.json")
     if path is None:
         raise MissingError(f"{folder}: has no instances.json. {AGAIN}")
+
     instances = {
         str(each.id): each
         for each in _list(files, Instance, path)
@@ -191,6 +196,7 @@ def _shown_answers(
         instance = instances.get(str(each.instance_id))
         if each.perturbation:
             continue
+
         text, reason = _text(each.predicted_text)
         yield PublishedAnswer(
             at=f"prediction {number} ({each.instance_id})",
@@ -218,6 +224,7 @@ def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
     for number, state in enumerate(states, start=1):
         if state.instance.perturbation:
             continue
+
         text, reason, cut = _completed(state.result)
         prompt = state.request.prompt if state.request is not None else ""
         yield PublishedAnswer(

@@ -96,10 +96,12 @@ def read(path: Path) -> Published:
         path = only_file(
             path, logs, wanted="logs of inspect (.eval or .json)", again=AGAIN
         )
+
     if path.suffix == ".eval":
         header, samples = _of_archive(files, Archive(files, path))
     else:
         header, samples = _of_json(files, path)
+
     answers: list[PublishedAnswer] = []
     several = 0
     for number, sample in enumerate(
@@ -107,6 +109,7 @@ def read(path: Path) -> Published:
     ):  # events of a sample take much memory
         answers.append(_answer(sample, number))
         several += bool(sample.output and len(sample.output.choices or ()) > 1)
+
     notes = (
         [f"{several} samples have several choices; the first is taken"]
         if several
@@ -114,6 +117,7 @@ def read(path: Path) -> Published:
     )
     if header.status not in ("", "success"):
         notes.append(f"the log's status is {shown(header.status)}")
+
     packages = header.eval.packages or {}
     version = packages.get("inspect_ai", "")
     return Published(
@@ -136,6 +140,7 @@ def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample
     names = archive.names(_SAMPLES)
     if not names:
         raise UsageError(f"{archive.path}: has no samples. {AGAIN}")
+
     samples = (
         files.check(Sample, archive.json(each), archive.path, f"sample {number}")
         for number, each in enumerate(names, start=1)
@@ -152,6 +157,7 @@ def _of_json(files: Files, path: Path) -> tuple[Header, Iterator[Sample]]:
         raise UsageError(
             f"{path}: has no samples (a log of its header alone?). {AGAIN}"
         )
+
     return header, (
         files.check(Sample, each, path, f"sample {number}")
         for number, each in enumerate(samples, start=1)
@@ -162,6 +168,7 @@ def _answer(sample: Sample, number: int) -> PublishedAnswer:
     metadata = sample.metadata or {}
     asked = sample.input if isinstance(sample.input, str) else _chat(sample)
     text, reason, cut = _said(sample)
+
     return PublishedAnswer(
         at=f"sample {number} ({sample.id}, epoch {sample.epoch})",
         ids=(str(sample.id), *id_values(metadata)),
@@ -181,11 +188,14 @@ def _said(sample: Sample) -> tuple[str | None, str, bool]:
         output is not None and output.error and choice is None
     ):
         return None, ERROR, False
+
     if output is None or choice is None:
         return None, LIMIT if sample.limit else NO_ANSWER, False
+
     text = output.completion or _text(choice.message)
     if not text and choice.message.tool_calls:
         return None, TOOL_CALL, False
+
     return _resolved(sample, text), "", choice.stop_reason in _CUT
 
 
@@ -223,6 +233,7 @@ def _settings(header: Header) -> JsonDict:
     steps = [step.get("solver") for step in _mappings(plan.get("steps"))]
     if steps:
         settings["solvers"] = [str(step) for step in steps]
+
     return settings
 
 

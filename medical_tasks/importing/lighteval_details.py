@@ -49,6 +49,7 @@ def read(path: Path) -> Published:
         path = only_file(
             path, found, wanted="files of details (details_*.parquet)", again=AGAIN
         )
+
     answers: list[PublishedAnswer] = []
     for number, row in enumerate(_rows(path), start=1):
         at = f"row {number}"
@@ -56,11 +57,13 @@ def read(path: Path) -> Published:
         answers += _answers(
             path, at, doc, files.check(Response, row["model_response"], path, at)
         )
+
     files.sha256[path.name] = file_sha256(path)
     name = path.name.removeprefix(_DETAILS).removesuffix(".parquet")
     task, date = name[: -_DATE - 1], name[-_DATE:]
     results = _results(files, path, date)
     general = _mapping(results.get("config_general"))
+
     return Published(
         answers=answers,
         model=str(general.get("model_name") or _folder_model(path)),
@@ -91,10 +94,12 @@ def _rows(path: Path) -> list[JsonDict]:
                         f"{path}: has no column {lacking[0]!r}, but "
                         f"{', '.join(file.schema_arrow.names)[:200]}. {AGAIN}"
                     )
+
                 if not 0 < file.metadata.num_rows <= MOST_RECORDS:
                     raise UsageError(
                         f"{path}: has {file.metadata.num_rows:,} rows. {AGAIN}"
                     )
+
                 groups = range(file.metadata.num_row_groups)
                 size = sum(
                     file.metadata.row_group(group).total_byte_size for group in groups
@@ -107,6 +112,7 @@ def _rows(path: Path) -> list[JsonDict]:
             raise UsageError(
                 f"{path}: no parquet file ({type(error).__name__}). {AGAIN}"
             ) from error
+
     return rows
 
 
@@ -120,6 +126,7 @@ def _answers(
             f"{path}, {at}: has no text but probabilities: nothing was written that could be "
             "scored. Give the details of a task that writes its answers."
         )
+
     specific = _specific(doc.specific)
     # Our own questions and lighteval's are the document's, and rows may be kept beside
     # it.
@@ -183,6 +190,7 @@ def _settings(general: Json) -> JsonDict:
         "override_chat_template",
     ):
         settings |= {name: config[name]} if config.get(name) is not None else {}
+
     return settings
 
 

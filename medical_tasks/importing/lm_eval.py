@@ -43,6 +43,7 @@ def read(path: Path) -> Published:
         path = only_file(
             path, found, wanted="files of samples (samples_*.jsonl)", again=AGAIN
         )
+
     answers: list[PublishedAnswer] = []
     filters: dict[str, None] = {}
     for at, line in files.lines(path):
@@ -52,11 +53,14 @@ def read(path: Path) -> Published:
             iter(filters)
         ):  # each filter has lines with the same replies
             answers += _answers(sample, path, at)
+
     if not answers:
         raise UsageError(f"{path}: has no samples. {AGAIN}")
+
     task, date = _named(path)
     results = _results(files, path.parent, task, date)
     config = _part(results, "configs", task)
+
     return Published(
         answers=answers,
         model=_model(results),
@@ -96,6 +100,7 @@ def _texts(replies: Sequence[Any], path: Path, at: str) -> Sequence[str | None]:
             f"{len(replies)} requests: nothing was written that could be scored. Give samples of a "
             "task with output_type generate_until."
         )
+
     return texts
 
 

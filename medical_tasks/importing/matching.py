@@ -132,6 +132,7 @@ class Questions:
             return Match(
                 answer=answer, item=item, way="id alone" if item else "unknown"
             )
+
         several = False
         for question in questions:
             holding = self._holding(question)
@@ -140,10 +141,12 @@ class Questions:
                 return Match(answer=answer, item=by_id[0], way="id")
             if len(holding) == 1:
                 return Match(answer=answer, item=holding[0], way="text")
+
             several = several or len(holding) > 1
             bare = [name for name in named if self._asked[name].is_bare_in(question)]
             if bare:
                 return Match(answer=answer, item=bare[0], way="id and bare question")
+
         way: Way = "ambiguous" if several else "asks otherwise" if named else "unknown"
         return Match(answer=answer, item=None, way=way)
 
@@ -227,6 +230,7 @@ def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
         ]
     except MedicalTasksError:  # its questions need documents, which are not here
         return [name for name in names if "question" in name.casefold()]
+
     return [name for name in names if _stands_in(name, items, questions)]
 
 

@@ -128,11 +128,13 @@ class Archive:
         self._files, self.path = files, path
         with readable(path, missing=files.again, again=files.again):
             files.sha256[path.name] = file_sha256(path)
+
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {each.filename: each for each in archive.infolist()}
         except _DAMAGED as error:
             raise self._damaged(error) from None
+
         size = sum(each.file_size for each in self._members.values())
         files.check_size(path, size)
 
@@ -154,15 +156,18 @@ class Archive:
             raise UsageError(
                 f"{self.path}: has no {name}, as if it was not written whole. {self._files.again}"
             )
+
         if member.flag_bits & 1 or member.compress_type not in _PACKED:
             raise UsageError(
                 f"{self.path}: {name} is encrypted, or packed in another way than deflate and "
                 f"zstd. {self._files.again}"
             )
+
         try:
             content = self._content(member)
         except _DAMAGED as error:
             raise self._damaged(error) from None
+
         return self._files.parsed(self.path, content, at=f", {name}")
 
     def _content(self, member: zipfile.ZipInfo) -> bytes:
@@ -184,6 +189,7 @@ class Archive:
             )
             file.seek(before, 1)
             packed = file.read(member.compress_size)
+
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
             return bytes(stream.read(member.file_size + 1))
 
@@ -225,4 +231,5 @@ def _told(error: Exception) -> str:
         if line is not None
         else ""
     )
+
     return f"{shown(text)[1:-1]}{where}"

@@ -37,7 +37,7 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
     helm: the folder of a run; inspect: a log (.eval or .json); lm-eval: a file of
     --log_samples; lighteval: a file of --save-details (parquet); every-eval-ever:
     instance records (JSON Lines). A folder that holds one such file will do. The
-    source's own results are read where they lie beside it.
+    source's own results beside it are read too.
 
     Each answer is matched with an item by its id, where the question agrees, or by the
     texts of the question; what is not matched is named. Answers of several epochs or

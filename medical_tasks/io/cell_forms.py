@@ -160,6 +160,7 @@ def table_choice_of(options: Options, *, python: bool = False) -> TableChoice:
     """
     if not isinstance(options, WithTables):
         return TableChoice(python=python)
+
     return TableChoice(
         sheet=list(options.sheet),
         decimal=options.decimal,
@@ -225,6 +226,7 @@ def settled(
                 f"{where}: {_places({what: damaged})}. A spreadsheet puts it in the place of a "
                 "text such as -3, 24.7 or 3-4. Format the column as Text and enter the text again."
             )
+
     typed = [place for place, cell in cells.items() if isinstance(cell, datetime.date)]
     return _anew(_NUMBERS, where, texts, [], local) | _anew(
         _DATES, where, texts, typed, local
@@ -269,9 +271,11 @@ def _anew(
             f"spreadsheet writes them, {choice.option(kind.option, kind.foreign)}; or have the "
             f"cells read as they are, {as_they_are}."
         )
+
     if rewritten and not chosen:
         found = _places({other: rewritten})
         note(f"{where}: {found}, read as such. If that is wrong: {as_they_are}.")
+
     return {place: kind.anew(texts[place]) for place in rewritten}
 
 

@@ -94,6 +94,7 @@ def croissant_fields(
             # A member of a struct is the column's value, taken apart by a path within
             # it.
             extract["transform"] = {"jsonPath": ".".join(place[1:])}
+
         node: dict[str, object] = {
             "@type": "cr:Field",
             "@id": f"{record_set}/{'/'.join(place)}",
@@ -102,10 +103,12 @@ def croissant_fields(
         }
         if column.repeated:
             node["isArray"] = True
+
         if column.fields:
             node["subField"] = [field(member, place) for member in column.fields]
         else:
             node["dataType"] = _CROISSANT_TYPES[column.dtype]
+
         return {**node, "source": extract}
 
     return [field(column, ()) for column in columns]

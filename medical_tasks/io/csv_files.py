@@ -86,6 +86,9 @@ def stream_rows(
     count = 0  # rows before a block, the header among them
     for block in chain((head,), blocks):
         table = _table(path, block, names, count, again)
+        if not table.num_rows:  # pyarrow 18 to 24 crash at a mask without chunks
+            continue
+
         masks = [
             compute.is_in(table.column(name), value_set=each)
             for name, each in texts.items()
@@ -99,7 +102,9 @@ def stream_rows(
         for place, cells in zip(found, table.filter(mask).to_pylist(), strict=True):
             if count or place:
                 yield StreamedRow(number=count + place + 1, cells=cells)
+
         count += table.num_rows
+
     if count == 1:
         raise UsageError(f"{path}: has a header and no rows. {again}")
 
@@ -124,6 +129,7 @@ def _header(path: Path, block: memoryview, release: str) -> list[str]:
         raise UsageError(f"{path}: is empty, expected the {release}. {_again(release)}")
     if "\ufffd" in "".join(names):
         raise UsageError(f"{path}: row 1 is not UTF-8. {_again(release)}")
+
     return names
 
 
@@ -155,9 +161,11 @@ def _table(
     except pyarrow.ArrowInvalid as error:
         # of which digits alone are kept: the message quotes the row
         found = _PROBLEM.search(str(error))
+
     # Raised out here, the error does not carry pyarrow's along.
     if found is None:
         raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
+
     row, header, fields = found.groups()
     problem = f"has {fields} fields, the header has {header}; the file is cut off or damaged there"
     raise UsageError(
@@ -203,15 +211,18 @@ def _blocks(
         if wrong:
             where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
-                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a "
+                f"{path}: line {where:,} is damaged: a quote is missing or is inside a field, or a "
                 f"byte is NUL. {again}"
             )
+
         if len(rest) > ROW_LIMIT_BYTES:
             break
+
         line += int(np.count_nonzero(codes[:end] == ord("\n")))
         if end:
             # copying millions of bytes takes as long as parsing them
             yield memoryview(data)[:end]
+
     if rest:
         raise UsageError(
             f"{path}: the row that begins on line {line:,} has a quoted field that is left open, "

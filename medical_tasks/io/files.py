@@ -55,6 +55,7 @@ def readable(
     except OSError as problem:
         if missing and isinstance(problem, FileNotFoundError):
             raise MissingError(f"{path}: no such file. {missing}") from problem
+
         raise error(
             f"{path}: cannot be read ({system_reason(problem)}).{step}"
         ) from problem
@@ -93,6 +94,7 @@ def checked_file(path: Path) -> Path:
             f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and "
             "name that."
         )
+
     return path
 
 
@@ -170,6 +172,7 @@ def folder_lock(
     except ImportError:  # not a POSIX system: one at a time is up to the user
         yield True
         return
+
     handle = opened(folder)
     try:
         try:
@@ -181,6 +184,7 @@ def folder_lock(
             locked = True
         except BlockingIOError:
             locked = False
+
         yield locked
     finally:
         os.close(handle)
@@ -196,6 +200,7 @@ def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
             raise UsageError(
                 f"{path}: has {found}. Keep the columns that are needed, or transpose the table."
             )
+
         first = False
         yield line
 
@@ -238,6 +243,7 @@ def check_columns(
             if private
             else f"unexpected: {', '.join(shown)}"
         )
+
     problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
     if problems:
         raise UsageError(
@@ -251,6 +257,7 @@ def make_folder(path: Path) -> Path:
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
+
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -259,6 +266,7 @@ def make_folder(path: Path) -> Path:
         raise IncompleteError(
             f"{path}: cannot be made ({system_reason(error)}). Give another name."
         ) from error
+
     return path
 
 
@@ -317,11 +325,13 @@ class WholeFile:
         stream, self._stream = self._stream, None
         if stream is None:
             return
+
         try:
             with stream:  # closed whatever happens; closing writes too
                 if kind is None:
                     stream.flush()
                     os.fsync(stream.fileno())
+
             if kind is None:
                 self._part.replace(self._place)
         except OSError as problem:
@@ -359,6 +369,7 @@ def read_chunks(
             stream: BinaryIO = packed
             if packed.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=packed))
+
             while chunk := stream.read(CHUNK_BYTES):
                 on_read(packed.tell())
                 yield chunk

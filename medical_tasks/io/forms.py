@@ -81,6 +81,7 @@ def form_lines(path: Path, form: type[_Form], *, again: str) -> Iterator[_Form]:
     example = f"an object of {', '.join(form.model_fields)}"
     with readable(path):
         content = read_bytes(path)
+
     for line, value in json_lines(path, content, form=example):
         try:
             yield form.model_validate(value)

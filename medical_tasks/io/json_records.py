@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_line, read_bytes, readable
+from medical_tasks.io.wording import RECORDS, Words
 
 _SHOWN_CHARS = 60
 
@@ -37,12 +38,14 @@ class Record:
         line: from 1.
         values: field to value, checked.
         private: fields whose values messages must not show.
+        words: what the reader calls lines and fields.
     """
 
     path: Path
     line: int
     values: Mapping[str, Any]
     private: frozenset[str] = frozenset()
+    words: Words = RECORDS
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
@@ -53,6 +56,7 @@ class Record:
             rule,
             self.values[field],
             private=field in self.private,
+            words=self.words,
         )
 
     def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
@@ -62,7 +66,7 @@ class Record:
         """
         if (first := lines.setdefault(name, self.line)) != self.line:
             raise self.wrong(
-                field, f"must be unique, it stands on line {first} already"
+                field, f"must be unique, it stands on {self.words.row} {first} already"
             )
 
 
@@ -120,6 +124,7 @@ def read_records(
     """
     with readable(path):
         content = read_bytes(path)
+
     count, private = 0, any(field.private for field in fields.values())
     for number, values in _numbered(path, content, again):
         count += 1
@@ -128,7 +133,9 @@ def read_records(
             raise UsageError(
                 f"{path}: line {number} is not a JSON object, got {got}. {again}"
             )
+
         yield checked_record(path, number, values, fields, release=release)
+
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
 
@@ -141,9 +148,10 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
     ):
         if not raw.strip():
             continue
+
         check_line(path, raw, where=f", line {number}")
         try:
-            value = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
+            value = _DECODER.decode(raw.decode("utf-8"))
         except UnicodeDecodeError as error:
             byte = f"0x{error.object[error.start]:02x}"
             raise UsageError(
@@ -159,6 +167,7 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
             raise UsageError(
                 f"{path}: line {number} is not whole JSON ({reason}). {again}"
             ) from error
+
         yield number, value
 
 
@@ -169,12 +178,13 @@ def checked_record(
     fields: Mapping[str, Field],
     *,
     release: str,
+    words: Words = RECORDS,
 ) -> Record:
     """Makes a record of what was read, or raises what is wrong with it.
 
-    Arguments as of `read_records`.
+    Arguments as of `read_records`; `words` are the reader's.
     """
-    _check_names(path, line, values, fields, release)
+    _check_names(path, line, values, fields, release, words)
     for name, value in values.items():
         if not fields[name].holds(value):
             raise _wrong(
@@ -184,9 +194,11 @@ def checked_record(
                 f"must be {fields[name].rule}",
                 value,
                 private=fields[name].private,
+                words=words,
             )
+
     private = frozenset(name for name, field in fields.items() if field.private)
-    return Record(path=path, line=line, values=values, private=private)
+    return Record(path=path, line=line, values=values, private=private, words=words)
 
 
 def _check_names(
@@ -195,10 +207,11 @@ def _check_names(
     values: Mapping[str, object],
     fields: Mapping[str, Field],
     release: str,
+    words: Words,
 ) -> None:
     """Refuses a line that lacks a field, or has one that the release does not have."""
     missing = [
-        repr(name)
+        repr(words.name(name))
         for name, field in fields.items()
         if field.required and name not in values
     ]
@@ -209,8 +222,8 @@ def _check_names(
     ]
     if problems:
         raise UsageError(
-            f"{path}: line {number} has the wrong fields for the {release}. {'; '.join(problems)}. "
-            f"Expected: {', '.join(map(repr, fields))}."
+            f"{path}: {words.row} {number} has the wrong {words.cell}s for the {release}. "
+            f"{'; '.join(problems)}. Expected: {', '.join(map(repr, map(words.name, fields)))}."
         )
 
 
@@ -227,11 +240,17 @@ def _encodes(text: str) -> bool:
 
 
 def _wrong(
-    path: Path, line: int, field: str, rule: str, value: object, *, private: bool
+    path: Path,
+    line: int,
+    field: str,
+    rule: str,
+    value: object,
+    *,
+    private: bool,
+    words: Words,
 ) -> UsageError:
-    return UsageError(
-        f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value, private=private)}."
-    )
+    where = f"{words.row} {line}, {words.cell} {words.name(field)!r}"
+    return UsageError(f"{path}: {where}: {rule}, got {_shown(value, private=private)}.")
 
 
 def _shown(value: object, *, private: bool) -> str:
@@ -258,6 +277,7 @@ def shown(value: object) -> str:
         return f"a text of {len(value)} characters"
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+
     return (
         "null"
         if value is None
@@ -270,12 +290,16 @@ def shown(value: object) -> str:
 def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Makes an object for `json.loads`.
 
-    Refuses a name that stands twice, since neither value may be dropped in silence.
+    Refuses a name that appears twice, since neither value may be dropped in silence.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name appears twice in one object")
     return found
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=once)
+"""Made once, and not for each of many short lines."""
 
 
 def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
@@ -286,6 +310,7 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
             f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON "
             "Lines instead."
         )
+
     try:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
@@ -300,10 +325,12 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
             "nested too deeply" if isinstance(error, RecursionError) else str(error)
         )
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
+
     if not isinstance(found, list) or not found:
         raise UsageError(
             f"{path}: a list of records is needed, got {shown(found)}. {again}"
         )
+
     return found
 
 

@@ -55,11 +55,14 @@ def tell(text: str | None, content: object = None, /, **facts: object) -> None:
     if kept is None:
         if text is not None:
             print(text)
+
         return
+
     if text is not None:
         kept.lines.append(text)
     if content is not None:
         kept.content = _plain(content) if dataclasses.is_dataclass(content) else content
+
     kept.facts |= facts
 
 

@@ -57,6 +57,7 @@ class Progress:
         """Says how many are finished by now; fewer or as many as before is no news."""
         if done <= self.done:
             return
+
         more, self.done = done - self.done, done
         if self._bar is not None:
             self._bar.update(more)

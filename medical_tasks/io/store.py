@@ -75,6 +75,7 @@ class Store:
             # Before SQLite opens it, so that no moment exists in which others could
             # read it.
             path.touch(mode=0o600)
+
         self._connection = sqlite3.connect(
             path, timeout=BUSY_TIMEOUT_S, isolation_level=None
         )
@@ -88,6 +89,7 @@ class Store:
                         f"{path}: written by a newer version (store format {version}, this one "
                         f"reads {SCHEMA_VERSION}). Upgrade medical-tasks, or choose another --out."
                     )
+
                 if version < SCHEMA_VERSION:
                     self._connection.execute(_SCHEMA)
                     self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -123,6 +125,7 @@ class Store:
                     "some space, or make the folder writable, and give the same command again: it "
                     "goes on where it stopped."
                 ) from error
+
             raise
         except sqlite3.DatabaseError as error:
             raise UsageError(
@@ -166,7 +169,9 @@ class Store:
             )
             with self._disk():
                 rows = self._connection.execute(query, (kind, *chunk)).fetchall()
+
             found.update((key, json.loads(text)) for key, text in rows)
+
         return found
 
     def records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -191,6 +196,7 @@ class Store:
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+
                 raise
 
 

@@ -21,6 +21,7 @@ def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
+
     return lines
 
 
@@ -42,4 +43,5 @@ def figure(
         if None in ends[1:]
         else " to ".join(decimals(end, form) for end in ends[1:])
     )
+
     return decimals(ends[0], form), interval, str(estimate["n"])

@@ -152,6 +152,7 @@ def has_columns(*needed: str, numbers: str = "") -> Knows:
         known = [folded(name) for name in names]
         if all(any(re.fullmatch(form, name) for name in known) for form in needed):
             return [name for name in names if re.fullmatch(numbers, folded(name))]
+
         return None
 
     return knows
@@ -184,12 +185,14 @@ def read_table(
     """
     if record:
         form = f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {record}"
+
     raw = read_content(path, form=missing or form) if content is None else content
     columns: list[str] = []
     if record and is_json(path, raw):
         rows = _records(path, raw, record)
     else:
         columns, rows = _sheet(path, raw, _FORM if record else form, knows)
+
     return Table(
         columns=columns,
         rows=[TableRow(path=path, at=at, cells=cells) for at, cells in rows],
@@ -198,13 +201,17 @@ def read_table(
 
 
 def write_sheet(
-    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Mapping[str, object]],
+    *,
+    private: bool = True,
 ) -> None:
-    """Writes a sheet, whole and for its owner alone.
+    """Writes a sheet, whole and, if `private`, for its owner alone.
 
     An int or a float is written as a number, anything else as text.
     """
-    with WholeFile(path, private=True) as part:
+    with WholeFile(path, private=private) as part:
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
         writer.writerow(columns)
@@ -240,6 +247,7 @@ def read_sheet(
             f"{path}: wrong columns; {problem}. Expected: {', '.join(map(repr, columns))}. "
             f"{_EDITED}"
         )
+
     return [
         replace(
             row, cells={name: plain(cell or "") for name, cell in row.cells.items()}
@@ -306,6 +314,7 @@ def _sheet(
             f"{path}: of another spreadsheet program, an old Excel file (.xls) or one with a "
             f"password. {_AGAIN}"
         )
+
     local = False
     if content.startswith(_PARQUET):
         columns, rows = _parquet(path, content)
@@ -315,8 +324,10 @@ def _sheet(
         lines, separator = _csv(path, _decoded(path, content), knows)
         columns, rows = _with_header(path, lines, form, knows)
         local = separator in ";\t"
+
     if table_choice().sheet and not workbook:
         note(f"{path}: has no sheets; what was said of sheets is not used.")
+
     rows = settled_rows(path, rows, knows(columns) or (), local=local)
     _tell_cut(path, rows)
     return columns, rows
@@ -351,6 +362,7 @@ def settled_rows(
     """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
     cells = {(at, name): row[name] for name in columns for at, row in rows}
     anew = settled(str(path), cells, local=local)
+
     return [
         (
             at,
@@ -381,9 +393,11 @@ def cell_text(value: object) -> object:
         return None
     if isinstance(value, bool | float):
         return f"{value:.15g}" if isinstance(value, float) else str(value).upper()
+
     if isinstance(value, datetime.date):
         clock = isinstance(value, datetime.datetime) and value.time() != datetime.time()
         return f"{value:%m/%d/%Y %H:%M}" if clock else f"{value:%m/%d/%Y}"
+
     return (
         str(value)
         if isinstance(value, int | Decimal | datetime.time | datetime.timedelta)
@@ -405,24 +419,30 @@ def _with_header(
     """Names the cells of rows by the header; only the first column may go without a name."""
     if not rows:
         raise UsageError(f"{path}: is empty. {form}")
+
     start = _header(rows, knows) or 0
     if start:
         note(
             f"{path}: the header is in {rows[start].place}; what is above it is not read."
         )
+
     header, *body = rows[start:]
     names = {place: str(text).strip() for place, text in header.cells.items()}
     if any(1 in row.cells for row in body):
         names = {1: ""} | names
+
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:
         raise UsageError(
             f"{path}: two columns are named {named(name)}. Rename one of them."
         )
+
     for row in rows[start:]:
         _check_row(path, row, header, names, form)
+
     if not body:
         raise UsageError(f"{path}: has a header and no rows. {form}")
+
     named_cells = [
         (row.place, {name: row.cells.get(place) for place, name in names.items()})
         for row in body
@@ -437,12 +457,14 @@ def _check_row(
     for place, cell in row.cells.items():
         if isinstance(cell, BrokenCell):
             raise UsageError(f"{path}, {row.place}: {cell}")
+
         if place not in names:
             raise UsageError(
                 f"{path}, {row.place}: a cell in column {place}, which has no name in the header "
                 f"({header.place}). Name it. {_QUOTED} A header is found below a title if it has "
                 f"the right names. {form}"
             )
+
     if row.width < (width := max(header.cells)):
         raise UsageError(
             f"{path}, {row.place}: {row.width} cells, the header has {width}. {_QUOTED}"
@@ -473,6 +495,7 @@ def _workbook(
     ]
     if hidden:
         note(f"{path}: hidden, and read all the same: {listed(hidden, _SHOWN)}.")
+
     merged = [
         area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first
     ]
@@ -480,6 +503,7 @@ def _workbook(
         note(
             f"{path}: of merged cells the first has the value: {listed(merged, _SHOWN)}."
         )
+
     return columns, table
 
 
@@ -507,8 +531,10 @@ def _meant(
             f"{path}: of the sheets {shown}, {what} has the columns to read. Name it, as in "
             f"{example}. {form}"
         )
+
     if len(sheets) > 1 and not chosen:
         note(f"{path}: read the sheet {likely[0].name!r}; there are {shown}.")
+
     return likely[0]
 
 
@@ -545,6 +571,7 @@ def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
         return _UPPER if start is None else start, -width
 
     separator = min(tables, key=unlikely)
+
     return tables[separator], separator
 
 
@@ -570,6 +597,7 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
     except csv.Error as error:
         why = BrokenCell(f"not a whole CSV file ({error}). {_QUOTED} {_AGAIN}")
         rows.append(_Row(f"row {number + 1}", {1: why}, 1))
+
     return rows
 
 
@@ -586,15 +614,18 @@ def _decoded(path: Path, content: bytes) -> str:
             raise UsageError(
                 f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). {_AGAIN}"
             ) from None
+
         special = " ".join(dict.fromkeys(re.findall(r"[^\x00-\x7f\s]", text)))
         note(
             f"{path}: not UTF-8, read as Windows-1252 with {special}. Is one of them wrong? "
             f"{_AGAIN}"
         )
+
     if "\0" in text:
         raise UsageError(
             f"{path}: not a text, it has a character with the code 0. {_AGAIN}"
         )
+
     return text
 
 
@@ -608,6 +639,7 @@ def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_Placed]]:
         raise UsageError(
             f"{path}: not a whole parquet file ({str(error)[:80]}). Write it again."
         ) from error
+
     rows = [
         (f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1)
     ]
@@ -618,6 +650,7 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
     """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
     if text is None:
         return None
+
     try:
         fields = [
             field.strip()
@@ -628,11 +661,14 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
         raise UsageError(
             f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
         ) from error
+
     if not fields or not all(fields):
         raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
+
     twice = next((field for field in fields if fields.count(field) > 1), None)
     if twice is not None:
         raise UsageError(
             f"{option} {text}: column {twice!r} is named twice. Name it once."
         )
+
     return tuple(fields)

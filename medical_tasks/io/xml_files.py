@@ -38,18 +38,22 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
     """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions."""
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
+
     try:
         # Decoded here, so that no declared encoding hides a document type from the next
         # line.
         document = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PlainXmlError(f"is not UTF-8 (byte {error.start:,})") from None
+
     if "\0" in document:
         # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their
         # zeros, and find the document type then.
         raise PlainXmlError("is not whole: it has a character with the code 0")
+
     if "<!DOCTYPE" in document:
         raise PlainXmlError("declares entities, or could: it has a DOCTYPE")
+
     parser = ET.XMLParser(target=_Bounded())  # noqa: S314 - without a DOCTYPE there are no entities to expand
     try:
         parser.feed(document)
@@ -61,6 +65,7 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
         raise PlainXmlError(
             f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}"
         ) from None
+
     return root
 
 
@@ -127,19 +132,23 @@ def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet
                 raise ValueError(
                     f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}"
                 )
+
             # Reading compares checksums; zeros could hide the word as UTF-16.
             parts = {name: archive.read(name) for name in archive.namelist()}
+
         for name, part in parts.items():
             if b"<!DOCTYPE" in part.replace(b"\0", b""):
                 raise ValueError(
                     f"{name} declares entities, or could: it has a DOCTYPE"
                 )
+
         with warnings.catch_warnings(
             action="ignore"
         ):  # of what is in the file and not read
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             if not book.worksheets:
                 raise ValueError("it has no sheet")
+
             # The path is not public; what openpyxl does not tell of a sheet is in that
             # part.
             return [
@@ -193,6 +202,7 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
             f"{found[1].decode()} has a formula and no result, as no spreadsheet program has saved "
             f"it. {_MEND}"
         )
+
     return BookSheet(
         name=sheet.title,
         visible=sheet.sheet_state == "visible",
@@ -200,6 +210,11 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
         hidden_rows=[int(row) for row in _HIDDEN_ROW.findall(part)],
         merged=[area.decode() for area in _MERGED.findall(part)],
     )
+
+
+def cell_text_of(text: str) -> str:
+    """A text as XML takes it: `?` for what it has no place for; `_x000A_` stays as it is."""
+    return _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", text))
 
 
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
@@ -211,13 +226,13 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
     sheet = book.create_sheet("unclear")
 
     def cell(text: str) -> WriteOnlyCell:
-        clean = _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", workbook_text(text)))
-        made = WriteOnlyCell(sheet, value=clean)
+        made = WriteOnlyCell(sheet, value=cell_text_of(workbook_text(text)))
         made.data_type = "s"  # "=1+1" is no formula
         return made
 
     for row in (columns, *rows):
         sheet.append([cell(text) for text in row])
+
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
@@ -230,16 +245,19 @@ def _value(cell: ReadOnlyCell, unescape: Callable[[str], str]) -> object:
         return BrokenCell(f"{cell.coordinate} has {value}, a formula's error. {_MEND}")
     if isinstance(value, str):
         return unescape(value)
+
     if (
         isinstance(value, int | float)
         and not isinstance(value, bool)
         and "%" in cell.number_format
     ):
         return f"{value * 100:.15g}%"
+
     if isinstance(value, datetime.date):
         units = _NO_UNIT.sub("", cell.number_format.lower())
         if "y" not in units:
             return f"{value:%d-%b}"
         if "d" not in units:
             return f"{value:%b-%y}"
+
     return value

@@ -159,6 +159,7 @@ def turned(text: str, verdicts: Sequence[str]) -> str:
         defined, [lines[place] for place in reversed(defined)], strict=True
     ):
         lines[place] = line
+
     listed = re.compile(f"(?:{one})(?: or (?:{one}))+")
     return listed.sub(
         lambda found: " or ".join(reversed(found[0].split(" or "))), "\n".join(lines)

@@ -25,6 +25,7 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
         seen.update(thread.key for thread in waiting)
         if not waiting:
             continue  # decided, or the same as a question before it
+
         rules = case.rules
         unopened = case.votes - len(case.threads)
         again = (
@@ -41,6 +42,7 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
         ):
             prompts[place] += prompt
             outputs[place] += count * case.question.max_tokens
+
     prompted = bool(cases) and cases[0].rules.reads == "prompt"
     return {
         "requests": calls,
@@ -72,6 +74,7 @@ def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) 
         costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]
         if prices is not None:
             parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
+
     return ", ".join(parts)
 
 

@@ -55,6 +55,7 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
     said = finish.strip().casefold()
     if said in ("", "unknown"):
         return tokens is not None and tokens >= longest
+
     return said not in _ENDS
 
 
@@ -105,6 +106,7 @@ class Case:
             self.sha256 = asked_sha256(question.messages)
             self.outcome = Unscored(id=question.id, reason=NO_PAIR, sha256=self.sha256)
             return
+
         self.sha256 = asked_sha256(
             question.pair
             if rules.reads == "pair" and question.pair
@@ -168,6 +170,7 @@ class Case:
                 thread.value = (read.known,)
             else:
                 thread.problem = CUT if cut else UNREADABLE
+
         self._proceed()
 
     def fail(self, thread: Thread, reason: str) -> None:
@@ -193,6 +196,7 @@ class Case:
         """Decides, or opens the votes that are needed next, once all that were asked for have ended."""
         if any(thread.waits for thread in self.threads):
             return
+
         decision = decide([thread.value for thread in self.threads], self.votes)
         if isinstance(decision, Decided):
             self.outcome = Verdict(
@@ -277,6 +281,7 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
     """
     if (found := _certain(votes, k)) is not None:
         return Decided(found, votes.index(found))
+
     # More votes for one value, with none against it, are the shortest way; that value
     # may be one not yet seen.
     for more in range(1, k - len(votes) + 1):
@@ -285,6 +290,7 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
             for value in (*_named(votes), _NEW)
         ):
             return more
+
     return 0
 
 
@@ -297,6 +303,7 @@ def _certain(votes: Sequence[object | None], k: int) -> object | None:
             for vote in (*votes, *[None] * (k - len(votes)))
         ]
         modes.append(max(full, key=full.count))  # of equals the one first voted for
+
     return (
         modes[0]
         if modes[0] is not _OTHER and all(mode == modes[0] for mode in modes)

@@ -121,6 +121,7 @@ class ChatJudge(Backend):
         """
         if not calls:
             return
+
         with self._place.asking() as settings:
             self.endpoint = " ".join(settings.addresses)
             most = (
@@ -134,6 +135,7 @@ class ChatJudge(Backend):
                     self._batches, settings, calls, budget, on_reply
                 )
                 return
+
             till = Till(Ceiling(budget))
             left = self._round(settings, self._groups(calls), till, on_reply)
             self._round(settings, [(call,) for call in left], till, on_reply)
@@ -151,6 +153,7 @@ class ChatJudge(Backend):
                 else call.key
             )
             groups.setdefault(same, []).append(call)
+
         return [tuple(group) for group in groups.values()]
 
     def _round(
@@ -175,6 +178,7 @@ class ChatJudge(Backend):
             alone.extend(group[answered:])
 
         run_calls(settings, groups, ask, deliver)
+
         return alone
 
     def _answer_in_batches(
@@ -198,6 +202,7 @@ class ChatJudge(Backend):
                 first = group[0]
                 if not reserved.admit(first.key, _most(group)):
                     continue
+
                 body = completion_body(
                     settings,
                     first.messages,
@@ -216,6 +221,7 @@ class ChatJudge(Backend):
             if _too_many(keys, outcome):
                 self._shares = False
                 return
+
             answered = _told(keys, outcome, hear)
             self._shares = self._shares and not answered == 1 < len(keys)
 
@@ -236,6 +242,7 @@ class ChatJudge(Backend):
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
+
         first = group[0]
         tokens = first.question.max_tokens
         try:
@@ -251,10 +258,13 @@ class ChatJudge(Backend):
             # budget, where one is not.
             if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, SPENT):
                 raise
+
             self._shares = self._shares and failed.reason == SPENT
             return None
+
         if len(completion.choices) == 1 < len(group):
             self._shares = False
+
         return completion
 
     def _asked_with(self, call: Call) -> dict[str, object]:
@@ -299,7 +309,9 @@ def _told(
         for number, key in enumerate(keys):
             sent = 0 if number else outcome.attempts
             on_reply(NoReply(key=key, reason=outcome.reason, attempts=sent))
+
         return len(keys)
+
     prompt, output = outcome.prompt_tokens, outcome.output_tokens
     for number, (key, choice) in enumerate(zip(keys, outcome.choices, strict=False)):
         on_reply(
@@ -318,6 +330,7 @@ def _told(
                 attempts=0 if number else outcome.attempts,
             )
         )
+
     return min(len(keys), len(outcome.choices))
 
 
@@ -337,6 +350,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         if is_endpoint
         else open_served(name, options=for_model, log_dir=log_dir)
     )
+
     return ChatJudge(
         place,
         n_choices=values.get("n_choices", False),
@@ -407,6 +421,7 @@ class LocalJudge(Backend):
         """What a judge makes of a model's answer."""
         if isinstance(result, Failure):
             return NoReply(key=result.key, reason=result.reason, attempts=1)
+
         return Reply(
             key=result.key,
             text=result.text,

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from medical_tasks.models.usage import usage_said
 from medical_tasks.scoring import agreement
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.correction import tells_apart
-from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.estimates import Floats, as_json
 from medical_tasks.scoring.intervals import bounds
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
     """
     if most is None or most >= len(pairs):
         return list(pairs)
+
     ranked = sorted(
         pairs,
         key=lambda pair: hashlib.sha256(
@@ -93,6 +95,7 @@ def pair_labels(
         for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
     }
     clusters = [numbers[pair.cluster] for pair in pairs]
+
     return {
         "gold": [pair.gold for pair in pairs],
         "judge": list(given),
@@ -132,25 +135,20 @@ def check_figures(
         figures["within"] = {
             by: _within(pairs, given, known[0], by) for by in pairs[0].groups
         }
+
     if names:
         figures["raters"] = _raters(pairs, given, views[-1], names)
+
     groups = sorted({pair.group for pair in pairs})
     if len(groups) > 1:
         most = max((len(view.classes) for view in known), default=0)
         figures["groups"] = {
             group: check_figures(
-                [pair for pair in pairs if pair.group == group],
-                [
-                    label
-                    for pair, label in zip(pairs, given, strict=True)
-                    if pair.group == group
-                ],
-                ways=most,
-                views=views,
-                names=names,
+                *_of_group(pairs, given, group), ways=most, views=views, names=names
             )
             for group in groups
         }
+
     if averages:
         figures["averages"] = {
             view.key: {
@@ -159,7 +157,16 @@ def check_figures(
             }
             for view in known
         }
+
     return figures
+
+
+def _of_group(
+    pairs: Sequence[CheckPair], given: Sequence[str | None], group: str
+) -> tuple[list[CheckPair], list[str | None]]:
+    """The pairs of a part of the set, and the judge's labels of them."""
+    inside = [pair.group == group for pair in pairs]
+    return list(compress(pairs, inside)), list(compress(given, inside))
 
 
 def same_labels(
@@ -176,6 +183,7 @@ def same_labels(
     )
     found = agreement.agreement_of(*columns, classes=view.classes, clusters=clusters)
     both = Counter(zip(*columns, strict=True))
+
     return {
         "pairs": found.agreement.n,
         **_agreed(found),
@@ -210,68 +218,91 @@ def choice_figures(
         np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float)
         for k in (1, 2)
     )
-    clusters, words = (
-        [pair.cluster for pair, *_ in kept],
-        [pair.words for pair, *_ in kept],
-    )
-    longer = np.array(words) > np.median(words or [0])
-    family = np.array(
-        [
-            same_family(judge, pair.model) if pair.model else math.nan
-            for pair, *_ in kept
-        ]
-    )
-
-    def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, object]:
-        here = np.asarray(inside, dtype=float)
-        sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
-        gap = bootstrap_statistic(
-            sums,
-            lambda a, n, b, m: a / n - b / m,
-            clusters=clusters,
-            limits=(-2.0, 2.0),
-        )
-        found = as_json(gap)
-        return {
-            "lean": found,
-            **({"reason": otherwise} if found["value"] is None else {}),
-        }
-
-    shares = {"accuracy": true == said, "judge": said, "people": true}
-    names = clusters if whole else [pair.id for pair, *_ in kept]
+    labelled = [pair for pair, *_ in kept]
+    clusters = [pair.cluster for pair in labelled]
+    names = clusters if whole else [pair.id for pair in labelled]
     youden, difference = tells_apart(true, said, names, answers, clusters=clusters)
     people = tells_apart(true, true, names, answers, clusters=clusters)[1].value
+
     return {
-        "length": {
-            "median_words": float(np.median(words or [0])),
-            **{
-                side: {
-                    name: float(values[chosen].mean())
-                    for name, values in shares.items()
-                }
-                if chosen.any()
-                else None
-                for side, chosen in (("short", ~longer), ("long", longer))
-            },
-            **lean(longer, "the answers are all of one length"),
-        },
-        "own_model": {
-            "models": sorted(
-                {pair.model for pair, *_ in kept if same_family(judge, pair.model)}
-            ),
-            **lean(
-                family, "the set does not name both models of its family and others"
-            ),
-        },
+        "length": _by_length(labelled, true, said),
+        "own_model": _by_family(labelled, true, said, judge),
         "apart": {
-            **{
-                "answers": answers,
-                "youden": as_json(youden),
-                "difference": as_json(difference),
-            },
+            "answers": answers,
+            "youden": as_json(youden),
+            "difference": as_json(difference),
             "people": _json(people),
         },
     }
+
+
+def _by_length(
+    pairs: Sequence[CheckPair], true: Floats, said: Floats
+) -> dict[str, object]:
+    """How the judge fares on answers that are longer than most, and on the others."""
+    words = [pair.words for pair in pairs]
+    middle = np.median(words or [0])
+    longer = np.array(words) > middle
+    shares = {"accuracy": true == said, "judge": said, "people": true}
+
+    def means(chosen: npt.NDArray[np.bool_]) -> dict[str, float] | None:
+        if not chosen.any():
+            return None
+
+        return {name: float(values[chosen].mean()) for name, values in shares.items()}
+
+    return {
+        "median_words": float(middle),
+        "short": means(~longer),
+        "long": means(longer),
+        **_lean(pairs, true, said, longer, "the answers are all of one length"),
+    }
+
+
+def _by_family(
+    pairs: Sequence[CheckPair], true: Floats, said: Floats, judge: str
+) -> dict[str, object]:
+    """How the judge fares on answers by models of its own family, and on those by others."""
+    family = np.array(
+        [same_family(judge, pair.model) if pair.model else math.nan for pair in pairs]
+    )
+    models = {pair.model for pair in pairs if same_family(judge, pair.model)}
+    otherwise = "the set does not name both models of its family and others"
+    return {
+        "models": sorted(models),
+        **_lean(pairs, true, said, family, otherwise),
+    }
+
+
+def _lean(
+    pairs: Sequence[CheckPair],
+    true: Floats,
+    said: Floats,
+    inside: npt.ArrayLike,
+    otherwise: str,
+) -> dict[str, object]:
+    """How far the judge is ahead of people inside of a part, less how far it is outside.
+
+    Args:
+        pairs: with their clusters.
+        true: 1 where people say the view's first class, else 0.
+        said: the same of the judge.
+        inside: 1 for pairs of the part, 0 for others, `nan` for those of neither.
+        otherwise: the reason where one of them is empty.
+    """
+    here = np.asarray(inside, dtype=float)
+    sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
+    gap = bootstrap_statistic(
+        sums,
+        lambda a, n, b, m: a / n - b / m,
+        clusters=[pair.cluster for pair in pairs],
+        limits=(-2.0, 2.0),
+    )
+    found = as_json(gap)
+    if found["value"] is None:
+        return {"lean": found, "reason": otherwise}
+
+    return {"lean": found}
 
 
 def same_family(one: str, other: str) -> bool:
@@ -334,6 +365,7 @@ def _compared(
     }
     if _rated(pairs):
         compared["with_people"] = _with_people(pairs, labels, view)
+
     return compared
 
 
@@ -350,6 +382,7 @@ def _with_people(
     agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
     majorities = agreement.leave_one_out(ratings).references
     with_majority = [_share(judged, majority) for majority in majorities]
+
     return {
         "mean_agreement": _json(math.fsum(agreed) / len(agreed)),
         "agreement": [_json(value) for value in agreed],
@@ -380,6 +413,7 @@ def _within(
         found[group] = as_json(
             agreement.accuracy_interval(gold, labels, clusters=clusters)
         )
+
     return found
 
 
@@ -409,6 +443,7 @@ def _average(
             [float(hit or 0) for hit in inside],
             [float(hit is not None) for hit in inside],
         ]
+
     found = bootstrap_statistic(
         columns, _mean_share, clusters=[pair.cluster for pair in pairs]
     )
@@ -448,6 +483,7 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
     counts = agreement.rating_counts(ratings, classes=view.classes)
     clusters = [pair.cluster for pair in pairs]
     left_out = agreement.leave_one_out(ratings)
+
     return {
         "raters": len(ratings[0]),
         "unanimous": sum(len(set(labels)) == 1 for labels in ratings),
@@ -480,6 +516,7 @@ def _raters(
         _merged(given, view), ratings, classes=view.classes, clusters=clusters
     )
     among = agreement.among_raters(ratings, classes=view.classes, clusters=clusters)
+
     return {
         "names": list(names),
         "labelled": [
@@ -552,6 +589,7 @@ def render_check(check: Mapping[str, Any]) -> str:
         "undecided": (figures["raters"] or {}).get("no_majority"),
         "left_out": check.get("rows_nobody_scored"),
     }
+
     return rendered("check.jinja", **{**said, **check, "figures": figures})
 
 
@@ -598,6 +636,7 @@ def _environment() -> Environment:
         "table": _table,
         "used": usage_said,
     }
+
     return environment
 
 

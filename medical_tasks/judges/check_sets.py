@@ -162,12 +162,14 @@ def _read_both(request: CheckRequest) -> CheckSet:
         raise UsageError(
             "judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl"
         )
+
     files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(
             f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder "
             "anli_v1.0."
         )
+
     pairs = [
         *read_anli(files),
         *(replace(pair, group=MEDNLI) for pair in read_mednli(path)),
@@ -176,6 +178,7 @@ def _read_both(request: CheckRequest) -> CheckSet:
         raise UsageError(
             f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli."
         )
+
     return _nli_set("nli", request, pairs, {**files, path: ""}, _AVERAGES)
 
 
@@ -291,7 +294,9 @@ def find_anli(
             raise UsageError(
                 MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name)
             )
+
         return {path: here}
+
     wanted = ROUNDS if round_name is None else (round_name,)
     found = {source / name / f"{split}.jsonl": name for name in wanted}
     missing = [str(path) for path in found if not path.is_file()]
@@ -299,6 +304,7 @@ def find_anli(
         raise MissingError(
             f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}"
         )
+
     return found
 
 
@@ -353,11 +359,13 @@ def _read(
         where = f"{path}, {place}"
         if not isinstance(value, dict):
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
+
         for name in fields:
             if name not in value:
                 raise UsageError(
                     f"{where}: field {name!r} is missing. A line is like {form}."
                 )
+
             if not isinstance(value[name], str) or not value[name].strip():
                 got = (
                     "empty text"
@@ -365,6 +373,7 @@ def _read(
                     else type(value[name]).__name__
                 )
                 raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
+
         uid, premise, hypothesis, label = (value[name] for name in fields)
         if label not in labels:
             # A long one, or one of several words, may be a sentence of a note in the
@@ -374,6 +383,7 @@ def _read(
             raise UsageError(
                 f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}."
             )
+
         twice = twice or (uid if uid in pairs else "")
         pairs[uid] = LabelledPair(
             id=uid,
@@ -382,13 +392,15 @@ def _read(
             label=labels[label],
             group=files[path],
         )
+
     if twice:
         # as for a label
         named = repr(twice) if " " not in twice else f"of {len(twice)} characters"
         raise UsageError(
-            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as "
+            f"{', '.join(map(str, files))}: the id {named} appears twice. Give each file once, as "
             "it was released."
         )
+
     return list(pairs.values())
 
 
@@ -448,6 +460,7 @@ def nli_question(
     values["not_entailment"] = "not_entailment"
     if ways == 2:
         values["neutral"] = values["contradiction"] = "not_entailment"
+
     check = ({"reason": _any_text} if style == "json_cot" else {}) | {
         "label": one_of(*labels)
     }
@@ -455,6 +468,7 @@ def nli_question(
     def read(text: str) -> Any | Unreadable:
         if not in_json:
             return read_choice(text, labels)
+
         found = read_object(text, check)
         return found if isinstance(found, Unreadable) else found["label"]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import medical_tasks.catalog as catalog
-from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import (
     WholeFile,
@@ -24,6 +23,7 @@ from medical_tasks.io.files import (
     readable,
 )
 from medical_tasks.io.store import content_key
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
@@ -87,10 +87,12 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             raise UsageError(
                 MESSAGES["checks_folder"].format(folder=path.parent, reason=reason)
             ) from error
+
         checks = _read(path)
         there = checks.setdefault(key, {}).get(check["set"])
         if there is not None and there["scored"] > check["scored"]:
             return False
+
         checks[key][check["set"]] = dict(check)
         text = json.dumps(
             {"format": FORMAT, "checks": checks},
@@ -100,6 +102,7 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
         )
         with WholeFile(path) as part:
             part.write(text + "\n")
+
     return True
 
 
@@ -133,6 +136,7 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
             f"{side}_kappas": [each["kappa"]["value"] for each in raters[side]]
             for side in ("judge", "among")
         }
+
     return summary
 
 
@@ -147,8 +151,10 @@ def last_check(
         found = _read(checks_file()).get(check_key(identity, **asked), {})
     except UsageError as error:
         return {"problem": str(error)}
+
     if name in found:
         return found[name]
+
     general = [check for other, check in found.items() if other in GENERAL]
     return max(general, key=lambda check: str(check["date"]), default=None)
 
@@ -170,11 +176,14 @@ def describe(
         return f"judge {judge} was never checked" + (
             f": {command}" if _own_set(name) else ""
         )
+
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
+
     pairs = f"{check['pairs']} pairs"
     if check["scored"] < check["pairs"]:
         pairs = f"{check['scored']} of {pairs}"
+
     two_way = (
         check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
     )
@@ -194,6 +203,7 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         path, missing="Give the folder that judge-check wrote, or its check.json."
     ):
         raw = read_bytes(path)
+
     try:
         check = json.loads(raw)
         name, checked, version = (
@@ -228,16 +238,19 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
             )
     except (ValueError, LookupError, TypeError, RecursionError):
         sound = False
+
     if not sound:
         raise UsageError(
             f"{path}: not a result of judge-check. Give its folder, or its check.json."
         )
+
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the "
+            f"{path}: has format {version!r}, and format {CHECK_FORMAT} is needed, which holds the "
             "label of each pair. Make it again: "
             f"{check_command(name, judge=str(checked.get('name')), **how)}"
         )
+
     return path, raw, check
 
 
@@ -259,6 +272,7 @@ def check_command(
         called, source = own
         further, usual_votes = source.commands[name], source.votes
         usual_mode = "single" if source.task is None else source.task(None).judging
+
     asked = {
         "--votes": (votes, usual_votes),
         "--judging": (mode if own else "single", usual_mode),
@@ -285,6 +299,7 @@ def _people(check: Mapping[str, Any]) -> str:
             else ""
         )
         return f"; kappa with each rater {', '.join(said)}{among}"
+
     return (
         f"; physicians agree pairwise {check['pairwise']:.3f}"
         if check.get("pairwise") is not None
@@ -315,18 +330,21 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "not JSON") from error
+
     if (
         not isinstance(content, dict)
         or content.get("format") != FORMAT
         or not isinstance(content.get("checks"), dict)
     ):
         raise _damaged(path, f"not an object of format {FORMAT}")
+
     checks: dict[str, dict[str, dict[str, Any]]] = content["checks"]
     for entry in checks.values():
         if not isinstance(entry, dict) or not all(
             _is_check(check) for check in entry.values()
         ):
             raise _damaged(path, "an entry is no check")
+
     return checks
 
 
@@ -334,6 +352,7 @@ def _is_check(check: object) -> bool:
     """Whether an entry has all that tables show, each of its kind."""
     if not isinstance(check, dict):
         return False
+
     kinds = {
         int: ("pairs", "scored", "ways"),
         str: ("set", "date", "judge"),
@@ -346,6 +365,7 @@ def _is_check(check: object) -> bool:
         for name in names
     ):
         return False
+
     estimates = [
         check[name].get(end)
         for name in ("accuracy", "kappa")

@@ -75,6 +75,7 @@ def choose(
     by = _sort_by_price(alike, rows)
     for name in alike[1:]:
         rows[name]["against"] = "alike"
+
     lost = {
         name: {"reason": reason, "against": "failed"} for name, reason in failed.items()
     }
@@ -148,6 +149,7 @@ def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> s
             spent[name] or 0.0,
         )
     )
+
     return by
 
 
@@ -193,6 +195,7 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
             _at(row, f"{key}.lean.{end}") or 0.0 for end in ("ci_low", "ci_high")
         )
         cautions += [key] * (low > 0.0 or high < 0.0)
+
     return {**row, "cautions": cautions}
 
 

@@ -72,6 +72,7 @@ class LexicalJudge(Backend):
             if pair is None:
                 on_reply(NoReply(key=call.key, reason="no pair"))
                 continue
+
             on_reply(
                 Reply(
                     key=call.key,
@@ -103,10 +104,12 @@ def _decide(premise: _Premise, text: str) -> Label:
         return "neutral"
     if premise.holds(needle):
         return "entailment"
+
     hypothesis = Sentence(text)
     wanted = hypothesis.content
     if not wanted or not premise.sentences:
         return "neutral"
+
     closest = max(
         premise.sentences, key=lambda sentence: _overlap(wanted, sentence.content)
     )
@@ -114,6 +117,7 @@ def _decide(premise: _Premise, text: str) -> Label:
         return "contradiction"
     if any(word[0].isdigit() for word in wanted - premise.content):
         return "neutral"
+
     best = max(_letters(wanted & window) for window in premise.windows)
     share = (best + _letters(wanted & premise.content)) / (2 * _letters(wanted))
     return "entailment" if share >= ENTAILS_FROM else "neutral"
@@ -155,6 +159,7 @@ class _Premise:
                 word = part.casefold()
                 if fresh:
                     starts |= {place, place + len(word) - len(word.lstrip(_OPENERS))}
+
                 words.append(word)
                 bare = word.rstrip(_CLOSERS)
                 ended = bare.endswith(tuple(_ENDS))
@@ -163,11 +168,13 @@ class _Premise:
                         place + len(word),
                         place + len(word.rstrip(_CLOSERS + _ENDS + ":;,")),
                     }
+
                 # What follows a bullet or a list number begins a line as well.
                 fresh = ended or (
                     fresh and (word in _BULLETS or word.rstrip(".):").isdigit())
                 )
                 place += len(word) + 1
+
         return " ".join(words), frozenset(starts), frozenset(ends)
 
     def holds(self, needle: str) -> bool:

@@ -101,6 +101,7 @@ class Form(ABC):
         """
         if not texts[0]:
             return []
+
         made = self.tokenizer(
             *texts,
             add_special_tokens=add_special_tokens,
@@ -121,6 +122,7 @@ class Form(ABC):
             rows.append(
                 {name: list(itertools.compress(made[name][row], kept)) for name in made}
             )
+
         return rows
 
     def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Tensor]:
@@ -179,7 +181,9 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
         excess = max(len(columns["input_ids"]) for columns in made) - longest
         if excess <= 0:
             return made
+
         room -= excess  # sentences were counted one by one; joined they can be some tokens more
+
     return None
 
 
@@ -229,6 +233,7 @@ def answer_tokens(
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
         raise UsageError(MESSAGES["nli_answers"].format(model=model, yes=yes, no=no))
+
     return yes[:shared], yes[shared], no[shared]
 
 
@@ -271,6 +276,7 @@ class TrueForm(Form):
             chances: list[list[float]] = (
                 logits[:, -1, self._answers].float().softmax(dim=-1).tolist()
             )
+
         return chances
 
 
@@ -301,6 +307,7 @@ class OfficialTrueForm(TrueForm):
             if texts
             else []
         )
+
         return [{"input_ids": ids} for ids in made]
 
     def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
@@ -318,6 +325,7 @@ class OfficialTrueForm(TrueForm):
             written = self.model.generate(
                 **self.tensors(rows), generation_config=greedy
             )
+
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         return [[1.0, 0.0] if text == "1" else [0.0, 1.0] for text in texts]
 
@@ -342,6 +350,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
         raise UsageError(
             f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5."
         )
+
     encoder.check_packages(name, "torch", "transformers", "accelerate")
     # The revision finds the model, and the model decides which options there are.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
@@ -364,6 +373,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     }
     if checkpoint.revision:
         identity["revision"] = checkpoint.revision
+
     return NliJudge(name, identity, form, batch_size=values.get("batch_size"))
 
 
@@ -422,6 +432,7 @@ class NliJudge(encoder.Opened[Form], Backend):
                         reason="prompt too long" if number in asked else "no pair",
                     )
                 )
+
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
         for place, chances in self._batches.pieces(
             [row for _, row in rows], form.score
@@ -469,8 +480,10 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
         not names or any(name.endswith("ForConditionalGeneration") for name in names)
     ):
         return "true"
+
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
+
     said = ", ".join(names) or "no architectures"
     raise UsageError(
         MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said)
@@ -487,16 +500,19 @@ def read_nli_options(
             f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for "
             "classifiers."
         )
+
     if values.get("official"):
         if family == "classifier":
             raise UsageError(
                 f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE "
                 "form."
             )
+
         if "max_length" in values:
             raise UsageError(
                 "official=true cuts premises at 500 words and nowhere else; leave max_length out."
             )
+
     return values
 
 
@@ -550,6 +566,7 @@ def read_labels(
             f"LABEL_{number}"
             for number in range(count if isinstance(count, int) else 2)
         ]
+
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
@@ -557,10 +574,13 @@ def read_labels(
                 f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} "
                 "outputs."
             )
+
         names = listed
+
     found = tuple(label for label in map(read_label, names) if label is not None)
     if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
+
     where = "labels" if given is not None else "the label names in its config.json"
     raise UsageError(
         MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names))
@@ -577,11 +597,13 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
         chances = dict(zip(labels, row, strict=True))
         said = min(chances, key=lambda label: (-chances[label], _CAUTIOUS[label]))
         surest[said] = max(surest.get(said, 0.0), chances[said])
+
     entailed, denied = surest.get("entailment"), surest.get("contradiction")
     if entailed is not None and (denied is None or entailed >= denied):
         return "entailment"
     if denied is not None:
         return "contradiction"
+
     return "neutral" if "neutral" in labels else "not_entailment"
 
 
@@ -608,6 +630,7 @@ def load_form(
             including_emulation=False
         )
         dtype = "bfloat16" if half else "float32"
+
     with quiet_libraries(logging.ERROR):
         tokenizer = encoder.open_tokenizer(
             name, checkpoint.folder, MESSAGES["nli_tokenizer"]
@@ -622,14 +645,17 @@ def load_form(
             dtype=getattr(torch, dtype),
             **({"device_map": "auto"} if torch.accelerator.is_available() else {}),
         )
+
     wanted = values.get("max_length")
     if family == "classifier":
         longest = encoder.longest_text(checkpoint, wanted)
         return ClassifierForm(
             model, tokenizer, labels=labels, max_length=longest
         ), dtype
+
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
+
     return TrueForm(
         model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS
     ), dtype

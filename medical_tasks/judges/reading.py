@@ -319,6 +319,7 @@ def one_of(*allowed: str) -> Checker:
         words |= {
             truth: words[word] for word, truth in _TRUTHS.items() if word in words
         }
+
     return Checker(
         lambda value: isinstance(value, str) and value in allowed,
         f"must be one of {', '.join(allowed)}",
@@ -353,6 +354,7 @@ def read_json(text: str) -> object | Unreadable:
     said = text if text.startswith(("{", "[", "```")) else _spoken(text)
     if said is None:
         return _NO_ANSWER
+
     said = _IN_TAGS.sub(r"\2", without_marks(said))
     written = _unfenced(
         _INTRODUCTION.sub("", _POLITE.sub("", without_marks(said)), count=1).strip()
@@ -361,6 +363,7 @@ def read_json(text: str) -> object | Unreadable:
         value = _json_value(attempt)
         if isinstance(value, dict | list):
             return value
+
     return Unreadable(
         "no JSON"
         if "{" not in said and "[" not in said
@@ -378,8 +381,10 @@ def _json_value(written: str) -> object:
         return _JSON.decode(written)
     except (ValueError, RecursionError):
         pass
+
     if not written.startswith("{'"):
         return None
+
     try:
         return ast.literal_eval(written)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -399,6 +404,7 @@ def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unread
         (value,) = value
     if not isinstance(value, dict):
         return Unreadable("a JSON array where one object is asked for")
+
     return _checked(value, keys, "the object needs")
 
 
@@ -413,13 +419,16 @@ def _checked(
     strange = given.keys() - names.keys() - _ASIDES
     if len(given) < len(value) or strange or not needed <= found.keys():
         return Unreadable(f"{what} the keys {', '.join(keys)} and no others")
+
     for key in [key for key in keys if key in found]:
         check = keys[key]
         if isinstance(check, Checker):
             found[key] = check.meant(found[key])
+
         broken = check(found[key])
         if broken is not None and key in needed:
             return Unreadable(f"{key} {broken}")
+
     return found
 
 
@@ -445,6 +454,7 @@ def read_verdicts(
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
+
     if (
         not isinstance(value, dict)
         or set(value) != {"verdicts"}
@@ -453,8 +463,10 @@ def read_verdicts(
         return Unreadable(
             "the reply needs to be an object with the key verdicts, a list, and no others"
         )
+
     if not value["verdicts"]:
         return Unreadable("verdicts is empty")
+
     keys = {"id": free_text, **keys}
     found: dict[str, dict[str, Any]] = {}
     for entry in value["verdicts"]:
@@ -466,8 +478,10 @@ def read_verdicts(
         if entry["id"] not in ids:
             return Unreadable("a verdict has an id that was not asked about")
         if entry["id"] in found:
-            return Unreadable(f"{entry['id']} stands twice")
+            return Unreadable(f"{entry['id']} appears twice")
+
         found[entry["id"]] = entry
+
     return found
 
 
@@ -495,6 +509,7 @@ def read_choice(
             and goes_with(found[1], found[2])
         ):
             word = words.get(found[1].casefold())
+
         return (
             Unreadable(f"{label} is not one of {', '.join(allowed)}")
             if word is None
@@ -534,6 +549,7 @@ def read_score(
             return Unreadable(f"{label} is not a number alone")
         if "." in written:
             return Unreadable(f"{label} is not a whole number")
+
         value = int(written)
         return (
             value
@@ -560,9 +576,11 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     """
     if (said := _spoken(text)) is None:
         return _NO_ANSWER
+
     sentences = _sentences(_plain_claims(said))
     if not sentences:
         return Unreadable("the reply is empty")
+
     pattern = _OF_EITHER if of_statement else _OF_ANSWERS
     alone = len(sentences) == 1
     claims = {
@@ -571,12 +589,15 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     value = claims[sentences[-1]]
     if value is None and not any(map(_takes_back, sentences[1:])):
         value = claims[sentences[0]]
+
     if value is None:
         return Unreadable(
             "the last sentence does not say true or false and nothing else"
         )
+
     if any(claim is (not value) for claim in claims.values()):
-        return Unreadable("the verdict stands twice and differs")
+        return Unreadable("the verdict appears twice and differs")
+
     return value
 
 
@@ -589,9 +610,11 @@ def _plain_claims(said: str) -> str:
     field = _answer_field(text)
     if field is not None:
         return field
+
     text = _ANGLED.sub(r"\1", _TAGGED.sub(r"\n\1: \2\n", text))
     text = _MARKUP.sub("", _HEADING.sub(r"\1:", _POLITE.sub("", text.strip())))
     text = _NO_LINE.sub("", text).strip()
+
     return text if "\n" in text else text.removeprefix("- ").removeprefix("• ")
 
 
@@ -603,6 +626,7 @@ def _answer_field(text: str) -> str | None:
     value = read_json(text)
     if not isinstance(value, dict):
         return None
+
     named = [
         value[key]
         for key in value
@@ -610,6 +634,7 @@ def _answer_field(text: str) -> str | None:
     ]
     if len(named) != 1 or not isinstance(named[0], str | bool):
         return None
+
     return str(named[0])
 
 
@@ -637,11 +662,14 @@ def _sentences(text: str) -> list[str]:
             written, max(start, gap.start() - 8), gap.start()
         ):
             continue
+
         found.append(" ".join(written[start : gap.end()].split()))
         start = gap.end()
+
     sentences = [each for each in (*found, " ".join(written[start:].split())) if each]
     if len(sentences) > 1:
         sentences[-1] = _NUMBERED.sub("", sentences[-1], count=1)
+
     return sentences
 
 
@@ -654,34 +682,50 @@ def _claim(
     """
     if len(sentence) > MAX_CLAIM:
         return None
+
     written = sentence.lstrip(". ")
-    if (found := pattern.search(written) or _with_reason(written, pattern)) is None:
+    found = pattern.search(written) or _with_reason(written, pattern)
+    if found is None or (found[0][:1] in "\"'" and not alone):
+        return None  # a quotation may be anybody's
+
+    value = _said_by(found)
+    before = _before_claim(written[: found.start()], found)
+    if value is None or before is None:
         return None
-    word = (found["word"] or found["round"] or found["square"]).casefold()
-    if found["not"] or found["isnt"]:
-        if word != "true" or (found["not"] and found["isnt"]):
-            return None
-        word = "false"
-    value = word == "true"
-    lead = written[: found.start()]
-    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(
-        ", "
-    ):
-        lead += "so "
-    # A quotation may be anybody's; what "it" is said of behind another clause is not
-    # known to be what was asked.
-    quotes = found[0][:1] in "\"'" and not alone
-    before = (_WORDS if found["bare"] else _LEAD).fullmatch(lead)
-    if quotes or before is None or _OPENS.search(lead):
-        return None
+
     clause = "" if found["bare"] else before["clause"] or ""
-    if clause and before["apart"] is not None and _SPOKEN_OF.search(clause):
-        return None
-    if clause and before["joined"] is not None and _WORD.match(found[0]):
+    if clause and _is_of_another(clause, before, found):
         return None
     if _WORD.search(clause) and _claim(clause, pattern) is not value:
         return None
+
     return value
+
+
+def _said_by(claim: re.Match[str]) -> bool | None:
+    """What a claim says: "not true" is false, and "not false" says nothing."""
+    word = (claim["word"] or claim["round"] or claim["square"]).casefold()
+    if not claim["not"] and not claim["isnt"]:
+        return word == "true"
+    twice = claim["not"] and claim["isnt"]
+    return None if word != "true" or twice else False
+
+
+def _before_claim(lead: str, claim: re.Match[str]) -> re.Match[str] | None:
+    """What stands in front of a claim; None where it leaves the claim open."""
+    follows = claim[0].casefold().startswith(("making", "which makes"))
+    if follows and lead.endswith(", "):
+        lead += "so "
+    if _OPENS.search(lead):
+        return None
+    return (_WORDS if claim["bare"] else _LEAD).fullmatch(lead)
+
+
+def _is_of_another(clause: str, before: re.Match[str], claim: re.Match[str]) -> bool:
+    """Whether what "it" is said of, behind another clause, need not be what was asked."""
+    apart = before["apart"] is not None and _SPOKEN_OF.search(clause)
+    joined = before["joined"] is not None and _WORD.match(claim[0])
+    return bool(apart or joined)
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -691,6 +735,7 @@ def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | Non
         why = _REASON.match(sentence, end)
         if why is None:
             continue
+
         reason = sentence[end:]
         named = why[0].strip(", ").casefold() in ("because", "since", "given that")
         unsure = (
@@ -700,7 +745,9 @@ def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | Non
         )
         if unsure or _OPENS.search(reason):
             return None
+
         return pattern.search(sentence[:end])
+
     return None
 
 
@@ -731,21 +778,27 @@ def _read_line(
     spoken = _spoken(text)
     if spoken is None:
         return _NO_ANSWER
+
     lines = _without_last_reason(_lines(spoken), label)
     if not lines:
         return Unreadable("the reply is empty")
+
     written = _labelled(lines[-1], label)
     if written is None:
         if len(lines) > 1:
             return Unreadable(f'the last line is not "{label}: ..." alone')
+
         written = _bare(lines[-1])
     elif len(lines) > 1 and _INTRODUCES.search(lines[-2]):
         return Unreadable(f"what the line before {label} introduces may be a quotation")
+
     if len(written) > MAX_CHOICE:
         return Unreadable(f"{label} is too long")
+
     value = read(written)
     if isinstance(value, Unreadable):
         return value
+
     # Which of two is the verdict and which a quotation cannot be known. Drafts do not
     # count in reasoning that is marked from its beginning; a bare end mark may be
     # quoted as well.
@@ -753,9 +806,11 @@ def _read_line(
         other = _labelled(line, label)
         if other is None or len(other) > MAX_CHOICE:
             continue
+
         said = read(other)
         if not isinstance(said, Unreadable) and said != value:
-            return Unreadable(f"{label} stands twice and differs")
+            return Unreadable(f"{label} appears twice and differs")
+
     return value
 
 
@@ -768,10 +823,12 @@ def _without_last_reason(lines: list[str], label: str) -> list[str]:
     """
     while len(lines) > 1 and _begins_reason(lines[-1]):
         lines = lines[:-1]
+
     if lines and _begins_reason(lines[-1]):
         reason, found, verdict = lines[-1].rpartition(f"{label}:")
         if found and reason.rstrip()[-1:] in (".", ";"):
             return [*lines[:-1], found + verdict]
+
     return lines
 
 
@@ -800,6 +857,7 @@ def _lines(text: str) -> list[str]:
     """
     text = _HEADED.sub(r"\1: ", _TAGGED.sub(r"\n\1: \2\n", normal_form(text)))
     text = _ANGLED.sub(r"\1", text)
+
     return [
         line
         for line in text.split("\n")

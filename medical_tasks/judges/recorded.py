@@ -48,6 +48,7 @@ class RecordedJudge:
             raise MissingError(
                 MESSAGES["recorded_file"].format(path=path, reason=reason)
             ) from error
+
         self.name = name or f"recorded/{path.name}"
         self.identity = {
             "backend": "recorded",
@@ -66,6 +67,7 @@ class RecordedJudge:
             else ()
         ):
             self._add(f"{path}, {place}", row)
+
         for row in rows or ():
             self._add(str(path), row)
 
@@ -91,27 +93,33 @@ class RecordedJudge:
                 f"{where}: each line is one object with a text as id. Write the question's id "
                 "there."
             )
+
         scored, unscored = "value" in row, row.get("unscored")
         if scored == (unscored is not None) or not isinstance(unscored, str | None):
             raise UsageError(
                 f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason "
                 "as a text. Give one of them."
             )
+
         if row.get("evaluation", 1) != 1:
             return  # of several evaluations (`--evaluations`) the first counts
+
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
             raise UsageError(
                 f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out."
             )
+
         if scored and was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
             unscored = CUT
+
         if unscored is None:
             record = {"value": _frozen(row["value"])}
         else:  # a reason that is not in our form may be any text
             record = {
                 "unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT
             }
+
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
         if (before.get("unscored"), before.get("value")) != (
@@ -119,11 +127,13 @@ class RecordedJudge:
             record.get("value"),
         ):
             raise UsageError(
-                f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of "
+                f"{where}: id {row['id']!r} appears twice with different verdicts. Keep one of "
                 "them, or add each question's sha256."
             )
+
         if row.get("comparable") is False:
             self.comparable = False
+
         if row.get("reads") == "pair":
             self.reads = "pair"
             self.identity["reads"] = "pair"
@@ -157,6 +167,7 @@ class RecordedJudge:
                 }
             )
             return Unscored(id=question.id, reason=reason, sha256=sha256)
+
         value, text = record["value"], record["text"]
         wanted = list(question.pair.values.values()) if question.pair else []
         if wanted and type(value) not in {
@@ -165,8 +176,9 @@ class RecordedJudge:
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and "
-                f"values of this question are of the kind of {said}. Correct the file."
+                f"values of this question are like {said}. Correct the file."
             )
+
         self.stats.decided += 1
         self.rows.append(
             {

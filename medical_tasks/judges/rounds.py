@@ -55,6 +55,7 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
 
     for place in range(len(lines)):
         go_on(place, None)
+
     while waiting:
         asked = dict(waiting)
         waiting.clear()
@@ -63,6 +64,7 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
         )
         for place, wanted in asked.items():
             go_on(place, list(itertools.islice(outcomes, len(wanted))))
+
     return [found[place] for place in range(len(lines))]
 
 
@@ -113,9 +115,12 @@ def in_batches(
             wanted = [each for each in wanted if each not in found]
         elif outcome.reason not in FORM_REASONS:
             return found | dict.fromkeys(wanted, outcome)
+
         if not wanted or isinstance(outcome, Unscored):
             break
+
     outcomes = yield [single(each) for each in wanted]
     for each, outcome in zip(wanted, outcomes, strict=True):
         found[each] = outcome if isinstance(outcome, Unscored) else read_single(outcome)
+
     return found

@@ -247,6 +247,7 @@ class RubricBenchmark(Benchmark):
 
         if not self.labels:
             return {}
+
         source = CheckSetSource(
             read=self._check_set,
             takes=frozenset({"prompts", "upstream"}),
@@ -268,6 +269,7 @@ class RubricBenchmark(Benchmark):
             for one, outcome in zip(criteria, outcomes, strict=True)
         ]
         reasons = [each.reason for each in outcomes if isinstance(each, Unscored)]
+
         return ItemScore.counted(
             self._counts(judged), id=item.id, unscored=reasons[0] if reasons else None
         )
@@ -303,6 +305,7 @@ class RubricBenchmark(Benchmark):
             raise UsageError(
                 f"{path}: two criteria have the same id. Give each its own."
             )
+
         people = max(len(one.labels) for one in rows.values())
         pairs = subset([_pair(one, people) for one in rows.values()], request.max_pairs)
         met, not_met = TWO_WAY.classes
@@ -344,6 +347,7 @@ def _pair(one: Labelled, people: int) -> CheckPair:
     met, not_met = TWO_WAY.classes
     ratings = [met if label else not_met for label in one.labels]
     unrated = [None] * (people - len(ratings))
+
     return CheckPair(
         id=one.id,
         gold=majority(ratings),
@@ -369,9 +373,11 @@ def question(
     shown = text = criterion if isinstance(criterion, str) else criterion["text"]
     if not isinstance(criterion, str):
         shown = f"[{criterion['points']:g}] {text}"
+
     said = (*conversation, Message(role="assistant", content=reply))
     talk = "\n\n".join(f"{each['role']}: {each['content']}" for each in said)
     values = {"conversation": talk, "criterion": shown}
+
     return Question(
         id=name,
         messages=user_message(prompts.texts["ask"], values),

@@ -80,10 +80,12 @@ def open_session(
                 f"the {role} {name} compares two texts and reads no instructions. Choose one that "
                 "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
+
         # before anything is left on disk
         policy.require_endpoint(backend.endpoint, role)
         if options.batch:
             ask_in_batches(backend, store.with_name(JOURNAL))
+
         with Store(store) as opened:
             yield JudgeSession(
                 backend, options, opened, label=label, quiet=quiet, prices=prices
@@ -103,6 +105,7 @@ def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
             f"judge must be lexical or nli/FOLDER, which read no {unread}; got {name!r}. Give "
             "verdicts, or use medical-tasks score."
         )
+
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         with open_session(
@@ -124,8 +127,10 @@ def next_step(reasons: Collection[str]) -> str:
         lasting += (
             " Replies that were cut have room with a larger --judge-reply-tokens."
         )
+
     if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
         return "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
+
     lost = [reason.startswith(_LASTING) for reason in reasons]
     return " ".join(
         ([again] if not all(lost) else []) + ([lasting] if any(lost) else [])
@@ -161,8 +166,10 @@ def open_judge(
     if kind is None or kind.alone == bool(slash) or (slash and not rest):
         kinds = "\n".join(f"  {each.summary}" for each in known.values())
         raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{kinds}")
+
     if votes > 1 and kind.samples:
         options = {"temperature": "1", **options}
+
     return kind.opener(name, options, log_dir)
 
 
@@ -286,6 +293,7 @@ class JudgeSession:
         other = copy.copy(self)
         first = self._rules.first + times * self._options.votes
         other._rules = replace(self._rules, first=first)
+
         return other
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
@@ -299,23 +307,29 @@ class JudgeSession:
             questions = [
                 replace(question, max_tokens=longest) for question in questions
             ]
+
         cases = [Case(question, self._rules) for question in questions]
         if len({question.id for question in questions}) < len(questions):
             raise ValueError("two questions of one `ask` have the same id")
+
         for name, (least, most) in (
             foresee(cases).items() if self.reads == "prompt" else ()
         ):
             before = self.foreseen.get(name, (0, 0))
             self.foreseen[name] = [before[0] + least, before[1] + most]
+
         foreseen = False
         asked = [*cases, *self._ahead(questions)]
         while waiting := self._read_store(asked):
             if not foreseen:
                 self._foresee(asked)
                 foreseen = True
+
             if self._options.forecast:
                 break
+
             self._send(waiting)
+
         return [self._finish(case) for case in cases]
 
     def _ahead(self, questions: Sequence[Question]) -> list[Case]:
@@ -327,12 +341,14 @@ class JudgeSession:
         """
         if self._begun or not questions or self._rules.first:
             return []
+
         self._begun = True
         votes = self._options.votes
         rules = [
             replace(self._rules, first=number * votes)
             for number in range(1, self._options.evaluations)
         ]
+
         return [Case(question, each) for each in rules for question in questions]
 
     def _read_store(self, cases: Sequence[Case]) -> _Waiting:
@@ -342,15 +358,18 @@ class JudgeSession:
             for case in cases:
                 for thread in case.waiting:
                     waiting.setdefault(thread.key, []).append((case, thread))
+
             found = self._store.get_many(VERDICT, waiting) if waiting else {}
             if not found:
                 return waiting
+
             new = found.keys() - self._known
             self._known.update(new)
             if self._options.replayed:  # they are this run's, made in its parts
                 self.stats.calls += sum(found[key].get("requests", 1) for key in new)
             else:
                 self.stats.from_store += len(new)
+
             self._meter.add(found)
             for key, record in found.items():
                 for case, thread in waiting[key]:
@@ -402,6 +421,7 @@ class JudgeSession:
                 # when a key is refused.
                 told = sum(reply.attempts for reply in outcomes.values())
                 self.stats.calls += max(told, self.budget.calls - before)
+
         # What was kept, and not what was heard: where another process was first, both
         # go by its reply.
         kept = self._store.get_many(
@@ -420,6 +440,7 @@ class JudgeSession:
         """Keeps a reply and what it took; a failure is not kept, to be asked again."""
         if isinstance(reply, NoReply):
             return
+
         # None where another reply came with the same request, or nothing was asked
         # (`lexical`).
         asked = reply.attempts > 0 or (
@@ -456,5 +477,6 @@ class JudgeSession:
                 thread.value[0] for thread in case.threads if thread.value is not None
             ]
             row |= {"unscored": outcome.reason, "votes": known}
+
         self.rows.append(row)
         return outcome

@@ -104,6 +104,7 @@ def shuffled_sentences(text: str, name: str, shuffle: Shuffle) -> str:
     for (start, end), sentence in zip(spans, words, strict=True):
         made += [text[behind:start], sentence]
         behind = end
+
     return "".join([*made, text[behind:]])
 
 
@@ -163,6 +164,7 @@ def order_figures(
     }
     if places:
         figures["by_place"] = accuracy_by_place(gold, orders[1:], places, clusters)
+
     return figures
 
 
@@ -194,6 +196,7 @@ def _flips(labels: Sequence[str | None]) -> _Rate:
     pairs, all_pairs = math.comb(len(given), 2), math.comb(len(labels), 2)
     alike = sum(math.comb(times, 2) for times in Counter(given).values())
     known = (pairs - alike) / pairs if pairs else math.nan
+
     return _Rate(known, ((pairs - alike) / all_pairs, (all_pairs - alike) / all_pairs))
 
 
@@ -238,6 +241,7 @@ def accuracy_by_place(
                 said.append(labels[number])
                 parts.append(min(int(place * len(_PARTS)), len(_PARTS) - 1))
                 names.append(clusters[number])
+
     figures: dict[str, dict[str, float | int | None]] = {}
     for part, title in enumerate(_PARTS):
         inside = [row for row, each in enumerate(parts) if each == part]
@@ -247,6 +251,7 @@ def accuracy_by_place(
             clusters=[names[row] for row in inside],
         )
         figures[title] = as_json(accuracy)
+
     decided = np.array([float(label is not None) for label in said])
     right = np.array([float(a == b) for a, b in zip(true, said, strict=True)])
     first = decided * (np.array(parts) == 0)
@@ -258,4 +263,5 @@ def accuracy_by_place(
         limits=(-1.0, 1.0),
     )
     figures["last less first"] = as_json(difference)
+
     return figures

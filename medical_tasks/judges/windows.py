@@ -50,6 +50,7 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
         lengths += (
             [size] if size <= room else count([text[start:end] for start, end in parts])
         )
+
     return [
         (pieces[first][0], pieces[last - 1][1])
         for first, last in cut_windows(lengths, room)
@@ -76,10 +77,13 @@ def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
         while end < len(lengths) and (end == start or total + lengths[end] <= room):
             total += lengths[end]
             end += 1
+
         windows.append((start, end))
         if end == len(lengths):
             break
+
         start = _step_back(lengths, start, end, room)
+
     return windows
 
 
@@ -105,8 +109,10 @@ def _divide(
         if end - start <= 1 or count([text[start:end]])[0] <= limit:
             done.append((start, end))
             continue
+
         middle = _blank_near(text, start, end)
         waiting += [(middle, end), (start, middle)]
+
     return done
 
 

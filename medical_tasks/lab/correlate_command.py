@@ -93,6 +93,7 @@ def run(arguments: Correlate) -> int:
     )
     if out is not None:
         _write(out, correlated["pairs"])
+
     tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
     return _finish(correlated["pairs"])
 
@@ -127,6 +128,7 @@ def _correlate(
             f"nothing to set against {', '.join(map(shown, against))}: there is no other column of "
             "scores."
         )
+
     most = max(pairs, key=lambda pair: pair["n"])
     if most["n"] < FEWEST_ROWS:
         raise UsageError(
@@ -134,6 +136,7 @@ def _correlate(
             f"({shown(most['score'])} against {shown(most['against'])}, {len(table.names)} rows in "
             f"all). An order needs {FEWEST_ROWS}, and an interval that says something ten or more."
         )
+
     return {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
@@ -169,6 +172,7 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> PairFigures
         reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
     elif math.isnan(found.spearman.value):
         reason = "one of the two is the same in all rows"
+
     return {
         "score": score,
         "against": against,
@@ -191,6 +195,7 @@ def _render(correlated: Correlated) -> str:
         )
         cells = [cell for name in _COEFFICIENTS for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
+
     settings = correlated["intervals"]
     lines = [
         *align(_HEADER, rows),
@@ -206,12 +211,14 @@ def _render(correlated: Correlated) -> str:
             "note: not compared, as they hold text: "
             f"{', '.join(map(shown, correlated['text_columns']))}."
         )
+
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
             f"note: {len(partial)} of {correlated['rows']} rows are not in all files: "
             f"{listed([*map(shown, partial)], _SHOWN)}."
         )
+
     return "\n".join(lines)
 
 
@@ -229,6 +236,7 @@ def _write(out: Path, pairs: Sequence[PairFigures]) -> None:
         rows.append(
             (pair["score"], pair["against"], *figures, pair["n"], pair["missing"])
         )
+
     write_table(out, rows)
 
 
@@ -244,4 +252,5 @@ def _finish(pairs: Sequence[PairFigures]) -> int:
             f"{listed(said, _SHOWN, between='; ')}. Choose the others with --columns, or fill in "
             "the scores."
         )
+
     return 0

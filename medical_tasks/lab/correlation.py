@@ -101,6 +101,7 @@ def rank_correlation(
     column, counts, missing = _cells(x, y)
     n = int(counts.sum())
     drawn = [counts, *_draws(n, counts[0] / max(n, 1), seed, resamples)]
+
     return _correlation(
         [column] if n >= FEWEST_ROWS else [], drawn, n, missing, float(n), confidence
     )
@@ -149,6 +150,7 @@ def among_annotators(
         pairs.append(
             (own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters)))
         )
+
     return _mean_over_columns(pairs, clusters, seed, resamples)
 
 
@@ -194,6 +196,7 @@ def mean_tau_within(
     )
     of_item = dict(zip(items, clusters, strict=True))
     labels = [of_item[item] for item in numbers]
+
     return mean_interval(taus, clusters=labels, limits=COEFFICIENT)
 
 
@@ -215,6 +218,7 @@ def _mean_over_columns(
     both = [(as_column("x", x), as_column("y", y)) for x, y in pairs]
     for x, y in both:
         check_same_length(x=x, y=y, clusters=clusters)
+
     stacked = np.array(both, dtype=np.float64).reshape(len(pairs), 2, len(clusters))
     counted: npt.NDArray[np.bool_] = np.asarray(
         (~np.isnan(stacked).any(axis=1)).any(axis=0)
@@ -233,6 +237,7 @@ def _mean_over_columns(
     drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
     effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if n else 0.0
     columns = [column for column in columns if len(column.x) >= FEWEST_ROWS]
+
     return _correlation(columns, drawn, n, len(counted) - n, effective)
 
 
@@ -255,6 +260,7 @@ def _correlation(
             limits=COEFFICIENT,
         )
         estimates.append(Estimate(value, *ends, n))
+
     return RankCorrelation(spearman=estimates[0], kendall=estimates[1], missing=missing)
 
 
@@ -295,6 +301,7 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
         tables, key=lambda table: (table[0].tolist(), table[1].tolist())
     )
     column = _Column(x=pairs[:, 0], y=pairs[:, 1], clusters=np.arange(len(pairs)))
+
     return column, counts[np.newaxis].astype(np.float64), int((~complete).sum())
 
 
@@ -312,9 +319,11 @@ def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
     members: dict[Hashable, list[int]] = {}
     for row, name in enumerate(names):
         members.setdefault(name, []).append(row)
+
     inside = [sorted(rows, key=lambda row: keys[row]) for rows in members.values()]
     inside.sort(key=lambda rows: [keys[row] for row in rows])
     order = np.array([row for rows in inside for row in rows], dtype=np.intp)
+
     return order, np.repeat(np.arange(len(inside)), [len(rows) for rows in inside])
 
 
@@ -333,6 +342,7 @@ def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats
     """
     if n < 2:
         return
+
     generator = np.random.default_rng(seed)
     several = max(1, _CHUNK // len(shares))
     for start in range(0, resamples, several):
@@ -361,7 +371,9 @@ def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
             )
             squares.append((tied * rank * rank).sum(axis=1))
             ranks.append(rank[:, codes])
+
         found.append(_quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares))
+
     return np.concatenate(found)
 
 
@@ -388,6 +400,7 @@ def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
         own = column.clusters[some][here]
         for total, counts in zip(surplus, drawn, strict=True):
             total += ((counts[:, there] @ form.T) * counts[:, own]).sum(axis=1)
+
     untied = []
     for codes in (column.x, column.y):
         pairs = [
@@ -395,6 +408,7 @@ def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
             for counts in _by_row(column, drawn)
         ]
         untied.append(np.concatenate(pairs))
+
     return _quotient(np.concatenate(surplus), *untied)
 
 

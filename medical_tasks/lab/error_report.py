@@ -219,6 +219,7 @@ def distribution(rows: Sequence[ErrorRow]) -> Distribution:
             "bound_low": low,
             "bound_high": high,
         }
+
     missing = Counter(row.reason for row in rows if not row.error_type)
     undetermined = sum(row.error_type == "undetermined" for row in rows)
     return {
@@ -271,6 +272,7 @@ def write_attributes(
         written.append(folder / f"attributes_{task}_{kind}.svg")
         with WholeFile(written[-1]) as file:
             file.write(attributes_svg(own, title=f"{title}: {model}"))
+
     return written, {"points": rows, "left_out": left_out}
 
 
@@ -300,6 +302,7 @@ def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
         gold=fields["ground_truth_answer"],
         reply=quoted(response[-MAX_REPLY:]),
     )
+
     return (
         {
             "role": "user",
@@ -338,6 +341,7 @@ def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdic
         if isinstance(outcome, Unscored):
             found[outcome.id] = ErrorVerdict(None, outcome.reason)
             continue
+
         said = read_object(outcome.text, _KEYS)
         reason = (
             ""
@@ -345,6 +349,7 @@ def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdic
             else " ".join(said["reason"].split())[:MAX_REASON]
         )
         found[outcome.id] = ErrorVerdict(outcome.value, reason)
+
     return found
 
 
@@ -360,6 +365,7 @@ def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
     template = Environment(autoescape=True).from_string(
         read_text(Path(__file__).with_name("attributes.svg.jinja"))
     )
+
     return template.render(
         title=title,
         points=[(point, _words(point)) for point in ordered],
@@ -395,11 +401,13 @@ def run(arguments: Errors) -> int:
             f"{folder}: no task of MedCalc-Bench (but twins and fair families) in it "
             f"({', '.join(results['tasks'])}); only its errors have types."
         )
+
     if arguments.responses is not None and len(specs) > 1:
         names = ", ".join(spec.name for spec in specs)
         raise UsageError(
             f"{folder}: --responses goes with one task, the run has {names}."
         )
+
     subjects = [
         policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs
     ]
@@ -446,8 +454,10 @@ def _sorted_errors(
             "rules": distribution(by_rules),
             "attributes": attributes,
         }
+
     if arguments.judge is not None:
         rows += _judge(arguments, wrong, report)
+
     paths = [*write_errors(folder, report, rows), *paths]
     tell("\n".join([*_tables(report), "", *map(str, paths)]), report)
     return _finish(report)
@@ -488,6 +498,7 @@ def _wrong_answers(
             f"(first: item {lost[0]}). Give the folder as `medical-tasks run` left it, or repeat "
             "that command and try again."
         )
+
     found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
     counts: AnswerCounts = {
@@ -496,6 +507,7 @@ def _wrong_answers(
         "label_not_borne_out": left_out,
         "examined": len(found),
     }
+
     return found, by_id, counts
 
 
@@ -534,6 +546,7 @@ def _judge(
                 "prompt_sha256": PROMPT_SHA256,
                 **distribution(judged),
             }
+
     return rows
 
 
@@ -549,17 +562,20 @@ def _tables(report: ErrorReport) -> list[str]:
         for source, part in (("rules", entry["rules"]), ("judge", entry.get("judge"))):
             if part is None:
                 continue
+
             for kind, each in part["types"].items():
                 shares = (percent(each["value"]), interval(each), shown_bounds(each))
                 rows.append(
                     (source, kind, each["meaning"], str(each["count"]), *shares)
                 )
+
             if part["coverage"]["undetermined"]:
                 notes.append(
                     f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} "
                     f"answers are undetermined. Shares are over the other {part['n']}; the bounds "
                     "are for all, whatever type the undetermined ones have."
                 )
+
         lines += [
             *align(
                 (
@@ -591,6 +607,7 @@ def _tables(report: ErrorReport) -> list[str]:
             ("kind", "attributes", "", "accuracy %", "95 % interval", "n"), points
         )
         lines.append("")
+
     return lines[:-1]
 
 
@@ -599,15 +616,18 @@ def _finish(report: ErrorReport) -> int:
     for name, entry in report["tasks"].items():
         if "judge" not in entry:
             continue
+
         if reasons := entry["judge"]["coverage"]["unscored"]:
             missing.append(
                 f"{name}: "
                 + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
             )
+
     if missing:
         raise IncompleteError(
             f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over "
             "those it gave, with bounds for the rest. Give the same command again to ask for the "
             "missing ones."
         )
+
     return 0

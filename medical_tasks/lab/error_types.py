@@ -174,13 +174,16 @@ def values_of(row: Row, result: Result) -> tuple[Value, ...]:
         item = calculator.input_named(key)
         if not isinstance(item, Quantity):
             continue
+
         used = result.used.get(item.parameter)
         if isinstance(used, bool) or not isinstance(used, int | float):
             continue
+
         number = raw[0] if isinstance(raw, list) and raw else raw
         stated = float(used)
         if isinstance(number, int | float) and not isinstance(number, bool):
             stated = float(number)
+
         found.append(
             Value(
                 parameter=item.parameter,
@@ -190,10 +193,12 @@ def values_of(row: Row, result: Result) -> tuple[Value, ...]:
                 forms=shifted_values(stated, float(used)),
             )
         )
+
     for number in _doses(result):
         found.append(
             Value("", "dose", number, accepted_values("", number, number), (number,))
         )
+
     return tuple(found)
 
 
@@ -204,6 +209,7 @@ def _doses(result: Result) -> list[float]:
     """
     if result.calculator_id == _STEROIDS:
         return [float(result.used["source_dose_mg"])]
+
     if result.calculator_id == _OPIOIDS:
         numbers = [
             number
@@ -211,6 +217,7 @@ def _doses(result: Result) -> list[float]:
             for number in (dose.amount, dose.per_day)
         ]
         return [float(number) for number in numbers if number not in (None, 1)]
+
     return []
 
 
@@ -257,6 +264,7 @@ def sort_error(row: Row, response: str) -> Sorted | None:
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
         return None
+
     calculator_id = int(row["calculator_id"])
     decision = decide(
         response,
@@ -268,6 +276,7 @@ def sort_error(row: Row, response: str) -> Sorted | None:
     )
     if decision.correct:
         return None
+
     if not decision.parsed:
         why = (
             f"no answer that can be read: {decision.why}"
@@ -275,14 +284,17 @@ def sort_error(row: Row, response: str) -> Sorted | None:
             else "empty reply"
         )
         return Sorted("D", why)
+
     working = read_working(response)
     if isinstance(result.answer, str | tuple):
         return date_error(calculator_id, result, working)
+
     gold = decimal_or_none(row["ground_truth_answer"])
     if gold is None:  # label_agrees has read it
         raise ValueError(
             f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
         )
+
     # None where the reply leaves open which
     answer = decimal_or_none(decision.parsed.removesuffix("%"))
     case = Case(
@@ -299,6 +311,7 @@ def sort_error(row: Row, response: str) -> Sorted | None:
     found = score_error(case, criteria) if criteria else equation_error(case)
     if found is not None:
         return found
+
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
     return Sorted(
         "undetermined", "no evidence for one type" if shown else "no working is shown"
@@ -333,11 +346,13 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
             or _invented_criterion(case, found, clear)
             or _wrong_sum(case, found, clear)
         )
+
     away = sum((each.given or 0) - each.criterion.points for each in differing)
     added = sum(points for _, points in invented)
     explained = _explains(case, away)
     if invented and not explained and _explains(case, away + added):
         return _invented(*invented[0])
+
     return _earliest(differing if explained else _beyond_doubt(differing, found, clear))
 
 
@@ -390,11 +405,13 @@ def _difference(reading: Reading) -> Sorted:
         return Sorted(
             "B", f"{said} for another finding: {short('; '.join(reading.texts))!r}"
         )
+
     right_finding = same and own.present is not False
     if given not in own.possible or (right_finding and given not in open_points):
         return Sorted("A", said)
     if same is None and own.present is not None and given in open_points:
         return Sorted("B", f"{said}, as for another finding")
+
     return Sorted(
         "undetermined", f"{said}; it does not say clearly what the patient has"
     )
@@ -410,6 +427,7 @@ def _unknown_criterion(
     listed = len(others & found.named) >= MOST_CRITERIA * len(others)
     if found.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
         return None
+
     (place,) = unnamed
     own = found.criteria[place]
     if counted - unnamed <= clear.keys() and _explains(case, -own.points):
@@ -417,6 +435,7 @@ def _unknown_criterion(
             "A",
             f"{own.label}: a criterion the reply does not know, worth {own.points:+g}",
         )
+
     return None
 
 
@@ -462,19 +481,23 @@ def _wrong_sum(
                 "C",
                 f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}",
             )
+
     if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
         return None
     if case.final is None or not found.totals:
         return None
+
     if close(found.totals[-1], gold):
         return Sorted(
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
+
     unclear = (found.readings[place] for place in found.readings.keys() - clear.keys())
     explained = any(_may_explain(reading, case) for reading in unclear)
     if explained or not close(found.totals[-1], case.final):
         return None
+
     return Sorted(
         "C",
         f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
@@ -564,6 +587,7 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
             for drug, factor in factors.items()
             if factor != 1
         )
+
     if calculator_id == _STEROIDS:
         source, target = used["source_steroid"], used["target_steroid"]
         from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
@@ -573,14 +597,17 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         return (
             (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
         )
+
     found = list(CONSTANTS.get(calculator_id, ()))
     if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
         found.append(for_sex)
+
     if calculator_id == _CKD_EPI:
         female = used["sex"] == "female"
         divisor, exponent = (0.7, 0.241) if female else (0.9, 0.302)
         exponent = exponent if used["creatinine_mg_dl"] <= divisor else 1.2
         found += [Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)]
+
     return tuple(found)
 
 
@@ -621,6 +648,7 @@ def _stands(constant: Constant, case: Case) -> bool:
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
+
     used = [value.used for value in case.values]
     for one, value in itertools.product(constant.values, used):
         joined = [one * value]
@@ -631,6 +659,7 @@ def _stands(constant: Constant, case: Case) -> bool:
                 one + value,
                 one / value if value else one,
             ]
+
         # A sum that hardly differs from the value is the value itself.
         telling = [
             abs(each)
@@ -639,6 +668,7 @@ def _stands(constant: Constant, case: Case) -> bool:
         ]
         if among(telling, numbers, 0.002):
             return True
+
     # Steroid tables state two doses, whose ratio counts.
     return case.calculator_id == _STEROIDS and any(
         b != 0 and close(a / b, one, 0.01)
@@ -679,22 +709,27 @@ def _only_computation(case: Case) -> Sorted | None:
             and close(chain.value, case.final, _RESULT)
         ):
             return None  # the answer given is this one's result
+
         right = case.low <= chain.value <= case.high
         by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
         if not case.values or not (right or by_chance) or not case.takes_all(chain):
             continue
         if not all(_stands(constant, case) for constant in _constants_in_play(case)):
             return None
+
         if not right:
             return Sorted(
                 "undetermined", "a calculation gives the right answer after a wrong one"
             )
+
         if case.final is not None and _shifted(case.final, chain.value):
             return Sorted(
                 "undetermined",
                 "the right result in another unit, or with its decimal point moved",
             )
+
         return Sorted("C", _wrong_result(case) or _wrong_answer(chain))
+
     return None
 
 
@@ -739,6 +774,7 @@ def _knowledge(case: Case) -> Sorted | None:
     formula = working.equations or _FORMULA.search(working.text)
     if not formula or not with_values:
         return None
+
     for constant in _constants_in_play(case):
         if not _stands(constant, case):
             return Sorted(
@@ -746,10 +782,12 @@ def _knowledge(case: Case) -> Sorted | None:
                 f"the formula's constant {constant.name} is not in the reply, "
                 "nor a number it could be part of",
             )
+
     if case.other_sex():
         return (
             None  # another factor may come from another sex, which is no other formula
         )
+
     return _other_weight(case) or _other_formula(case)
 
 
@@ -767,6 +805,7 @@ def _other_weight(case: Case) -> Sorted | None:
         _is_told(v, case) for v in case.values
     ):
         return None
+
     used = case.result.used
     factor = 0.85 if used["sex"] == "female" else 1.0
     right = (
@@ -775,6 +814,7 @@ def _other_weight(case: Case) -> Sorted | None:
     taken = _weight_taken(case, 140 - used["age_years"])
     if taken is None or close(taken, right, _CLOSE_WEIGHT):
         return None
+
     return Sorted(
         "A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg"
     )
@@ -793,6 +833,7 @@ def _weight_taken(case: Case, years: float) -> float | None:
         }
         if 72 in numbers and len(left) == 1:
             return left.pop()
+
     named = _ADJUSTED_WEIGHT.findall(case.working.text)
     return float(named[-1]) if named else None
 
@@ -808,6 +849,7 @@ def _other_formula(case: Case) -> Sorted | None:
     """A: the calculation of the answer takes every value and is far from the right answer."""
     if case.final is None or case.calculator_id in _CHOOSES or not _is_plain(case):
         return None
+
     for chain in case.chains:
         last = chain.last
         results = [last.value] if last.stated is None else [last.value, last.stated]
@@ -821,6 +863,7 @@ def _other_formula(case: Case) -> Sorted | None:
                 f"{short(last.text)} takes the right values and is {chain.value:.6g}: "
                 "another formula",
             )
+
     return None
 
 
@@ -829,6 +872,7 @@ def _is_plain(case: Case) -> bool:
     own = case.result.used.get("sex")
     if own is not None and _stated_sex(case.working.text) is None:
         return False
+
     constants = [
         0.0,
         1.0,
@@ -839,6 +883,7 @@ def _is_plain(case: Case) -> bool:
         other = instead is not None and not value.is_among([instead])
         if other or among(constants, [value.used]):
             return False
+
     return True
 
 
@@ -874,6 +919,7 @@ def _extraction(case: Case) -> Sorted | None:
     own, stated = case.result.used.get("sex"), case.other_sex()
     if stated is not None and own in ("female", "male"):
         return Sorted("B", f"the patient is {own}, the reply says {stated}")
+
     for value in case.values:
         other = None if _is_told(value, case) else _stated_instead(value, text)
         if other is not None:
@@ -882,6 +928,7 @@ def _extraction(case: Case) -> Sorted | None:
                 f"{value.name}: {value.used:.6g} is nowhere in the reply, "
                 f"which has {other:.6g} for it",
             )
+
     return _other_value(case)
 
 
@@ -893,6 +940,7 @@ def _other_value(case: Case) -> Sorted | None:
         ]
         if 2 * len(missing) > len(case.needed):
             continue
+
         strange = {
             number
             for number in chain.last.numbers
@@ -900,9 +948,11 @@ def _other_value(case: Case) -> Sorted | None:
         }
         if len(missing) != 1 or len(strange) != 1:
             return None
+
         (value,), (other,) = missing, strange
         reason = f"{short(chain.last.text)} takes {other:.6g}, not {value.used:.6g}"
         return Sorted("B", f"{value.name}: {reason}")
+
     return None
 
 
@@ -954,6 +1004,7 @@ def _stated_instead(value: Value, text: str) -> float | None:
     words = words_of(value.parameter)
     if not words:
         return None
+
     pattern = re.compile(
         rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^"
         rf")\n]{{0,24}}\)\s{{0,2}})?"
@@ -966,10 +1017,12 @@ def _stated_instead(value: Value, text: str) -> float | None:
         before = (match["before"] or "").strip().lower()
         if number is None or before in _NOT_THE_PATIENTS:
             continue
+
         if not _GROUP.match(text, number.end()) and not _OPERATOR.match(
             text, number.end()
         ):
             found.add(float(number[0].replace(",", "")))
+
     return found.pop() if len(found) == 1 else None
 
 
@@ -1005,6 +1058,7 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     stated = {day for text in texts for day in _stated(text)}
     if not stated:
         return Sorted("undetermined", "no working is shown")
+
     needed = {
         value for value in result.used.values() if isinstance(value, datetime.date)
     }
@@ -1016,15 +1070,18 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
             "B",
             f"last menstrual date: {period} is nowhere in the reply, which has {other} for it",
         )
+
     rule = _COUNTED.get(calculator_id, "")
     added = _ADDED.search(working.text)
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
+
     undated = _WRITTEN_DATE.sub(" ", working.text)
     if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted(
             "A", f"{added[1]} {added[2].lower()} are added, which is not the rule"
         )
+
     return Sorted(
         "C", "the dates and the rule are right, the calendar arithmetic is not"
     )

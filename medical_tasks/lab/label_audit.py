@@ -38,11 +38,11 @@ from medical_tasks.calculators import (
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.data.dataset_source import steps_to_get
-from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 from medical_tasks.io.tables import write_table
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.lab.options import Audit
 from medical_tasks.lab.v1_labels import label as v1_label
 from medical_tasks.spec import Row
@@ -60,8 +60,10 @@ def run(arguments: Audit) -> int:
         raise UsageError(
             f"cannot audit {arguments.dataset!r}: only labels of medcalc can be recomputed."
         )
+
     if out.exists() and source.exists() and out.samefile(source):
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
+
     rows = write_audit(audit_file(source, _labels(arguments.corrected)), out)
     header, *counts = summary(rows)
     counted = [dict(zip(header, each, strict=True)) for each in counts]
@@ -71,6 +73,7 @@ def run(arguments: Audit) -> int:
         first, *others = by_verdict
         lines += ["", "By the corrected labels:", "", *align(first, others)]
         found["corrected"] = [dict(zip(first, each, strict=True)) for each in others]
+
     tell("\n".join(lines), rows=len(rows), out=out, counts=counted, **found)
     return 0
 
@@ -141,6 +144,7 @@ def audit_row(row: Row, labels: CorrectedLabels | None = None) -> AuditedRow:
     golds = golds_of(row, labels)
     if golds.corrected is None:
         return audited
+
     return replace(
         audited,
         corrected=golds.corrected.answer,
@@ -166,6 +170,7 @@ def _by_rule(row: Row) -> AuditedRow:
     except CalculatorInputError as error:
         verdict, reason = _without_answer(row, error)
         return _audited(row, None, verdict, reason)
+
     if label_agrees(row, result.answer):
         same = (
             "a value within the row's limits"
@@ -179,6 +184,7 @@ def _by_rule(row: Row) -> AuditedRow:
             else ""
         )
         return _audited(row, result, "agrees", f"The published rule gives {same}{also}")
+
     convention = _convention(row)
     if convention is not None:
         reason = (
@@ -186,10 +192,12 @@ def _by_rule(row: Row) -> AuditedRow:
             f"{result.source}"
         )
         return _audited(row, result, "convention", reason)
+
     why, named = origin(row, result)
     label = str(row["ground_truth_answer"])
     sentences = [why, f"Published rule: {derivation(result, named=named)}, not {label}"]
     sentences += [f"Note: {doubt}" for doubt in doubts(row, result)]
+
     return _audited(row, result, "wrong", f"{'. '.join(sentences)}. {result.source}")
 
 
@@ -232,21 +240,25 @@ def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str
         entities = entities_of(row)
     except CalculatorInputError:
         return "not computable", why
+
     convention = _convention(row)
     if convention is not None:
         return (
             "convention",
             f"Label follows a convention: {convention}. {why}. {entry.source}",
         )
+
     possible = _possible(entry, entities)
     label = str(row["ground_truth_answer"])
     if not possible or any(label_agrees(row, answer) for answer in possible):
         return "not computable", why
+
     quirks = label_quirks(row)
     made = f"Label: {'; '.join(quirks)}. " if quirks else ""
     span = " to ".join(
         dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1])))
     )
+
     return (
         "wrong",
         f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}",
@@ -262,6 +274,7 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
     open_to = {name: others for name, others in read.items() if others is not None}
     if not all(open_to.values()):
         return []
+
     found: set[float] = set()
     for combination in itertools.product(*open_to.values()):
         try:
@@ -270,9 +283,12 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
             ).answer
         except CalculatorInputError:
             return []
+
         if not isinstance(answer, int | float):
             return []
+
         found.add(answer)
+
     return sorted(found)
 
 
@@ -285,6 +301,7 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
     try:
         if isinstance(item, Choice) and item.read(raw, quiet) is None:
             return [word for word, value in item.words.items() if value is not None]
+
         if (
             isinstance(item, Quantity)
             and item.doubt(raw, item.read(raw, quiet)) is not None
@@ -293,6 +310,7 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
             return [raw, list(meant)] if meant else []
     except CalculatorInputError:
         return []
+
     return None
 
 
@@ -305,11 +323,13 @@ def audit_file(
     """
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
+
     if source.is_dir():
         raise UsageError(
             f"{source}: is a folder. Give --source the official CSV file itself, such as "
             "test_data.csv."
         )
+
     # The file says by itself what it is; a name of no release makes the reader accept
     # what any of them has.
     for row in read_rows("official", "test", {"test": source}):
@@ -341,9 +361,11 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
             output = find(calculator_id).output
         except CalculatorInputError:
             output = "unknown"
+
         table.append(
             (str(calculator_id), name, output, str(sum(found)), *map(str, found))
         )
+
     totals = Counter(row.verdict for row in rows)
     table.append(
         ("", "all", "", str(len(rows)), *(str(totals[verdict]) for verdict in VERDICTS))
@@ -356,6 +378,7 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     labelled = [row for row in rows if row.corrected]
     if not labelled:
         return []
+
     header: tuple[str, ...] = (
         "verdict",
         "rows",
@@ -375,6 +398,7 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
             sum(row.recomputed_by_corrected != "" for row in some),
         )
         table.append((verdict, *map(str, counts)))
+
     return table
 
 
@@ -401,6 +425,7 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
     counted = score_steps(result.explanation)
     if not counted:
         return _equation(entry, result)
+
     shown = [
         (what, points)
         for what, points in counted
@@ -437,8 +462,10 @@ def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
         made = v1_label(int(row["calculator_id"]), entities)
     except CalculatorInputError:
         return None
+
     if not label_agrees(row, made.answer):
         return None
+
     notes = made.note.split("; ") if made.note else []
     if result is not None:
         notes = [
@@ -448,6 +475,7 @@ def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
         ]
         decisive = [note for note in notes if _matters(note, entities, result)]
         notes = decisive or notes
+
     return [
         note.replace(", the rule knew only", ", the label's program knew only")
         for note in notes
@@ -466,9 +494,11 @@ def _compared(note: str, result: Result) -> str | None:
             finding["how"] == "present"
         )
         return None if same else note
+
     scores = _SCORES.search(note)
     if scores is None:
         return note
+
     steps = score_steps(result.explanation)
     counted = [
         points for what, points in steps if _first_word(what) == _first_word(note)
@@ -477,6 +507,7 @@ def _compared(note: str, result: Result) -> str | None:
         return note
     if counted[0] == float(scores["points"]):
         return None
+
     return f"{note[: scores.end()]} instead of {counted[0]:g}{note[scores.end() :]}"
 
 
@@ -485,18 +516,22 @@ def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
     rounded = _ROUNDED.fullmatch(note)
     if rounded is None:
         return True
+
     entry = find(result.calculator_id)
     item = entry.input_named(rounded["name"])
     if item is None or item.parameter not in result.used:
         return True
+
     try:
         moved = _recalculated(
             entry, entities, item, [float(rounded["value"]), rounded["unit"]]
         )
     except CalculatorInputError:
         return True
+
     if isinstance(moved, float) and isinstance(result.answer, float):
         return abs(moved - result.answer) > _MOVED * abs(result.answer)
+
     return moved != result.answer
 
 
@@ -526,6 +561,7 @@ def origin(row: Row, result: Result) -> tuple[str, frozenset[str]]:
         return f"Label: {'; '.join(quirks)}", frozenset(map(_first_word, quirks))
     if quirks is not None:
         return "Label: its program rounds every step", frozenset()
+
     label, distance = (
         decimal_or_none(row["ground_truth_answer"]),
         "another value than the published one",
@@ -533,6 +569,7 @@ def origin(row: Row, result: Result) -> tuple[str, frozenset[str]]:
     if isinstance(result.answer, float) and label is not None and result.answer:
         share = float(100 * (label / Decimal(result.answer) - 1))
         distance = f"{abs(share):.1f} % {'above' if share > 0 else 'below'} the published value"
+
     return f"Label: {distance}, its derivation is none that is known here", frozenset()
 
 
@@ -563,6 +600,7 @@ def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str
     """The remark on a solid tumor of unknown stage: what the other one would give."""
     if entities.get("Solid tumor") is not True:
         return []
+
     entry = find(result.calculator_id)
     most = _recalculated(
         entry,
@@ -571,6 +609,7 @@ def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str
         "Metastatic",
     )
     judged = "agrees with that" if label_agrees(row, most) else "is wrong then too"
+
     return [
         "solid tumor 'True' is counted as localized, the least it can mean; metastatic would give "
         f"{most}, and the label {judged}"

@@ -32,6 +32,7 @@ def run(arguments: Meta) -> int:
     check_least({"--seed": arguments.seed}, 0)
     if epsilon is not None and not 0.0 <= epsilon < float("inf"):
         raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
+
     table, tasks = _table(arguments)
     options = _options(arguments, table)
     preferences = (
@@ -42,6 +43,7 @@ def run(arguments: Meta) -> int:
     read = dict(table.sources)
     if preferences is not None:
         read[preferences.path] = preferences.sha256
+
     check_out(arguments.out, map(Path, read), "one of the files that are read")
     meta: MetaReport = {
         "schema_version": SCHEMA_VERSION,
@@ -63,6 +65,7 @@ def run(arguments: Meta) -> int:
         **meta_figures(table, options, preferences),
     }
     tell_figures(render_meta(meta), meta, arguments.out)
+
     return 0
 
 
@@ -84,6 +87,7 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
     files = [Path(text) for text, name in named if name is None]
     if arguments.task is not None and not runs:
         raise UsageError("--task: is about runs, and no folder is given. Leave it out.")
+
     sources: list[tuple[OutputRow, ...]] = []
     digests: dict[str, str] = {}
     tasks: dict[str, str] = {}
@@ -96,15 +100,19 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
         digests |= found.digests
         less |= found.less_is_better
         tasks = dict(found.tasks)
+
     for path in files:
         if str(path) in digests:
             raise UsageError(f"{path}: given twice. Name each source once.")
+
         of_file, digests[str(path)] = read_outputs(path)
         sources.append(tuple(of_file))
+
     table = join_outputs(sources, digests=digests, less_is_better=less)
     rows = table.rows
     if runs and files:
         rows = _of_runs(rows, sources[: len(runs)], sources[len(runs) :], files)
+
     table = replace(table, rows=_chosen(rows, arguments.where))
     check_size(table)
     return table, tasks
@@ -128,6 +136,7 @@ def _of_runs(
             f"with item {theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are "
             "joined by name, letter for letter."
         )
+
     return tuple(row for row in rows if (row.item, row.system) in ours)
 
 
@@ -139,17 +148,20 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
             raise UsageError(
                 f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam."
             )
+
         there = sorted({name for row in rows for name in row.labels})
         if label not in there:
             raise UsageError(
                 f"--where {text!r}: no output has a label {label!r}. There are "
                 f"{', '.join(there) or 'none'}."
             )
+
         rows = tuple(row for row in rows if row.labels.get(label) == value)
         if not rows:
             raise UsageError(
                 f"--where {text!r}: no output has the label {label!r} with this text."
             )
+
     return rows
 
 
@@ -172,6 +184,7 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
     }
     for option, names in asked.items():
         _check_columns(option, names, table)
+
     _check_comparable(arguments, metrics, human)
     return MetaOptions(
         metrics=metrics,
@@ -201,15 +214,18 @@ def _check_comparable(
         raise UsageError(
             f"{both!r} is named as a metric and as a human score. It is one of them."
         )
+
     if arguments.against is not None and arguments.against not in metrics:
         raise UsageError(
             f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}."
         )
+
     if len(metrics) > _MOST_METRICS and arguments.metrics is None:
         raise UsageError(
             f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: "
             "--metrics A,B,..."
         )
+
     if len(metrics) < 2 and arguments.preferences is None and not human:
         raise UsageError(
             f"one metric and no human scores or preferences: there is nothing to compare {metrics} "

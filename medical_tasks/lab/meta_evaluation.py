@@ -270,6 +270,7 @@ def meta_figures(
             "elsewhere": elsewhere,
             "pairs": sum(map(bool, votes)),
         }
+
     return figures
 
 
@@ -282,6 +283,7 @@ def _outputs(
     """The columns that are compared, and which output of each pair each metric prefers."""
     human = [np.array(table.column(name)) for name in options.human]
     columns = {name: np.array(table.column(name)) for name in options.metrics}
+
     return _Outputs(
         columns=columns,
         human=human,
@@ -315,6 +317,7 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
         found = correlation.mean_tau_within(
             first, second, items=outputs.pair_items, clusters=outputs.pair_clusters
         )
+
     numbers = as_json(found)
     return {
         "one": one,
@@ -351,6 +354,7 @@ def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
             "one": _people(outputs, one, differ),
             "other": _people(outputs, other, differ),
         }
+
     if outputs.human:
         # An output counts once, in however many pairs the two metrics disagree about
         # it.
@@ -361,6 +365,7 @@ def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
             "other": _scored(outputs, other, among),
             "annotators": _annotators(outputs, among),
         }
+
     return compared
 
 
@@ -383,6 +388,7 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> PeopleCounts:
         [votes[place] for place in chosen],
         clusters=[outputs.pair_clusters[place] for place in chosen],
     )
+
     return {
         "same": found.same,
         "opposite": found.opposite,
@@ -435,6 +441,7 @@ def render_meta(meta: Meta) -> str:
             "Two metrics on the pairs of outputs of one item:",
             *_pairs(meta["comparisons"]),
         ]
+
     if meta.get("preferences") is not None:
         if meta["comparisons"]:
             lines += [
@@ -443,11 +450,13 @@ def render_meta(meta: Meta) -> str:
                 "annotators):",
             ]
             lines += _sides(meta["comparisons"])
+
         lines += [
             "",
             "Each metric and people's preference, on all pairs that were annotated:",
             *_alone_lines(meta["alone"]),
         ]
+
     if meta["human"]:
         if meta["comparisons"]:
             lines += [
@@ -455,9 +464,11 @@ def render_meta(meta: Meta) -> str:
                 "Mean human score of the outputs in pairs on which two metrics disagree, with:",
             ]
             lines += _scores(meta["comparisons"])
+
         rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
         lines += ["", "Mean human score of all outputs that were scored, with:"]
         lines += _score_lines([*rows, (_OTHERS, "", meta["annotators"])])
+
     return "\n".join([*lines, "", *_notes(meta)])
 
 
@@ -494,6 +505,7 @@ def _kendall_lines(meta: Meta) -> list[str]:
             for one in names
         ]
         lines += [*align(("", "", "", *names), rows), ""]
+
     n = "outputs" if meta["settings"]["kendall"] == "pooled" else "items"
     return lines + align(
         ("metric", "with", "", "tau-b", _INTERVAL, n),
@@ -581,11 +593,13 @@ def _scores(comparisons: Sequence[MetricComparison]) -> list[str]:
         scores = each["scores"]
         if scores is None:
             continue
+
         rows += [
             (each[one], f"where {each[other]} disagrees", scores[one])
             for one, other in _BOTH
         ]
         rows.append((_OTHERS, "on the same outputs", scores["annotators"]))
+
     return _score_lines(rows)
 
 
@@ -611,13 +625,16 @@ def _notes(meta: Meta) -> list[str]:
         lines.append(
             f"Less is better, so turned round: {', '.join(meta['less_is_better'])}."
         )
+
     if meta["human"]:
         lines.append(f"Human scores: {', '.join(meta['human'])}.")
+
     if _too_few(meta):
         lines.append(
             f"n/a: no correlation is computed of fewer than {correlation.FEWEST_ROWS} outputs; two "
             "are always in the same order or the opposite one."
         )
+
     found = meta.get("preferences")
     if found is not None:
         said = (
@@ -631,6 +648,7 @@ def _notes(meta: Meta) -> list[str]:
             else ""
         )
         lines.append(f"{said}.")
+
     return lines
 
 

@@ -101,6 +101,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
                 f"{where}: the same output as in {places[item, system]}: item {item!r}, system "
                 f"{system!r}. Put all its scores into one row."
             )
+
         places[item, system] = row.at
         scores = (
             (name, _score(cells[name], name, where))
@@ -117,6 +118,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
                 labels={name: cells[name] for name in others if name not in numeric},
             )
         )
+
     return found, table.content_sha256
 
 
@@ -141,12 +143,14 @@ def join_outputs(
     for row in (row for source in sources for row in source):
         there = rows.get((row.item, row.system))
         rows[row.item, row.system] = row if there is None else _merged(there, row)
+
     clusters: dict[str, str] = {}
     for row in rows.values():
         if row.cluster and clusters.setdefault(row.item, row.cluster) != row.cluster:
             raise UsageError(
                 f"{row.where}: item {row.item!r} is in another cluster than in a row before it."
             )
+
     whole = tuple(
         replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values()
     )
@@ -184,6 +188,7 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
                 "one output need two names; of a run: SYSTEM@LABEL=FOLDER. A score that no judge "
                 "decides differs only where the outputs do."
             )
+
     scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
     return replace(
         one, cluster=one.cluster or other.cluster, scores=scores, labels=labels
@@ -251,20 +256,24 @@ def run_name(text: str) -> RunName | None:
     if Path(text).expanduser().is_dir():
         path = Path(text).expanduser()
         return RunName(folder=path, system=path.resolve().name)
+
     named, equals, folder = text.partition("=")
     if not equals or Path(text).expanduser().exists():
         return None
+
     system, at, label = named.partition("@")
     if not system or (at and not label):
         raise UsageError(
             f"{text}: a name is missing. Write SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER."
         )
+
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UsageError(
             f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` "
             "wrote."
         )
+
     return RunName(folder=path, system=system, label=label)
 
 
@@ -289,6 +298,7 @@ def read_runs(
                 f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs "
                 "on the same."
             )
+
         known = known or (str(name.folder), data)
         if (
             versions.setdefault(chosen, recipe["task_version"])
@@ -299,6 +309,7 @@ def read_runs(
                 f"run's {versions[chosen]}. Their numbers cannot be compared; run both with one "
                 "version."
             )
+
         columns = _columns(name, tasks[chosen])
         rows.append(tuple(_rows(name, chosen, columns)))
         less |= {
@@ -308,6 +319,7 @@ def read_runs(
         }
         digests[str(name.folder)] = str(results["items_sha256"])
         used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
+
     return RunOutputs(
         rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used
     )
@@ -342,16 +354,19 @@ def _task(
         raise UsageError(
             f"{name.folder}: has no task {task!r}; it has {', '.join(there)}."
         )
+
     if task is None and len(there) != 1:
         raise UsageError(
             f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME"
         )
+
     chosen = task or there[0]
     if chosen not in tasks:
         raise UsageError(
             f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: "
             f"{', '.join(tasks)}."
         )
+
     return chosen
 
 
@@ -360,6 +375,7 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
     for row in read_items(name.folder):
         if row["task"] != task:
             continue
+
         scores = {columns[metric]: row.get(metric) for metric in columns}
         found.append(
             OutputRow(
@@ -379,6 +395,7 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
                 },
             )
         )
+
     return found
 
 
@@ -447,29 +464,35 @@ def read_preferences(path: Path) -> PreferenceTable:
         for name in _COLUMNS[:4]:
             if not cells[name]:
                 raise UsageError(f"{where}, column {name!r}: empty. {_PREFERENCE_FORM}")
+
         if first == second:
             raise UsageError(
-                f"{where}: both systems are {told(first)}. A pair is of two different ones."
+                f"{where}: both systems are {told(first)}. A pair needs two different ones."
             )
+
         if TIE in (first, second):
             raise UsageError(
                 f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it."
             )
+
         key = (item, frozenset((first, second)), annotator)
         if key in places:
             raise UsageError(
                 f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer "
                 "counts once."
             )
+
         places[key] = row.at
         if not preferred:
             blank += 1
             continue
+
         if preferred not in (first, second, TIE):
             raise UsageError(
                 f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or "
                 f"blank for no answer; got {told(preferred)}."
             )
+
         stated.append(
             Stated(
                 item=item,
@@ -478,10 +501,12 @@ def read_preferences(path: Path) -> PreferenceTable:
                 preferred=preferred,
             )
         )
+
     if not stated:
         raise UsageError(
             f"{path}: no row has an answer in the column 'preferred'. {_PREFERENCE_FORM}"
         )
+
     return PreferenceTable(
         path=str(path), sha256=table.content_sha256, stated=tuple(stated), blank=blank
     )
@@ -510,6 +535,7 @@ def votes_of(
         if one is None or other is None:
             elsewhere += 1
             continue
+
         first = table.rows[min(one, other)].system
         vote: Vote = (
             "tie"
@@ -519,10 +545,12 @@ def votes_of(
             else "second"
         )
         votes[places[min(one, other), max(one, other)]].append(vote)
+
     if elsewhere == len(preferences.stated):
         raise UsageError(
             f"{preferences.path}: none of its pairs is among the outputs compared; it begins with "
             f"item {told(preferences.stated[0].item)}, the outputs with "
             f"{told(table.rows[0].item)}. Items and systems are found by name, letter for letter."
         )
+
     return votes, elsewhere

@@ -98,6 +98,7 @@ def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         rows.setdefault(item, []).append(row)
+
     found = [
         (a, b)
         for members in rows.values()
@@ -139,6 +140,7 @@ def compare_preferences(
     product = one * other
     known = ~np.isnan(product)
     same, opposite = product == 1.0, product == -1.0
+
     return PreferenceAgreement(
         same=int(same.sum()),
         opposite=int(opposite.sum()),
@@ -163,6 +165,7 @@ def human_agreement(
     )
     if unknown is not None:
         raise ValueError(f"votes must be {', '.join(_SIGNS)}; got {unknown!r}")
+
     chosen = [majority(said) for said in votes]
     asked = np.array([bool(said) for said in votes], dtype=np.bool_)
     people = np.array(
@@ -172,6 +175,7 @@ def human_agreement(
     decided = np.abs(people) == 1.0
     product = np.where(decided, people, 0.0) * np.nan_to_num(signs)
     same, opposite = product == 1.0, product == -1.0
+
     return HumanAgreement(
         same=int(same.sum()),
         opposite=int(opposite.sum()),

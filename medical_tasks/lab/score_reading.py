@@ -307,6 +307,7 @@ def criteria_of(
     own = _steps(calculator, used)
     if not own:
         return []
+
     effects = list(_effects(calculator, used, own, _words(calculator)))
     return [
         _criterion(
@@ -360,6 +361,7 @@ def _criterion(
     numbers = [name for name in names if name not in words and _is_number(used[name])]
     forms = {name: accepted.get(name) or (float(used[name]),) for name in numbers}
     head = re.split(r"\s[-\d(]|: |, ", finding, maxsplit=1)[0]
+
     return Criterion(
         label=label,
         points=points,
@@ -405,6 +407,7 @@ def _effects(
             changed = _steps(calculator, {**start, name: other}) or []
             if len(changed) != len(own):
                 continue
+
             for place, (one, two) in enumerate(zip(before, changed, strict=True)):
                 if one != two:
                     yield place, name, two[1]
@@ -436,6 +439,7 @@ def _others(value: object, words: Mapping[str, object] | None) -> Iterable[objec
         return ()
     if not value:
         return (0.05, 1.0, 10.0, 20.0)
+
     return (*(value * factor for factor in _FACTORS), *map(float, range(3, 16)))
 
 
@@ -470,6 +474,7 @@ def _compiled(
         word for each in items for word in (each.name, *each.aliases) if len(word) > 1
     ]
     forms += [re.escape(form) for word in own for form in (word, _ASIDE.sub("", word))]
+
     return tuple(
         re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE)
         for form in dict.fromkeys(forms)
@@ -520,11 +525,13 @@ class Reading:
         said = self.points or weak or self._implied()
         if len(said) != 1:
             return None
+
         (number,) = said
         counted = own.present is not None and number and number in own.possible
         if counted and _state(" ; ".join(self.deciding), own) is False:
             # What the finding would give stands beside one that is not there.
             return None if own.present else 0.0
+
         return number
 
     def is_recital(self) -> bool:
@@ -590,9 +597,11 @@ class ScoreReading:
         self.recites |= recited
         if reading is None or recited:
             reading = self.readings[place] = Reading(self.criteria[place])
+
         reading.texts.append(text)
         if given:
             reading.deciding.append(text)
+
         reading.points |= points[0]
         reading.perhaps |= points[1]
 
@@ -657,12 +666,15 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
             _read_row(piece, piece.points, found)
             current = None
             continue
+
         if piece.depth is not None and depth is not None and piece.depth <= depth:
             current = None
         if piece.depth is not None and _places(own):
             depth = piece.depth if current is None or depth is None else depth
+
         for passage in own:
             current = _read_sentence(passage, found, current)
+
     return found
 
 
@@ -689,6 +701,7 @@ def _length_of_recital(passages: Sequence[Passage], criteria: int) -> int:
     )
     recited = _places(passages[:case])
     again = recited <= _places(passages[case:])
+
     return case if again and len(recited) >= _MOST_RECITED * criteria else 0
 
 
@@ -714,18 +727,22 @@ def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
     if _CLOSING.search(piece.name):
         found.totals.append(points)
         return
+
     for text in (piece.name, piece.text):
         places = {mention.place for mention in _mentions(text, found.criteria)}
         if len(places) == 1:
             (place,) = places
             if points and place in found.readings and found.readings[place].points:
                 break  # a second row that only shares a word with the first
+
             found.attach(place, piece.text, ({points}, set()))
             found.named.add(place)
             return
+
         if places:
             found.named |= places
             break
+
     found.extras.append((piece.name, points))
 
 
@@ -740,6 +757,7 @@ def _read_sentence(
         return None
     if not places:
         return _read_nameless(passage, found, current)
+
     if len(places) == 1:
         own, perhaps, more = _points(sentence, mentions)
         found.attach(mentions[0].place, sentence, (own, perhaps))
@@ -747,8 +765,10 @@ def _read_sentence(
             passage
         )
         return mentions[0].place
+
     for place, text, points in _clauses(sentence, mentions, found.extras):
         found.attach(place, text, points)
+
     return None
 
 
@@ -778,14 +798,17 @@ def _read_nameless(
     if _CLOSING.search(sentence) or _ONLY_A_SUM.search(sentence):
         found.extras += _for_no_criterion(passage)
         return None
+
     total = None if listed else _NAMED_TOTAL.match(sentence)
     if total:
         found.totals.append(float(total["n"]))
         return None
+
     points = _points(sentence, ())[:2]
     if current is not None and not (points[0] and found.readings[current].points):
         found.attach(current, sentence, points)
         return current
+
     found.extras.extend(
         (sentence, each) for each in points[0] or (points[1] if listed else ())
     )
@@ -808,6 +831,7 @@ def _mentions(text: str, criteria: Sequence[Criterion]) -> list[Mention]:
     for span in spans:
         if not any(span.start < each.end and each.start < span.end for each in kept):
             kept.append(span)
+
     return sorted(kept, key=lambda span: span.start)
 
 
@@ -856,9 +880,11 @@ def _points(
     weight = _WEIGHT.search(text)
     if weight:
         text = _covered(text, weight.start(), weight.end())
+
     bare = _without_totals(text)
     for mention in mentions:
         bare = _covered(bare, mention.start, mention.end)
+
     awards = _all_awards(bare)
     own: set[float] = set()
     more: list[float] = []
@@ -867,11 +893,13 @@ def _points(
             more.append(award.number)
         else:
             own.add(award.number)
+
     running = None if own else _RUNNING_SUM.search(text)
     if running:
         own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
     if weight and not own:
         own.add(0.0 if _NO.search(text, weight.end()) else float(weight["n"]))
+
     return (
         own,
         set() if own else {each.number for each in _awards(bare, _WEAK_AWARDS)},
@@ -900,6 +928,7 @@ def _all_awards(text: str) -> list[Award]:
     nothing = _NOTHING_GIVEN.search(text)
     if nothing:
         kept.append(Award(*nothing.span(), 0.0))
+
     return sorted(kept)
 
 
@@ -942,12 +971,15 @@ def _clauses(
             text = lead + text
         else:
             lead = text[: within.start]
+
         parts.append((mention.place, text, (own, perhaps)))
+
     shared: Points = (set(), set())
     for place, text, points in parts if first else reversed(parts):
         if points[0]:
             for_all = points[0] == {0.0} or _EACH.search(sentence)
             shared = points if for_all else (set(), set())
+
         yield place, text, points if points[0] or points[1] else shared
 
 
@@ -1024,6 +1056,7 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     own = reading.criterion
     if own.present is not None or own.about_cough:
         return _points_of_finding(reading)
+
     text = " ; ".join(reading.texts)
     told = [*_told_choices(text, own), *_told_findings(text, own)]
     said = _all_same(same for _, same, _ in told)
@@ -1037,9 +1070,11 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
             said = said is not False
         elif said is not False:
             return None, set(own.possible)
+
     found = {own.points} if said else set()
     for name, values in changes.items():
         found |= {n for value in values if (n := own.rule({name: value})) is not None}
+
     return said, found
 
 
@@ -1090,6 +1125,7 @@ def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
         return None, set(own.possible)
     if state == truth:
         return True, {own.points}
+
     return False, set(own.possible) - {own.points}
 
 
@@ -1103,9 +1139,11 @@ def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
         if any(close(number, form) for form in forms):
             mine.add(name)
             others.discard(number)
+
     needed = {name for name in own.accepted if name}
     if "" in mine or (needed <= mine and not (others and len(needed) > 1)):
         return True, None
+
     return False, others.pop() if len(own.accepted) == len(others) == 1 else None
 
 
@@ -1146,8 +1184,10 @@ def _state(text: str, own: Criterion) -> bool | None:
         told = _COUGH_ABSENT.search(bare)
         if told:
             return told["state"].lower() in ("yes", "true", "present")
+
         bare = _ABSENCE_OF_COUGH.sub(" ", bare)
         return True if _NO.search(bare) else False if _YES.search(bare) else None
+
     if _NO.search(bare):
         inside = any(
             _NO.search(match[0])
@@ -1155,6 +1195,7 @@ def _state(text: str, own: Criterion) -> bool | None:
             for match in names.finditer(bare)
         )
         return None if inside else False
+
     return True if _YES.search(bare) else None
 
 
@@ -1167,13 +1208,16 @@ def _choice(
         match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.IGNORECASE)
         if match:
             return int(match[1])
+
     found: set[object] = set()
     all_words = {**words, **{str(value): value for value in words.values()}}
     for word in sorted(all_words, key=len, reverse=True):
         if len(word) < 2 or word in ("True", "False"):
             continue
+
         form = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
         if form.search(bare):
             found.add(all_words[word])
             bare = form.sub(" ", bare)
+
     return found.pop() if len(found) == 1 else None

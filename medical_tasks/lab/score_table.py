@@ -70,8 +70,10 @@ def read_scores(
                 f"no column {shown(column)} in {', '.join(map(str, paths))}. There are "
                 f"{_listed(columns)}."
             )
+
     for number, path in enumerate(paths):
         _check_joins(path, tables[number], paths[:number], tables[:number])
+
     rows = _unique(name for table in tables for name in table.names)
     return ScoreTable(
         files={
@@ -105,6 +107,7 @@ def _check_joins(
     """Refuses a file that has no row in common with those before, or a column that they have."""
     if path in before:
         raise UsageError(f"{path}: given twice. Name each file once.")
+
     joined = {name for other in tables for name in other.names}
     if before and joined.isdisjoint(table.names):
         raise UsageError(
@@ -112,6 +115,7 @@ def _check_joins(
             f"begins with {shown(table.names[0])}, the other with {shown(tables[0].names[0])}. "
             "Rows are joined by name, letter for letter."
         )
+
     for other_path, other in zip(before, tables, strict=True):
         if shared := [column for column in table.scores if column in other.scores]:
             raise UsageError(
@@ -144,6 +148,7 @@ def _read(
     chosen = [
         name for name in columns if name in wanted or (others and name not in texts)
     ]
+
     return ScoreTable(
         files={str(path): table.content_sha256},
         names=_names(table.rows, naming),
@@ -164,17 +169,20 @@ def _naming(
             f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or "
             "say with --names which it is."
         )
+
     for name in naming:
         if name not in header:
             raise UsageError(
                 f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
             )
+
     for name in naming:
         if name in wanted:
             raise UsageError(
                 f"{path}: column {shown(name)} names the rows; it holds no scores. There are "
                 f"{_listed(header)}."
             )
+
     return naming
 
 
@@ -183,10 +191,12 @@ def _check_shape(path: Path, table: Table) -> None:
     header = table.columns
     if len(header) < 2:
         raise UsageError(f"{path}: one column only, {shown(header[0])}. {_FORM}")
+
     if all(_NUMBER.fullmatch(name) or name.lower() in MISSING for name in header[1:]):
         raise UsageError(
             f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}"
         )
+
     if len(table.rows) > _MOST_ROWS:
         raise UsageError(
             f"{path}: {len(table.rows):,} rows; a table of scores has a row a model, at most "
@@ -213,12 +223,14 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
         raise UsageError(
             f"{path}: column 1 has no name in the header. Name it or take it out."
         )
+
     for name in needed:
         if name not in table.columns:
             raise UsageError(
                 f"{path}: its header, of {len(table.columns)} columns, has no column {name!r}. "
                 f"{form}"
             )
+
     rows = [
         replace(
             row,
@@ -244,12 +256,15 @@ def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(
                 f"{row.where}: the row has no name. Name it or take it out."
             )
+
         if name in row_of:
             raise UsageError(
                 f"{row.path}: {row_of[name].at} and {row.at} are both named {shown(name)}. Take "
                 "one out, or say with --names COLUMN,COLUMN which columns tell the rows apart."
             )
+
         row_of[name] = row
+
     return tuple(row_of)
 
 
@@ -257,6 +272,7 @@ def _number(row: TableRow, column: str) -> float:
     cell = row.cells[column]
     if cell.lower() in MISSING:
         return math.nan
+
     number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not math.isfinite(number):
         raise UsageError(
@@ -264,6 +280,7 @@ def _number(row: TableRow, column: str) -> float:
             "score is a plain number such as 61.3; a missing one is an empty cell. If the column "
             f"names the rows: --names {column}"
         )
+
     return number
 
 

@@ -235,6 +235,7 @@ def chains(equations: Sequence[Equation]) -> list[Chain]:
         ):
             # Numbers are read without their sign.
             right_for[abs(stated)] = value if stated > 0 else -value
+
         numbers = set(equation.numbers)
         put_right = False
         for before in found:
@@ -243,7 +244,9 @@ def chains(equations: Sequence[Equation]) -> list[Chain]:
             if any(close(abs(one), two, 0.002) for one in results for two in numbers):
                 numbers |= before.numbers
                 put_right |= before.put_right or not last.right
+
         found.insert(0, Chain(equation, frozenset(numbers), value, put_right))
+
     return found
 
 
@@ -291,16 +294,19 @@ def _pieces(text: str) -> Iterator[Piece]:
     first = text.find("[{")
     if 0 <= first < start:
         start, end = first, text.rfind("]")
+
     if 0 <= start < end:
         try:
             value = json.loads(text[start : end + 1], strict=False)
         except (ValueError, RecursionError):
             value = None
+
         if isinstance(value, dict | list):
             yield from _lines(text[:start])
             yield from _members(value, "", 0)
             yield from _lines(text[end + 1 :])
             return
+
     yield from _lines(text.replace("\\n", "\n") if "\n" not in text else text)
 
 
@@ -314,6 +320,7 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     """
     if depth > _MOST_DEPTH:
         return
+
     if isinstance(value, dict):
         yield from _object_members(value, name, depth)
     elif isinstance(value, list):
@@ -335,6 +342,7 @@ def _object_members(
     if column is None or points is None:
         for key in keys:
             yield from _members(value[key], key, depth + 1)
+
         return
 
     rest = [key for place, key in enumerate(keys) if place != column]
@@ -388,16 +396,20 @@ def _lines(text: str) -> Iterator[Piece]:
         if not raw.strip() or raw.lstrip().startswith("```"):
             heads = False
             continue
+
         if raw.count("|") >= 2 or (heads and "|" in raw):
             cells = [_plain(cell).strip() for cell in raw.strip().strip("|").split("|")]
             if _TABLE_RULE.match(raw):
                 continue
+
             if not heads:
                 heads, column = True, _column(cells)
                 if column is not None and _cell(cells[column]) is None:
                     continue
+
             yield _row(cells, column)
             continue
+
         heads = False
         marker = _LIST_MARKER.match(raw)
         line = _plain(raw[marker.end() :] if marker else raw).strip()
@@ -421,6 +433,7 @@ def _row(cells: list[str], column: int | None) -> Piece:
     ]
     if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
         rest = rest[1:]  # the row's number
+
     named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
     joined = ": ".join(rest) if points is None else " ; ".join(rest)
     return Piece(
@@ -438,8 +451,10 @@ def _plain(text: str) -> str:
             text = _LATEX_POWER.sub(r"^(\1)", text)
             text = _LATEX_ROOT.sub(r" sqrt(\1)", text)
             text = _LATEX_FRACTION.sub(r" ((\1)/(\2)) ", text)
+
     for written, meant in _SPELLINGS:
         text = text.replace(written, meant)
+
     return plain(text).replace("[", "(").replace("]", ")")
 
 
@@ -462,6 +477,7 @@ def _without_bold(text: str) -> str:
         else:
             written += part
             bold = not bold
+
     return written
 
 
@@ -475,6 +491,7 @@ def _program_as_text(text: str) -> str:
     if code is not None:
         remark = code["remark"].replace("(", ", ").replace(")", "")
         text = f"{code['code']} ({remark})"
+
     text = _PROGRAM_ADDS.sub(r"add \1 points", text)
     return _PROGRAM_SUBTRACTS.sub(r"subtract \1 points", text)
 
@@ -498,9 +515,11 @@ def _equations(line: str) -> list[Equation]:
         expression = _expression_at_end(side, first=place == 0)
         if expression is None:
             continue
+
         value = _value(expression)
         if value is None:
             continue
+
         numbers = tuple(_float(match[0]) for match in NUMBER.finditer(expression))
         following = sides[place + 1] if place + 1 < len(sides) else None
         stated, digits, runs_on = (
@@ -508,13 +527,16 @@ def _equations(line: str) -> list[Equation]:
         )
         if place == 0 and stated is None and lead != expression:
             continue  # "use 10 - 12 of them": it stands neither alone nor for a result
+
         pressure = _BLOOD_PRESSURE.fullmatch(expression) is not None
         if pressure and (stated is None or not close(stated, value, 0.1)):
             continue  # 120/80 is no quotient, 60/90 = 0.67 is one
+
         right = runs_on or stated is None or _agrees(value, stated, digits, expression)
         found.append(
             Equation(expression, value, None if runs_on else stated, numbers, right)
         )
+
     return found
 
 
@@ -527,12 +549,15 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     match = (_EXPRESSION_AT_END.search if first else _EXPRESSION_AT_START.match)(side)
     if match is None:
         return None
+
     before, behind = side[: match.start()], side[match.end() :]
     if not first and behind[:1].isalpha() and not match[0].endswith(" "):
         return None
+
     glued = before[-1:].isalnum() and not match[0][0].isspace()
     if glued or _OPEN_BEFORE.search(before):
         return None
+
     text = match[0].strip(" ,.")
     if (
         not text
@@ -540,8 +565,10 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
         or not _OPERATION.search(text.lstrip("-+"))
     ):
         return None
+
     if first and text[0] == "-" and before:
         return None  # a dash between words and an expression
+
     return None if _computes_nothing(text) else text
 
 
@@ -569,19 +596,23 @@ def _result(side: str, value: float) -> tuple[float | None, int, bool]:
         computed = _value(expression)
         if computed is None or first is None:
             return None, 0, False
+
         return (
             computed,
             3,
             close(_float(first[0]), value, ROUNDING)
             and not close(computed, value, ROUNDING),
         )
+
     match = re.match(r"[(\s$]*(-\s?)?(?=[\d.])", side)
     number = NUMBER.match(side, match.end()) if match else None
     if match is None or number is None:
         return None, 0, False
+
     rest = side[number.end() :].lstrip()
     if rest[:1] in "/^*×÷-:'\"%" and rest[:1]:
         return None, 0, False  # a date, a range, a ratio, a per cent
+
     stated = _float(number[0]) * (-1 if match[1] else 1)
     return stated, len(number[0].partition(".")[2]), False
 

@@ -87,21 +87,26 @@ def marks(entry: Entry) -> list[str]:
         sentences.append(_published_words(imported))
         if figures := reported_said(entry):
             sentences.append(f"Reported by the source: {figures}.")
+
         if share < RANKED_COVERAGE:
             scored, asked = entry["coverage"]["scored"], entry["coverage"]["asked"]
             sentences.append(
                 f"They are to {scored:,} of {asked:,} items, which need not be like the others."
             )
+
         return sentences
+
     if recipe.get("prompts") is None and not asks_nobody:
         sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
+
     if share < RANKED_COVERAGE:
         sentences.append(
             f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "
             "are needed for a rank."
         )
+
     return sentences
 
 
@@ -124,26 +129,31 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     if not recipe["metrics"]:
         yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
+
     if is_earlier(task, recipe):
         yield (
             f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it "
             "again with this version."
         )
+
     if recipe["max_samples"] is not None:
         yield (
             f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole "
             "split."
         )
+
     if recipe["statistics"].get("confidence") != _CONFIDENCE:
         yield "its intervals are not of 95 %."
     if recipe["model"]["name"] == _GOLD:
         yield f"{_GOLD} answers with the gold: it tests the scorer and is no model."
+
     if judge is not None and not judge["comparable"]:
         yield (
             f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set "
             "beside these. Score it with a judge that understands: medical-tasks score ... "
             "--judge JUDGE"
         )
+
     if config in _NOT_SHARED:
         yield (
             f"its data is the configuration {config}, which not everybody has alike. Run it on the "
@@ -151,8 +161,10 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
         )
     elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
+
     for reason in other_questions(task, recipe):
         yield f"{reason}. Run it on the dataset as it was released, without these settings."
+
     imported = bool(mapping(recipe.get("imported")))
     if (
         imported
@@ -164,12 +176,14 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
             f"published answers at least {LEAST_IMPORTED} items or {100 * LEAST_COVERAGE:.0f} % "
             "are needed."
         )
+
     if not imported and _share(entry) < LEAST_COVERAGE:
         yield (
             f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, "
             f"{100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command again: what is "
             "missing is asked for again."
         )
+
     # Published answers that nobody judged are shown by what needs no judge.
     unjudged = imported and task.judge and judge is None
     name = (task.unjudged() if unjudged else task).metrics[0].name
@@ -233,10 +247,12 @@ def check_room(
         raise QueueFullError(
             f"{own} submissions of {shown} are pending, {limits.of_submitter} may be. {later}"
         )
+
     if len(waiting) >= limits.count:
         raise QueueFullError(
             f"{len(waiting)} submissions are pending, {limits.count} may be. {later}"
         )
+
     taken = sum(entry for _, entry in waiting)
     if taken + size > limits.total_bytes:
         raise QueueFullError(
@@ -277,6 +293,7 @@ def check_decision(
             f"{submission.id}: is {before.state} since {before.at} (by "
             f"{before.by or 'the submitter'}) and cannot become {state}. It can become {choices}."
         )
+
     who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
     needed = not (before.state == "pending" and state == "accepted")
     why = check_line("--reason", wanted.reason, longest=_LONGEST_REASON, needed=needed)
@@ -286,10 +303,11 @@ def check_decision(
         or verified.get("matches") is not True
     ):
         raise UsageError(
-            f"{submission.id}: a verification goes with accepting, is of this package and matches; "
-            f"this one is of {ascii(verified.get('package'))[:40]} and matches: "
+            f"{submission.id}: accepting needs a verification of this package that matches; "
+            f"this one verifies {ascii(verified.get('package'))[:40]} and matches: "
             f"{ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
+
     # Who was first keeps the name, unless it is said who takes it.
     if state == "accepted" and same_name and not wanted.replaces:
         first = same_name[0]
@@ -300,6 +318,7 @@ def check_decision(
             "the same setting it takes that one's place. Otherwise reject it, and ask for another "
             "name."
         )
+
     if wanted.replaces and wanted.replaces not in [
         accepted.id for accepted in same_name
     ]:
@@ -308,6 +327,7 @@ def check_decision(
             f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
             f"got {wanted.replaces[:60]!a}. There is {choices}."
         )
+
     # Whatever the clock says, not before the last.
     return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
 
@@ -355,6 +375,7 @@ def places(
         key = key_of(submission)
         if key in taken and not submission.history[-1].replaces:
             continue  # two were accepted at the same moment
+
         taken.add(key)
         for row in rows:
             before = held.get((key, row))
@@ -364,6 +385,7 @@ def places(
                 or state_of(submission, row[0]) == "verified"
             ):
                 held[key, row] = submission
+
     return held
 
 
@@ -391,6 +413,7 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
             return [
                 f"its name is taken: it cannot be told apart from {named(taken[0])}"
             ]
+
         name = name_key(submission.submitter.model)
         same = [
             other
@@ -403,9 +426,11 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
             if same
             else []
         )
+
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
     if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
         return [f"it is not shown: its name was taken before by {named(taken[0])}"]
+
     return []
 
 

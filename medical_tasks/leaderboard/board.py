@@ -108,6 +108,7 @@ class Board:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
                 raise AlreadySubmittedError(self.submission(name)) from None
+
             return self._record(name, package, content)
 
     def read_new(self, content: bytes) -> contents.Package:
@@ -148,6 +149,7 @@ class Board:
                 )
             except DamagedError as error:
                 damaged[name] = str(error)
+
         self.damaged = damaged
         submissions.sort(
             key=lambda submission: (submission.history[0].at, submission.id),
@@ -165,11 +167,13 @@ class Board:
             raise UsageError(
                 f"{name[:60]!a}: no id of a submission, which has 16 digits and letters a to f."
             )
+
         events, has_package = self._look(name)
         if not (events or has_package):
             raise MissingError(
                 f"{name}: no such submission. See: medical-tasks leaderboard list --store ..."
             )
+
         return self._submission(name, events, has_package=has_package)
 
     def package(self, name: str) -> contents.Package:
@@ -216,6 +220,7 @@ class Board:
             self._check_verified(
                 replace(submission, history=(*submission.history, event))
             )
+
         try:
             self.storage.create(
                 event_name(name, len(submission.history) + 1),
@@ -229,6 +234,7 @@ class Board:
                 f"{last.at} (by {last.by}). Nothing of yours was kept; see `medical-tasks "
                 f"leaderboard history {name}`, and decide again if need be."
             ) from None
+
         return self.submission(name)
 
     def check(self, name: str, wanted: Event) -> tuple[Submission, Event]:
@@ -240,6 +246,7 @@ class Board:
         if name in self._unsaved:
             # a decision must not come before the submission
             raise MissingError(self._unsaved[name])
+
         same_name = (
             admission.holders(submission, self.submissions("accepted"))
             if wanted.state == "accepted"
@@ -259,6 +266,7 @@ class Board:
                         admission.rows_of(other, self.results(other.id)),
                     )
                 )
+
         rows = admission.rows_of(submission, self.results(submission.id))
         held = admission.places([*accepted, (submission, rows)])
         for row in rows:
@@ -294,21 +302,26 @@ class Board:
         if not (has_package and _is_whole(name, events)):
             # others may have written while all of the store was listed
             events, has_package = self._look(name)
+
         if not has_package:
             raise DamagedError(
                 f"{package_name(name)}: is not there, but events of it are."
             )
+
         if not events:
             return self._record(name, *self.orphan(name))
+
         self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
             raise DamagedError(
                 f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}."
             )
+
         self._prefetch(events)
         history = [self._event(event)[0] for event in sorted(events)]
         records.check_history(name, history)
         submitted = self.submitted(name)
+
         return Submission(
             id=name,
             submitter=submitted.submitter,
@@ -334,10 +347,12 @@ class Board:
             raise DamagedError(
                 f"{package_name(name)}: has no event, and is no package: {error}"
             ) from error
+
         if package.manifest.id != name:
             raise DamagedError(
                 f"{package_name(name)}: has no event, and is the package {package.manifest.id}."
             )
+
         return package, content
 
     def _record(
@@ -365,6 +380,7 @@ class Board:
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
+
         return Submission(
             id=name,
             submitter=submitted.submitter,
@@ -417,6 +433,7 @@ def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
             read.append((submission, board.results(submission.id)))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
+
     board.unshown = unshown_results(read)
     return sorted_entries(
         [*submitted_entries(read), *(published_entries() if published else ())]
@@ -436,6 +453,7 @@ def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
         for submission, results in read
     ]
     held = admission.places(rows)
+
     return [
         _submitted_entry(submission, row, results)
         for (submission, results), (_, own) in zip(read, rows, strict=True)

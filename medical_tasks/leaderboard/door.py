@@ -106,6 +106,7 @@ class Door:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
+
             await send(message)
 
         if (
@@ -135,6 +136,7 @@ class Door:
         ):
             await say(send, *too_long)
             return
+
         arriving = _Arriving(
             self._address(scope), now(), asyncio.timeout_at(now() + limits.seconds)
         )
@@ -143,12 +145,15 @@ class Door:
         async def counted() -> Message:
             async with asyncio.timeout_at(now() + limits.idle):
                 message = await receive()
+
             arriving.count += len(message.get("body", b""))
             if arriving.count > limits.bytes:
                 arriving.refusal = too_long
                 raise _RefusedError
+
             if not message.get("more_body"):
                 self._leave(arriving)
+
             return message
 
         async def unless_refused(message: Message) -> None:
@@ -192,6 +197,7 @@ class Door:
                     if counts[other.address] == max(counts.values())
                 ]
             )
+
         self._arriving.append(arriving)
         try:
             yield
@@ -232,12 +238,15 @@ class Door:
                 value for name, value in scope["headers"] if name == b"x-forwarded-for"
             ).decode("latin-1")
             named += [text.strip() for text in heads.split(",")]
+
         addresses = []
         for text in named:
             with contextlib.suppress(ValueError):
                 addresses.append(ipaddress.ip_address(text))
+
         if not addresses:
             return named[0]
+
         address = next(
             (text for text in reversed(addresses) if text.is_global), addresses[-1]
         )

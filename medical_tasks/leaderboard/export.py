@@ -86,6 +86,7 @@ class Run:
         """
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
+
         if not item.unscored.startswith(UNANSWERED):
             why = (
                 "of which a score is the mean"
@@ -93,6 +94,7 @@ class Run:
                 else "which are not here"
             )
             self.leave_open(f"{task.name}: the answers, {why}")
+
         return []
 
     @cached_property
@@ -178,7 +180,7 @@ def export_run(
         out: where the files go.
         places: where texts of open data are looked for.
         model_name: the model as owner and name, where the run has a path or an address.
-        force: write over files that say something else.
+        force: overwrite files with other content.
     """
     folder = folder.expanduser()
     named = [
@@ -209,6 +211,7 @@ def export_run(
         files = write_files(
             export_format(form).files(run), out, force=force, whole=True
         )
+
     return Exported(files, run.left_open)
 
 
@@ -232,6 +235,7 @@ def write_files(
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
+
     there = {name: _content(folder / name) for name in files}
     texts = {
         name: text.encode("utf-8", "backslashreplace") for name, text in files.items()
@@ -243,13 +247,15 @@ def write_files(
     ]
     if other and not force:
         raise UsageError(
-            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove "
-            "it, choose another --out, or give --force to write over it."
+            f"{', '.join(other)}: exists with other content. Nothing was written. Remove "
+            "it, choose another --out, or give --force to overwrite it."
         )
+
     for name, text in texts.items():
         if there[name] != text:
             with WholeFile(folder / name) as file:
                 file.write_bytes(text)
+
     return [
         folder / name for name, text in texts.items() if whole or there[name] != text
     ]
@@ -355,6 +361,7 @@ def _facts(task: ReportTask) -> dict[str, str]:
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
     facts = {name: _strings(recipe).get(name, "unknown") for name in names}
+
     return {
         **facts,
         "data": ", ".join(parts),
@@ -445,7 +452,9 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
             }
             about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
             filled_in["record"]["detailed_evaluation_results"] = about
+
         files[f"{path}.json"] = _json(filled_in["record"])
+
     return files
 
 
@@ -460,6 +469,7 @@ def _lm_eval(run: Run) -> dict[str, str]:
         f"{folder}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
         for name, rows in filled_in["samples"].items()
     }
+
     return {f"{folder}/results_{day}.json": _json(filled_in["results"]), **samples}
 
 
@@ -472,6 +482,7 @@ def _inspect(run: Run) -> dict[str, str]:
             "--to inspect-log needs inspect_ai, which is not installed: "
             f"{install_command('inspect')}"
         ) from error
+
     day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
     return {
         f"{day}_{_portable(task.name)}_{_digest(run, task).hex()[:22]}.json": eval_log(
@@ -529,6 +540,7 @@ def _csv(run: Run) -> dict[str, str]:
                         **recipe,
                     }
                 )
+
         for item in task.items:
             row = {
                 "task": task.name,
@@ -548,6 +560,7 @@ def _csv(run: Run) -> dict[str, str]:
                 "gold": item.gold,
             }
             items.append({**row, **texts, "response_sha256": item.answer_sha256})
+
     return {"metrics.csv": _table(numbers), "items.csv": _table(items)}
 
 

@@ -338,10 +338,12 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
     for metric in task.metrics:
         if metric.kind != "average":
             columns[metric.name] = _value_of(metric)
+
         if metric.kind == "ratio":
             columns[weight_column(metric.name)] = (
                 Annotated[float, Field(ge=0, le=LARGEST)] | None
             )
+
     columns |= dict.fromkeys(("parsed", "why"), Note)
     columns |= {
         "unscored": Id | None,
@@ -367,6 +369,7 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
         f"f_{name}": (kind, Field(None, alias=name)) for name, kind in sometimes.items()
     }
     name = f"Item of {task.name}"
+
     return create_model(name, __base__=Form, **fields)  # type: ignore[call-overload, no-any-return]
 
 

@@ -70,6 +70,7 @@ def verified_report(
             f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask "
             f"its submitter.\n{problems}"
         )
+
     # Hashes of answers that the package itself holds prove nothing: they must have been
     # scored.
     if verification.unproven:
@@ -77,6 +78,7 @@ def verified_report(
             f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it "
             f"was not accepted. Give what is lacking, or accept it with --unverified.\n{problems}"
         )
+
     return verification.as_json()
 
 
@@ -111,10 +113,12 @@ def check_store(board: Board) -> StoreCheck:
             if name in waiting:
                 board.orphan(name)
                 continue
+
             # What a package and the event that it was submitted by say otherwise.
             submission, manifest = board.submission(name), board.package(name).manifest
             if manifest.id != name:
                 problems.append(f"{package_name(name)}: is the package {manifest.id}.")
+
             if (
                 manifest.submitter != submission.submitter
                 or manifest.tasks != submission.tasks
@@ -127,6 +131,7 @@ def check_store(board: Board) -> StoreCheck:
             unread.append(name)
         except (UsageError, MissingError) as error:
             problems.append(f"{name}: {error}")
+
     return StoreCheck(
         packages=len(packages),
         events=len(events),
@@ -151,6 +156,7 @@ def submission_lines(
     ]
     if not submissions:
         return ["no submissions"], content
+
     rows = []
     for submission in submissions:
         who = (
@@ -166,6 +172,7 @@ def submission_lines(
                 listed(submission.tasks, 3),
             )
         )
+
     notes = [
         f"note: {submission.id}: {note}"
         for submission in submissions
@@ -196,6 +203,7 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
             replaced = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{replaced}{by}{why}")
+
     return lines or ["no submissions"], [
         _submission(submission) for submission in submissions
     ]
@@ -236,6 +244,7 @@ def package_lines(
                     *counts,
                 )
             )
+
     header = ("task", "metric", "data", "value", "95 % interval", "n", "scored")
     return [*lines, *align(header, rows)], {**_submission(submission), **more}
 
@@ -248,6 +257,7 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
     ]
     if not entries:
         return ["no entries"], content
+
     rows = []
     notes: dict[str, None] = {}
     for entry, rank in ranks:
@@ -256,9 +266,11 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         metric = entry.metrics.get(counted)
         if entry.state == "reported":
             notes[_REPORTED] = None
+
         if counted != headline:
             beside = f"{counted}: what a paper reports beside {headline}"
             notes[f"{beside}; the two do not count alike"] = None
+
         figures = (
             ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         )
@@ -271,6 +283,7 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         )
         place = str(rank or "n/a")
         rows.append((entry.task, *names, counted, *figures, scored, place, entry.group))
+
     return [*align(_ENTRY_HEADER, rows), *(f"note: {note}" for note in notes)], content
 
 
@@ -316,6 +329,7 @@ def check_lines(check: StoreCheck) -> Told:
         if not check.problems
         else f"the store is not whole: {len(check.problems)} problems"
     )
+
     return [
         *lines,
         f"{check.packages} packages, {check.events} events: {state}.",

@@ -66,7 +66,7 @@ class SubmitSpace(Submit):
     ] = ()
     responses: Annotated[
         Path | None,
-        Option("the file that `score` scored, if RUN is of that", metavar="FILE"),
+        Option("for a run of `score`: the file that it scored", metavar="FILE"),
     ] = None
     data: BuiltData = None
     source: Annotated[
@@ -115,7 +115,7 @@ class SubmitSharedTask(Submit):
     ] = None
     responses: Annotated[
         Path | None,
-        Option("the file that `score` scored, if RUN is of that", metavar="FILE"),
+        Option("for a run of `score`: the file that it scored", metavar="FILE"),
     ] = None
     upstream: Annotated[
         Path | None,
@@ -199,7 +199,7 @@ class SubmitEvalResults(Submit):
     allow_partial: Annotated[
         bool, Option("also where items have no score; the notes say so")
     ] = False
-    force: Annotated[bool, Option("write over files that say something else")] = False
+    force: Annotated[bool, Option("overwrite files with other content")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +244,7 @@ class Export(WithRunData, WithTables):
             metavar="FILE",
         ),
     ] = ()
-    force: Annotated[bool, Option("write over files that say something else")] = False
+    force: Annotated[bool, Option("overwrite files with other content")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,11 +378,11 @@ class Leaderboard(WithVerification, WithTables):
     task: Annotated[str | None, Option("entries: of one task", metavar="NAME")] = None
     by: Annotated[
         str | None,
-        Option("accept, reject: who decides; stands in the history", metavar="NAME"),
+        Option("accept, reject: who decides; kept in the history", metavar="NAME"),
     ] = None
     reason: Annotated[
         str | None,
-        Option("accept, reject: why, one line; stands in the history", metavar="TEXT"),
+        Option("accept, reject: why, one line; kept in the history", metavar="TEXT"),
     ] = None
     replace: Annotated[
         str | None,

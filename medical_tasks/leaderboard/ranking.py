@@ -56,6 +56,7 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
                 limits,
             )
         )
+
     return places_of(keyed, higher_is_better=metric.higher_is_better)
 
 
@@ -69,6 +70,7 @@ def places_of(
     for index, pair in enumerate(keyed):
         if pair is not None:
             groups.setdefault(pair[0], []).append(index)
+
     places: list[RankRange | None] = [None] * len(keyed)
     for members in groups.values():
         intervals = [pair[1] for index in members if (pair := keyed[index]) is not None]
@@ -76,6 +78,7 @@ def places_of(
             members, ranges(intervals, higher_is_better=higher_is_better), strict=True
         ):
             places[index] = rank
+
     return places
 
 
@@ -88,6 +91,7 @@ def ranges(
     )
     lows, highs = sorted(low for low, _ in turned), sorted(high for _, high in turned)
     n = len(turned)
+
     return [
         RankRange(
             first=1 + n - bisect_right(lows, high), last=n - bisect_left(highs, low)
@@ -108,6 +112,7 @@ def limits_of(metric: Json) -> Limits | None:
         or metric.get("comparable") is False
     ):
         return None
+
     return float(low), float(high)
 
 
@@ -129,6 +134,7 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
     }
     # Answers that others published stand apart from those that were given to be scored.
     imported = {"imported": True} if recipe.get("imported") else {}
+
     return _digest(
         {
             **_questions(task, recipe),
@@ -173,6 +179,7 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
         # measure.
         settings = {key: _setting(key, value) for key, value in scoring.items()}
         return _digest({"scoring": settings, "of": entry.get("missing_components")})
+
     return (
         _digest(_setting(metric.needs, scoring.get(metric.needs)))
         if metric.needs
@@ -194,12 +201,14 @@ def group_label(recipe: Recipe) -> str:
         parts.append(
             f"prompts {prompts.get('set')} ({str(prompts.get('sha256'))[:_DIGITS]})"
         )
+
     judge = mapping(recipe.get("judge"))
     if judge:
         votes = judge.get("votes")
         parts.append(
             f"judge {judge.get('name')}" + (f", {votes} votes" if votes != 1 else "")
         )
+
     return ", ".join(parts)
 
 
@@ -218,6 +227,7 @@ def group_words(recipe: Recipe) -> str:
         if recipe.get("imported")
         else "no prompts",
     ]
+
     return ", ".join(
         [*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])]
     )
@@ -235,9 +245,11 @@ def setting_of(task: TaskSpec, recipe: Recipe) -> str:
     longest = mapping(recipe.get("generation")).get("max_new_tokens")
     if longest is not None and longest != task.generation_size:
         parts.append(f"answers of at most {longest} tokens")
+
     cut = len(mapping(mapping(recipe.get("truncation")).get("words_left_out")))
     if cut:
         parts.append(f"{cut} questions shortened")
+
     return ", ".join(parts)
 
 

@@ -179,14 +179,17 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
     line = text.strip()
     if needed and not line:
         raise UsageError(f"{name} is needed here and is empty: everybody may read it.")
+
     if len(line) > longest:
         raise UsageError(
-            f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter."
+            f"{name} has {len(line)} characters, {longest} are allowed. Shorten it."
         )
+
     if not is_one_line(line):
         raise UsageError(
             f"{name} must be one line without control characters, got {line[:60]!a}."
         )
+
     return line
 
 
@@ -216,6 +219,7 @@ def read_event(
         raise DamagedError(
             f"{name}: not valid JSON ({type(error).__name__})."
         ) from error
+
     stated = event.get("format") if isinstance(event, dict) else None
     if stated == _BEFORE:
         event = {"replaces": "", **event, "format": _FORMAT}
@@ -223,11 +227,14 @@ def read_event(
         raise DamagedError(
             f"{name}: format {shown(stated)}, this version reads {_FORMAT}. Upgrade medical-tasks."
         )
+
     if problem := complaint(forms.FirstEventForm if first else forms.EventForm, event):
         raise DamagedError(f"{name}: not an event ({problem}).")
+
     read = Event(**{field.name: event[field.name] for field in fields(Event)})
     if not first:
         return read, None
+
     about = event["submission"]
     submitter = Submitter(**about["submitter"])
     return read, Submitted(
@@ -241,11 +248,13 @@ def check_history(name: str, events: Sequence[Event]) -> None:
         raise DamagedError(
             f"{name}: its history begins with {events[0].state}, not with pending."
         )
+
     for number, event in enumerate(events, start=1):
         if event.verified is not None and event.verified.get("package") != name:
             raise DamagedError(
                 f"{name}: event {number} has the verification of another package."
             )
+
     for number, (before, after) in enumerate(pairwise(events), start=2):
         if after.state not in TRANSITIONS[before.state]:
             raise DamagedError(
@@ -289,6 +298,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
         raise DamagedError(
             f"{name}: no package with results ({type(error).__name__})."
         ) from error
+
     tasks = mapping(mapping(results).get("tasks"))
     odd = [
         task
@@ -299,4 +309,5 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
         raise DamagedError(
             f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."
         )
+
     return forget_unasked_figures(results)

@@ -73,6 +73,7 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
             f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder "
             "(it may be empty), or to hub:OWNER/NAME for dataset repositories of the Hub."
         )
+
     on_space = bool(environment.get("SPACE_ID"))
     port = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
     if not (port.isascii() and port.isdigit() and 0 < int(port) <= _HIGHEST_PORT):
@@ -80,9 +81,11 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
             f"{PORT_VARIABLE} is a port from 1 to 65535; got {port!r}. Leave it out for "
             f"{DEFAULT_PORT}."
         )
+
     # A Space's proxy reaches the container from outside of it and asks for this port.
     if on_space:
         return store, "0.0.0.0", DEFAULT_PORT  # noqa: S104
+
     return store, "127.0.0.1", int(port)
 
 
@@ -100,6 +103,7 @@ def serve(store: str, host: str, port: int) -> None:
     """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
+
     if (
         importlib.util.find_spec("uvicorn") is None
         or importlib.util.find_spec("starlette") is None
@@ -107,6 +111,7 @@ def serve(store: str, host: str, port: int) -> None:
         raise MissingError(
             f"serving the pages needs uvicorn and Starlette: {install_command('space')}"
         )
+
     with (
         _listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder,
@@ -142,6 +147,7 @@ class Pages:
         names = tuple(self.board.storage.names())
         if names == self._names:
             return
+
         # In a process of its own: readers do not wait for it, and what it took of
         # memory goes with it.
         command = [
@@ -160,8 +166,10 @@ class Pages:
             raise MissingError(
                 f"the pages cannot be made: {done.stderr.strip()[-1000:]}"
             )
+
         if done.stderr.strip():  # what is left out of the pages, and why
             _LOG.warning("the pages: %s", done.stderr.strip()[-1000:])
+
         self._names = names
 
     def try_update(self) -> None:
@@ -236,6 +244,7 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
         reply = await _submitted(request, pages.board)
         if request.query_params.get("confirm"):
             changed.set()
+
         return reply
 
     shown = Route("/{path:path}", Files(folder).__call__, methods=["GET"])
@@ -244,6 +253,7 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
     )
     # A file has one address; to make another of a query that is no UTF-8 would fail.
     app.router.redirect_slashes = False
+
     return uvicorn.Server(
         uvicorn.Config(
             Door(app, proxied=any(map(os.environ.get, ("SPACE_ID", PROXY_VARIABLE)))),
@@ -283,9 +293,11 @@ class Files:
                     "The leaderboard's store cannot be read now. Reload the page later.",
                     503,
                 )
+
             return PlainTextResponse(
                 "There is nothing here: the leaderboard is at /.", 404
             )
+
         kind = _KINDS.get(path.suffix, "application/octet-stream")
         headers = {
             "cache-control": "no-cache",
@@ -295,6 +307,7 @@ class Files:
         packed = path.with_name(f"{path.name}.gz")
         if "gzip" in request.headers.get("accept-encoding", "") and packed.is_file():
             path, headers["content-encoding"] = packed, "gzip"
+
         about = path.stat()
         # It may be kept, and is asked for again with its mark: what has not changed is
         # not sent again.
@@ -305,6 +318,7 @@ class Files:
             return FileResponse(path, headers=headers)
         if self._kept.get(path, ("",))[0] != mark:
             self._kept[path] = mark, read_bytes(path)
+
         return Response(self._kept[path][1], headers=headers)
 
 
@@ -333,16 +347,19 @@ async def _submitted(request: Request, board: Board) -> Response:
         return JSONResponse(
             {"state": "refused", "said": ["Send the package as application/zip."]}, 415
         )
+
     try:
         with tempfile.TemporaryFile() as file:
             async for chunk in request.stream():
                 file.write(chunk)
+
             file.seek(0)
             content = file.read()
     except ClientDisconnect:
         return JSONResponse(
             {"state": "refused", "said": ["The package did not arrive."]}, 400
         )
+
     work: Callable[..., Json] = (
         _submit if request.query_params.get("confirm") == "yes" else _check
     )
@@ -405,6 +422,7 @@ def _shown(package: Package) -> Json:
                     coverage(entry, metric),
                 ]
             )
+
     facts = [
         ("Model", who.model), ("Organisation", who.organisation or "not named"), ("Page", who.url or "none"),
         ("Open weights", {None: "not said", True: "yes", False: "no"}[who.open_weights]),
@@ -440,10 +458,12 @@ class Sparing(logging.Filter):
             text = record.getMessage()
         else:
             text = f"{record.filename}:{record.lineno}"
+
         self._times[text] += 1
         times = self._times[text]
         record.msg, record.args = f"{text} (time {times:,})", ()
         record.exc_info = record.exc_text = record.stack_info = None
+
         return str(times).strip("0") == "1"
 
 

@@ -125,6 +125,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
             f"{out}: these pages show submissions, and the store has none. See whether its folder "
             "is where --store says. To begin anew, choose another --out."
         )
+
     accepted = [
         submission for submission in submissions if submission.state == "accepted"
     ]
@@ -149,6 +150,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     _write_page(out)
     for stale in {path.stem for path in (out / "packages").glob("*.zip")} - {*results}:
         (out / "packages" / f"{stale}.zip").unlink()
+
     return len(entries)
 
 
@@ -180,6 +182,7 @@ def _read_packages(
         stated, *lines = read_text(cache).splitlines()
         if stated == head:
             cached = {line["id"]: line for line in map(json.loads, lines)}
+
     kept: dict[str, Json] = {}
     with WholeFile(cache) as file:
         file.write(f"{head}\n")
@@ -191,8 +194,10 @@ def _read_packages(
             except DamagedError as error:
                 board.damaged[submission.id] = str(error)
                 continue
+
             kept[submission.id] = cached[submission.id]
             file.write(f"{json.dumps(kept[submission.id])}\n")
+
     return kept
 
 
@@ -224,12 +229,14 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
     """
     if all(map(_open, names)):
         return content
+
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         members = {
             name: package.read(name)
             for name in package.namelist()
             if name in (RESULTS, ITEMS, ANSWERS)
         }
+
     places: dict[str, int] = {}
     lines = []
     for row in map(json.loads, members[ITEMS].splitlines()):
@@ -249,6 +256,7 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
             }
         )
         lines.append(json.dumps(whole) + "\n")
+
     return zip_bytes({**members, ITEMS: "".join(lines).encode()})
 
 
@@ -281,11 +289,13 @@ def _submitted_row(
                 "first": rank and rank.first,
                 "last": rank and rank.last,
             }
+
     # Of published answers that nobody judged the first figure that needs no judge.
     headline = entry.counted_by(task.metrics[0].name)
     coverage = result["coverage"]
     took, cost = an_answer(result), entry.usage.get("cost_usd")
     label = ranking.group_label(entry.recipe)
+
     return {
         **{name: getattr(entry, name) for name in _OF_ENTRY},
         "metric": headline,
@@ -392,6 +402,7 @@ def _write_tables(
         for row in rows:
             if row["task"] != name:
                 continue
+
             figures = {
                 metric: _written(stated) for metric, stated in row["metrics"].items()
             }
@@ -400,12 +411,14 @@ def _write_tables(
                     metric: list(stated.values()) for metric, stated in figures.items()
                 }
                 continue
+
             about = {
                 key: row[key]
                 for key in ("model", "organisation", "setting", "url", "notes")
             }
             values = {metric: stated["value"] for metric, stated in figures.items()}
             papers.append({**about, "metrics": values})
+
         content = {"columns": _METRIC, "results": results, "papers": papers}
         _write_json(out / "data" / "tasks" / f"{name}.json", content)
 
@@ -484,6 +497,7 @@ def _queued(submission: Submission, accepted: Sequence[Submission]) -> _Found:
         "key": _key(admission.key_of(submission)),
         "alike": _key(name_key(submission.submitter.model)),
     }
+
     return {
         "id": submission.id,
         "tasks": submission.tasks,
@@ -565,9 +579,11 @@ def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
         and read_bytes(path) == content
     ):
         return
+
     if zipped:
         packed = gzip.compress(content, mtime=0)
         with WholeFile(path.with_name(f"{path.name}.gz")) as file:
             file.write_bytes(packed)
+
     with WholeFile(path) as file:
         file.write_bytes(content)

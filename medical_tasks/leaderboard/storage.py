@@ -71,11 +71,13 @@ def open_storage(store: str) -> Storage:
     """
     if store.startswith(HUB):
         return HubStorage(store.removeprefix(HUB))
+
     if not store.strip():
         raise UsageError(
             "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the "
             "Hub."
         )
+
     return LocalStorage(Path(store))
 
 
@@ -149,6 +151,7 @@ class LocalStorage:
         finally:
             with suppress(OSError):  # it goes when it is old
                 temporary.unlink(missing_ok=True)
+
         try:
             _sync_folder(path.parent)
         except OSError as error:
@@ -226,6 +229,7 @@ def _make_folder(folder: Path, *, top: Path) -> None:
         return
     if folder != folder.parent:
         _make_folder(folder.parent, top=top)
+
     # Above the store it is the user's own rule who may look in.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
@@ -235,6 +239,7 @@ def _make_folder(folder: Path, *, top: Path) -> None:
         raise NotADirectoryError(
             errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)
         ) from error
+
     _sync_folder(folder.parent)
 
 
@@ -255,6 +260,7 @@ def _walk(top: Path, inside: str) -> Iterator[str]:
         entries = list(os.scandir(top / inside))
     except (FileNotFoundError, NotADirectoryError):
         return
+
     for entry in entries:
         name = f"{inside}/{entry.name}" if inside else entry.name
         if entry.is_dir(follow_symlinks=False):
@@ -292,6 +298,7 @@ class HubStorage:
             raise UsageError(
                 f"{repo_id[:100]!a}: is not the name of a repository of the Hub, OWNER/NAME."
             )
+
         self.repo_id = repo_id
         self._api = HfApi(endpoint=endpoint, token=token)
         self._where: JsonDict = {"repo_id": repo_id, "repo_type": "dataset"}
@@ -336,6 +343,7 @@ class HubStorage:
         head = self._head()
         if self._is_stored(name, head, title):
             return  # an earlier try whose reply was lost
+
         self._api.create_commit(
             # Of a buffer an LFS object goes over HTTP also where hf_xet is installed.
             operations=[
@@ -375,6 +383,7 @@ class HubStorage:
             return False
         if infos[0].last_commit is not None and infos[0].last_commit.title == title:
             return True
+
         raise _already(name)
 
     def _download(self, name: str) -> bytes:
@@ -391,6 +400,7 @@ class HubStorage:
             address, headers=headers, timeout=self._deadline_s
         )
         utils.hf_raise_for_status(reply)
+
         return bytes(reply.content)
 
     def _list(self, inside: str) -> list[str]:
@@ -422,6 +432,7 @@ class HubStorage:
                 pause = max(after_s, wait * random.uniform(0.5, 1.0))  # noqa: S311
                 if time.monotonic() + pause >= end:
                     raise MissingError(trouble) from error
+
             time.sleep(pause)
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
@@ -447,6 +458,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
     except FutureTimeoutError:
         if outcome.done():
             return outcome.result()
+
         raise TimeoutError(f"no answer in {seconds:g} s") from None
 
 
@@ -501,6 +513,7 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
         kind = "missing" if status == 404 else "rights"
     else:
         kind = "busy" if status in _PASSING else "refused" if status else "unreached"
+
     lines = [line for line in str(error).splitlines() if line.strip()]
     reason = _SECRET.sub(
         "...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
@@ -509,6 +522,7 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
     message = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**facts)}"
     if kind not in ("conflict", "busy", "unreached"):
         return message, math.inf
+
     value = str(
         getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0")
     )

@@ -90,6 +90,7 @@ def run(arguments: SubmitEvalResults) -> int:
                 f"--dataset-revision {revision!r}: not a commit of the dataset's repository. Write "
                 "all of its 40 digits."
             )
+
     hub = _hub()
     results: dict[str, EvalResultEntry] = {}
     for task in tasks:
@@ -105,6 +106,7 @@ def run(arguments: SubmitEvalResults) -> int:
             notes=result_notes(task, entry, variant=variant, more=notes),
             **{f"source_{kind}": text for kind, text in source.items()},
         )
+
     texts = {
         file: yaml.safe_dump(
             hub.eval_result_entries_to_yaml([result]),
@@ -120,6 +122,7 @@ def run(arguments: SubmitEvalResults) -> int:
         tell(
             f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}"
         )
+
     tell(
         "Put the files into .eval_results of the model's repository on the Hub, by a commit or a "
         "pull request. Nothing was sent anywhere.",
@@ -149,6 +152,7 @@ def _check_publishable(
         )
         problems += [f"{task.name}: {reason}" for reason in reasons]
         sound += [] if reasons else [task.name]
+
     if problems:
         others = (
             f"\nThe others can be written with --tasks {','.join(sound)}"
@@ -194,11 +198,13 @@ def result_notes(
             "PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in "
             f"{bounds(metric)}"
         )
+
     if unclear := sum(unclear_counts(entry).values()):
         parts.append(
             f"{unclear} answers unclear, counted as not right; were they right, it would be within "
             f"{bounds(metric)}"
         )
+
     parts.append(f"{recipe['suite']}, task {task.name} {recipe['task_version']}")
     prompts = recipe["prompts"]
     parts.append(
@@ -210,14 +216,17 @@ def result_notes(
     if settings:
         listed = " ".join(f"{key}={_public(str(value))}" for key, value in settings)
         parts.append(f"settings {listed}")
+
     parts.append(_judge(recipe["judge"]))
     if cut := entry.get("cut_at_length"):
         parts.append(f"{cut} answers were cut at the length limit")
     if shortened := entry.get("shortened"):
         parts.append(f"{shortened} items were shortened to fit the model's context")
+
     data = recipe["data"]
     rows = data["rows_sha256"][:_HASH_DIGITS]
     parts.append(f"data {data['config']} {data['version']}, rows {rows}")
+
     return one_line("; ".join(filter(None, parts)), _LONGEST_NOTE)
 
 
@@ -257,6 +266,7 @@ def refusals(
             f"{name} is a baseline of this suite and no model; there is no page its score belongs "
             "on."
         )
+
     if task.baseline:
         reasons.append(f"{task.name} asks no model; it has no leaderboard.")
     elif is_earlier(task, recipe):
@@ -264,6 +274,7 @@ def refusals(
             f"it was made with version {recipe['task_version']} of the task, this suite has "
             f"{task.version}, whose scores are others. Run it anew."
         )
+
     reasons += _other_data(task, spec, recipe)
     if headline is None or headline["value"] is None:
         reasons.append(
@@ -274,6 +285,7 @@ def refusals(
             f"its {task.metrics[0].name} stands for itself alone: a judge that compares words "
             "decided, or it is an average that lacks some of its metrics."
         )
+
     counts = entry["coverage"]
     missing = counts["asked"] - counts["scored"]
     if missing and not allow_partial:
@@ -285,6 +297,7 @@ def refusals(
             "command again to get them, or --allow-partial to publish the number of the others, "
             "with a note that says so."
         )
+
     return reasons
 
 
@@ -307,6 +320,7 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
             f"{' or '.join(official)}, split {task.split}, and other questions are another "
             "benchmark."
         )
+
     reasons += [
         f"{reason}. Run it on the dataset as it was released, without these settings."
         for reason in other_questions(task, recipe)
@@ -316,11 +330,13 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
             "the model was also asked how sure it is (--confidence asked), which can change its "
             "answers. Run it without."
         )
+
     if recipe["max_samples"] is not None:
         reasons.append(
             f"it was asked only the first {recipe['max_samples']} items (--max-samples), which are "
             "no sample of the others. Run it without."
         )
+
     return reasons
 
 
@@ -346,6 +362,7 @@ def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, st
             raise UsageError(
                 f"--dataset-repo {repo!r}: not a repository of the Hub. Write OWNER/NAME."
             )
+
     missing = [dataset for dataset in needed if dataset not in repos]
     if missing:
         options = " ".join(
@@ -355,6 +372,7 @@ def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, st
             "--dataset-repo: which repository of the Hub is the benchmark of "
             f"{', '.join(missing)}? Give {options}"
         )
+
     return repos
 
 
@@ -379,21 +397,26 @@ def _by_dataset(
         if not mark:
             if len(needed) != 1:
                 raise UsageError(
-                    f"{option} {word!r}: the tasks are of several datasets ({', '.join(needed)}). "
-                    f"Say which with {option} DATASET={form}, once for each."
+                    f"{option} {word!r}: the tasks belong to several datasets ({', '.join(needed)}). "
+                    f"Choose one with {option} DATASET={form}, once for each."
                 )
+
             dataset, value = next(iter(needed)), word
+
         if dataset not in needed:
             raise UsageError(
-                f"{option} {word!r}: no task here is of {dataset!r}. They are of "
+                f"{option} {word!r}: no task here uses {dataset!r}. They use "
                 f"{', '.join(needed)}."
             )
+
         if dataset in values:
             raise UsageError(
                 f"{option}: given twice for {dataset} ({values[dataset]} and {value}). Give it "
                 "once."
             )
+
         values[dataset] = value
+
     return values
 
 
@@ -419,16 +442,19 @@ def check_date(text: str) -> str:
     example = "Write it like 2026-08-31 or 2026-08-31T14:00:00Z."
     if _DATE.fullmatch(text) is None:
         raise UsageError(f"--date {text!r}: not a date. {example}")
+
     try:
         day = datetime.fromisoformat(text).date()
     except ValueError as error:
         raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
+
     if (
         day > (datetime.now(UTC) + timedelta(days=1)).date()
     ):  # somewhere it is tomorrow already
         raise UsageError(
-            f"--date {text!r}: lies in the future; it is the day of the run. {example}"
+            f"--date {text!r}: is in the future; it must be the day of the run. {example}"
         )
+
     return text
 
 
@@ -445,23 +471,28 @@ def _checked_source(arguments: SubmitEvalResults) -> dict[str, str]:
         raise UsageError(
             f"--source-{next(iter(source))}: says whose page it is; give --source-url as well."
         )
+
     if "user" in source and "org" in source:
         raise UsageError(
-            "--source-user and --source-org: the page is of one of them. Give that one."
+            "--source-user and --source-org: the page belongs to one of them. Give only that one."
         )
+
     if source and not _is_page(source["url"]):
         raise UsageError(
             f"--source-url {source['url']!r}: not the address of a page. Write it like "
             "https://huggingface.co/OWNER/NAME."
         )
+
     if "name" in source:
         check_line("--source-name", source["name"], longest=_LONGEST, needed=True)
+
     for kind in ("user", "org"):
         if kind in source and _OWNER.fullmatch(source[kind]) is None:
             raise UsageError(
                 f"--source-{kind} {source[kind]!r}: not a name of the Hub. Write it as in "
                 "https://huggingface.co/NAME."
             )
+
     return source
 
 

@@ -68,6 +68,7 @@ def run(arguments: SubmitSharedTask) -> int:
             "give the folder of a run whose answers to submit, or --check FILE with a submission, "
             f"one of them. For example: medical-tasks submit runs/my-run --to {to}"
         )
+
     names, why = (
         (_OF_CHECK, "the run says it")
         if checked is None
@@ -78,10 +79,12 @@ def run(arguments: SubmitSharedTask) -> int:
         raise UsageError(
             f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
         )
+
     if checked is not None:
         _check(checked, arguments)
     elif arguments.run is not None:
         _write(arguments.run, arguments)
+
     return 0
 
 
@@ -98,6 +101,7 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
     ]
     if len(named) != 1 or named[0] not in target.TASKS:
         raise UsageError(f"--task {name}: give one of {', '.join(target.TASKS)}.")
+
     task = task_spec(named[0])
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
@@ -112,11 +116,14 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
                 config=chosen,
                 split=arguments.split or task.split,
             )
+
         cases = target.cases(task, there.items)
         problems += target.problems_of(task, cases, records)
+
     _tell([problem for problem in problems if problem.note])
     if wrong := [problem for problem in problems if not problem.note]:
         raise IncompleteError(f"{path}: {_counted(wrong)}\nMend them and check again.")
+
     tell(
         f"{path}: no problems; it has an answer to each of the {len(cases)} cases of "
         f"{_where(there)}, as {task.name} takes it.",
@@ -139,6 +146,7 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
     private = not policy.text_allowed(spec)
     if private:
         check_place(out)
+
     if (
         responses is not None
         and out.expanduser().resolve() == responses.expanduser().resolve()
@@ -146,6 +154,7 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
         raise UsageError(
             f"{out}: is the file that was scored, which the run needs. Choose another --out."
         )
+
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         # All cases of the split, and the run's answers to those that it was asked.
         with run_data(
@@ -160,12 +169,14 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
                 responses=responses,
                 upstream=arguments.upstream,
             )
+
         submission = target.make_submission(task, there.items, answers)
         if not submission.answered:
             raise IncompleteError(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command "
                 "again."
             )
+
         if submission.problems and not arguments.allow_problems:
             some_lack = submission.answered < len(there.items)
             again = (
@@ -189,16 +200,19 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
                 f"{again} it all the same (--allow-problems), mend it by hand and check it: "
                 f"medical-tasks submit --check {out} {' '.join(map(str, words))}"
             )
+
         content = submission.text.encode("ascii")
         with WholeFile(out, private=True) as file:
             zipped = out.suffix.lower() == _ZIP
             file.write_bytes(zip_bytes({SUBMISSION: content}) if zipped else content)
+
     _tell(submission.notes)
     if submission.problems:
         print(
             f"warning: {out}: written with {_counted(submission.problems)}",
             file=sys.stderr,
         )
+
     tell(
         f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as "
         f"answered in {folder}",
@@ -213,6 +227,7 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             "the official scorer reads them otherwise as they were: cases "
             f"{listed(submission.rewritten, _SHOWN)}"
         )
+
     if private:
         tell(
             "It may quote credentialed notes: only you can read it. Nothing was sent anywhere."
@@ -228,9 +243,10 @@ def _task(
     wanted = fitting
     if name is not None:
         wanted = [task.name for task in parse_task_names(name) if task.name in fitting]
+
     if len(wanted) != 1:
         step = (
-            f"Say which with --task: {', '.join(fitting)}."
+            f"Choose one with --task: {', '.join(fitting)}."
             if fitting
             else "Give another run."
         )
@@ -238,6 +254,7 @@ def _task(
             f"{folder}: has answers to {', '.join(entries)}; --to {to} takes those to one of "
             f"{', '.join(names)}. {step}"
         )
+
     recipe = entries[wanted[0]]["recipe"]
     check_recipe(folder, recipe)
     return task_spec(wanted[0]), recipe

@@ -39,6 +39,7 @@ def run(arguments: SubmitSpace) -> int:
         raise UsageError(
             '--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".'
         )
+
     submitter = Submitter(
         model=arguments.model_name,
         organisation=arguments.organisation,
@@ -64,6 +65,7 @@ def run(arguments: SubmitSpace) -> int:
         for each in needed
     ):
         raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
+
     names = [task.name for each in arguments.task for task in parse_task_names(each)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
     options = VerifyOptions(
@@ -85,11 +87,13 @@ def run(arguments: SubmitSpace) -> int:
             answers=not arguments.no_answers,
             judged=not arguments.no_judge,
         )
+
     for name, reasons in package.manifest.partial.items():
         print(
             f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.",
             file=sys.stderr,
         )
+
     counts = ", ".join(
         f"{name} ({package.results['tasks'][name]['n_items']} items)"
         for name in package.manifest.tasks
@@ -100,4 +104,5 @@ def run(arguments: SubmitSpace) -> int:
         id=package.manifest.id,
     )
     tell(f"Nothing was sent anywhere. Check it: medical-tasks verify {out}")
+
     return 0

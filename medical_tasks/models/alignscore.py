@@ -83,6 +83,7 @@ class _Files:
         """All that decides a score: weights, layout, sentence rules and engine."""
         with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
+
         folder = self.backbone.folder  # whose weights are not used
         layout = [
             path
@@ -113,6 +114,7 @@ class AlignScore(encoder.Measure):
         with quiet_libraries(logging.ERROR):
             self.tokenizer = encoder.load_tokenizer(folder.name, folder, fast=True)
             backbone = _load_network(files.checkpoint, folder, state, trained_on)
+
         parts = {"backbone": backbone}
         for mode, (layer, outputs) in HEADS.items():
             width = int(backbone.config.hidden_size)
@@ -124,6 +126,7 @@ class AlignScore(encoder.Measure):
                     f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} "
                     "inputs. Give a checkpoint of AlignScore and the folder of its backbone."
                 )
+
         super().__init__(torch.nn.ModuleDict(parts), files.identity())
         self._files = files
 
@@ -136,6 +139,7 @@ class AlignScore(encoder.Measure):
         """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+
         _check(contexts, claims)
         rules = self._files.rules
         asked: list[tuple[list[str], list[str]]] = []
@@ -147,6 +151,7 @@ class AlignScore(encoder.Measure):
                 asked.append((chunks, split_sentences(claim, rules=rules)))
             else:
                 asked.append(([context], [claim]))
+
         pairs = list(
             dict.fromkeys(
                 (chunk, part)
@@ -163,6 +168,7 @@ class AlignScore(encoder.Measure):
                 strict=True,
             )
         )
+
         return [
             best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts])
             for chunks, parts in asked
@@ -177,6 +183,7 @@ class AlignScore(encoder.Measure):
         self.truncated = 0
         if not pairs:
             return []
+
         made = self.tokenizer(
             *(
                 [encoder.readable(text) for text in texts]
@@ -197,7 +204,9 @@ class AlignScore(encoder.Measure):
                     for name, values in row.items()
                 }
                 self.truncated += 1
+
             rows.append(row)
+
         return rows
 
     def _outputs(self, rows: Sequence[encoder.Row], head: str) -> list[float]:
@@ -219,6 +228,7 @@ class AlignScore(encoder.Measure):
                 if head == "reg"
                 else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
             )
+
         found: list[float] = scores.tolist()
         return found
 
@@ -237,6 +247,7 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
                 f"{name} must be a list of texts; got "
                 f"{type(texts if isinstance(texts, str) else strange).__name__}"
             )
+
     if len(contexts) != len(claims):
         raise ValueError(
             f"contexts and claims must be of the same length; got {len(contexts)} and {len(claims)}"
@@ -253,6 +264,7 @@ def _find(
             f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. "
             f"{MESSAGES['alignscore']}"
         )
+
     found = encoder.find_folder(
         backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}"
     )
@@ -269,6 +281,7 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
         return sentences
     if sentences in ("medical", "punkt"):
         return str(sentences)
+
     if (
         not Path(sentences).expanduser().is_dir()
         and isinstance(sentences, str)
@@ -277,6 +290,7 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
         raise UsageError(
             f"sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got {sentences!r}."
         )
+
     return read_punkt(sentences)
 
 
@@ -290,10 +304,12 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
         return context, claim
     if claim < room:
         return room - claim, claim
+
     shorter, longer = min(context, claim), max(context, claim)
     longer = max(shorter, room - shorter)
     if shorter + longer > room:
         shorter, longer = room // 2, room - room // 2
+
     return (longer, shorter) if context > claim else (shorter, longer)
 
 
@@ -316,7 +332,9 @@ def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
             left[side] -= 1
             if left[side] < 0:
                 continue
+
         places.append(place)
+
     return places
 
 
@@ -356,6 +374,7 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
             f"{checkpoint.name}: not a file of torch ({encoder.first_line(error)}). Download it "
             "again."
         ) from error
+
     state = found.get("state_dict") if isinstance(found, dict) else None
     if not isinstance(state, dict) or not any(
         str(key).startswith(_BACKBONE) for key in state
@@ -364,6 +383,7 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
             f"{checkpoint.name}: no state_dict with base_model.* in it. Give a checkpoint of "
             "AlignScore as its authors publish it."
         )
+
     settings = found.get("hyper_parameters")
     return state, str(settings.get("model", "")) if isinstance(
         settings, Mapping
@@ -395,8 +415,10 @@ def _load_network(
         raise UsageError(
             f"{unfit}: {encoder.first_line(error)}{said} Give that model's folder."
         ) from error
+
     if missing or strange or not any(key.startswith("pooler.") for key in weights):
         lost = f"{len(missing)} weights are missing and {len(strange)} have no place"
         some = ", ".join([*missing, *strange][:3]) or "no pooler"
         raise UsageError(f"{unfit}: {lost} ({some}).{said} Give that model's folder.")
+
     return model

@@ -194,6 +194,10 @@ class Model(Protocol):
         """
         return None
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """The one text that it reads of a chat; "" where a server makes that."""
+        return ""
+
     def no_tools(self) -> str:
         """Why it can be offered no tools, and what to do; "" where it can."""
         return (
@@ -236,16 +240,19 @@ class ChoiceScores:
             raise ValueError(
                 "needs one log-probability and one number of tokens for each choice"
             )
+
         if any(not value <= 1e-6 for value in known) or any(
             count < 1 for count in self.tokens
         ):
             raise ValueError(
                 "a log-probability is at most 0 and a choice has at least one token"
             )
+
         if (len(known) < len(self.logprobs)) != (self.below is not None):
             raise ValueError(
                 "`below` is given where a log-probability is not known, and only there"
             )
+
         if self.below is not None and not self.below <= 1e-6:
             raise ValueError("`below` is at most 0")
 
@@ -264,6 +271,7 @@ class ChoiceScores:
         record: dict[str, object] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:
             record["below"] = _written(self.below)
+
         return json.dumps(record, allow_nan=False)
 
     @classmethod
@@ -273,25 +281,30 @@ class ChoiceScores:
             record = json.loads(text)
         except (ValueError, RecursionError):
             raise ValueError("not JSON") from None
+
         if (
             not isinstance(record, dict)
             or not {"logprobs", "tokens"} <= set(record) <= _SCORE_KEYS
         ):
             raise ValueError("must be an object with logprobs and tokens (and below)")
+
         logprobs, tokens = record["logprobs"], record["tokens"]
         if not isinstance(logprobs, list) or not all(
             value is None or _is_logprob(value) for value in logprobs
         ):
             raise ValueError('logprobs must be a list of numbers, null or "-inf"')
+
         if not isinstance(tokens, list) or not all(
             type(count) is int and count < _LARGEST_NUMBER for count in tokens
         ):
             raise ValueError(
                 "tokens must be a list of whole numbers that a model could have"
             )
+
         below = record.get("below")
         if below is not None and not _is_logprob(below):
             raise ValueError("below must be a number")
+
         return cls(
             logprobs=tuple(
                 None if value is None else float(value) for value in logprobs

@@ -102,8 +102,8 @@ def _read_entries(path: Path, text: str) -> list[Entry]:
         return [Entry(**each) for each in json.loads(text)["batches"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(
-            f"{path}: not the journal of a run's batches, or a damaged one. Batches that are under "
-            "way stand in it: restore it, or move it away to ask anew what has no answer yet."
+            f"{path}: not the journal of a run's batches, or a damaged one. It lists the "
+            "batches that are under way: restore it, or move it away to ask anew what has no answer yet."
         ) from None
 
 

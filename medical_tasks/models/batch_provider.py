@@ -235,10 +235,12 @@ class Provider:
             code = error.get("code") if isinstance(error, dict) else None
             reason = f"batch {state}" if code in _NOT_EXECUTED else "no response"
             return CallFailed(reason, str(code or reason), attempts=0)
+
         text, secret = json.dumps(response.get("body")), self._settings.api_key
         try:
             if status != 200:
                 raise read_error(status, {}, text, sent=sent.texts, secret=secret)
+
             reply = read_reply(
                 text, {}, sent=sent.texts, secret=secret, tools=sent.tools
             )
@@ -269,6 +271,7 @@ class Provider:
                 deliver(line.keys, outcome)
 
         run_calls(self._settings, [line], ask, hear)
+
         return failures[0] if failures else None
 
     def _do(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
@@ -287,6 +290,7 @@ class Provider:
         (outcome,) = outcomes
         if isinstance(outcome, CallFailed):
             raise outcome
+
         return outcome
 
 
@@ -336,9 +340,11 @@ def _read_status(batch: Batch) -> Status:
         raise CallFailed(
             "no batch", "HTTP 200 with a body that is no batch", attempts=1
         )
+
     errors = batch.errors
     counts = [_stated(batch.request_counts, name) for name in ("completed", "failed")]
     files = (batch.output_file_id, batch.error_file_id)
+
     return Status(
         state=state.lower(),
         done=sum(whole_number(count) or 0 for count in counts),

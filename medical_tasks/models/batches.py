@@ -109,9 +109,10 @@ class Batches:
         self._option = "--judge-batch" if settings.purpose == "judge" else "--batch"
         if settings.replicas:
             raise UsageError(
-                f"{self._option}: a batch lies at one address, got {len(settings.addresses)} "
+                f"{self._option}: a batch has one address, got {len(settings.addresses)} "
                 f"({', '.join(settings.addresses)}). Name one base URL, or leave it out."
             )
+
         policy.require_no_batch(self._option)
         self._settings = settings
         self._provider = Provider(settings)
@@ -147,6 +148,7 @@ class Batches:
                     batch.entry,
                     f"goes on, and is paid for. To cancel it: POST {cancel}",
                 )
+
             raise
 
     def _after_the_first(
@@ -161,12 +163,14 @@ class Batches:
             if self._tried:
                 yield line
                 continue
+
             self._tried = True
             failed = self._provider.ask_alone(line, wanted[line.keys[0]], deliver)
             if failed is None:
                 continue
             if failed.every_call or failed.reason == "connection":
                 raise explained(self._settings, failed)
+
             if is_uncertain(failed) or failed.reason == "rate limited":
                 yield line
             else:
@@ -187,6 +191,7 @@ class Batches:
         """Goes on with a batch of an earlier command; False where it was never made."""
         if entry.file and not entry.batch:
             entry.batch = self._made(entry)
+
         if not entry.batch and entry.all_keys() <= set(wanted):
             try:
                 entry.file = entry.file or self._provider.find_file(entry)
@@ -195,9 +200,11 @@ class Batches:
             except CallFailed as failed:
                 if is_uncertain(failed):
                     raise explained(self._settings, failed) from failed
+
         if not entry.batch:
             self._journal.drop(entry)
             return False
+
         self._journal.save()
         _say(
             entry,
@@ -212,6 +219,7 @@ class Batches:
         except CallFailed as failed:
             if failed.reason not in NO_BATCHES:
                 raise explained(self._settings, failed) from failed
+
             raise MissingError(
                 f"{self._settings.where} does not list its batches ({failed.detail}), so that "
                 f"nobody knows whether one of {entry.requests:,} requests was made of "
@@ -250,7 +258,9 @@ class Batches:
             if not entry.file or not is_uncertain(failed):
                 # there is no batch, and an upload alone costs nothing
                 self._journal.drop(entry)
+
             raise self._refused(failed) from failed
+
         self._journal.save()
         _say(entry, f"{entry.requests:,} requests sent")
         return _Watched(entry, lines)
@@ -266,11 +276,13 @@ class Batches:
             except CallFailed as failed:
                 if not is_uncertain(failed):
                     raise
+
                 time.sleep(self._settings.batch_poll)
                 self._journal.save()
                 entry.batch = self._made(entry)
                 if not entry.batch and not left:
                     raise
+
             if entry.batch:
                 return
 
@@ -294,20 +306,24 @@ class Batches:
                 status = self._status(batch)
                 if status is None or status.state not in ENDED:
                     continue
+
                 waiting.remove(batch)
                 if status.state == "failed":
                     self._journal.drop(batch.entry)
                     if not (status.over_quota and waiting):
                         raise self._not_accepted(batch.entry, status, wanted)
+
                     keys = [key for key in wanted if key in batch.entry.all_keys()]
                     held.append(batch.lines or list(lines(keys)))
                     batch.tell(
                         "too much at once for this account; sent again after another batch"
                     )
                     continue
+
                 self._finish(batch.entry, status, wanted, deliver)
                 if held:
                     waiting.append(self._submitted(held.pop(0)))
+
             if waiting:
                 time.sleep(pause)
                 pause = min(pause * _SLOWER, first * _LONGEST_WAIT)
@@ -322,15 +338,18 @@ class Batches:
                 raise self._gone(entry, failed) from failed
             if not is_uncertain(failed) or batch.failures >= _PATIENCE:
                 raise explained(self._settings, failed) from failed
+
             batch.failures += 1
             batch.tell(
                 f"not reached ({failed.detail}); it goes on, and is looked at again"
             )
             return None
+
         batch.failures = 0
         if status.state not in ENDED:
             far = f"{status.done:,} of {entry.requests:,} done, {status.state.replace('_', ' ')}"
             batch.tell(f"{far}; Ctrl-C leaves it running; the same command goes on")
+
         return status
 
     def _finish(
@@ -353,7 +372,9 @@ class Batches:
         except CallFailed as failed:
             if failed.reason in NO_BATCHES:
                 raise self._gone(entry, failed) from failed
+
             raise explained(self._settings, failed) from failed
+
         reason = (
             "not in the batch"
             if status.state == "completed"
@@ -365,6 +386,7 @@ class Batches:
             )
             tally.count(missing)
             deliver(keys, missing)
+
         entry.status, entry.answered, entry.keys = status.state, tally.answered, []
         self._journal.save()
         _say(entry, tally.said(entry))
@@ -377,12 +399,14 @@ class Batches:
         quotes = any(quoted_from(message, sent.texts) for sent in wanted.values())
         if message and not quotes and not holds_key(message, self._settings.api_key):
             code += f": {message[:_SHOWN]}"
+
         if status.over_quota:
             return MissingError(
                 f"{self._settings.where} does not take so large a batch now ({code}). Nothing of "
                 "it was asked. Wait until the account's other batches have ended, or give "
                 f"batch_size=N (this one had {entry.requests:,} requests) and the same command."
             )
+
         return UsageError(
             f"{self._settings.where} did not accept {entry.batch} ({code}). Nothing of it was "
             "asked. Correct the model's name or its arguments, or leave out "
@@ -421,7 +445,9 @@ def _parts(lines: Iterable[Line], settings: ChatSettings) -> Iterator[list[Line]
         if part and (len(part) >= settings.batch_size or size + length > _MOST_BYTES):
             yield part
             part, size = [], 0
+
         part.append(line)
         size += length
+
     if part:
         yield part

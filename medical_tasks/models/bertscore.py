@@ -71,6 +71,7 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
             checkpoint.label, checkpoint.folder, fast=True
         )
         model = encoder.load_model(checkpoint.label, checkpoint.folder, layers=layer)
+
     return BertScorer(model, tokenizer, identity)
 
 
@@ -129,6 +130,7 @@ class BertScorer(encoder.Measure):
                 (pair, self._compare(*(states.get(text) for text in pair)))
                 for pair in block
             )
+
         scores = (
             [astuple(found[text.strip(), one.strip()]) for one in known]
             for text, known in segments
@@ -144,6 +146,7 @@ class BertScorer(encoder.Measure):
         self.truncated = 0
         if not texts:
             return {}
+
         made = self._tokenizer(
             [f"{self._lead}{encoder.readable(text)}" if text else "" for text in texts],
             truncation=True,
@@ -163,6 +166,7 @@ class BertScorer(encoder.Measure):
                 **row,
                 "counts": [int(not special) for special in masks[number]],
             }
+
         return rows
 
     def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Tensor, Tensor]]:
@@ -179,6 +183,7 @@ class BertScorer(encoder.Measure):
         with torch.inference_mode():
             states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
+
         encoder.require_finite(states.numpy(), self._named)
         return [
             (
@@ -199,11 +204,13 @@ class BertScorer(encoder.Measure):
         """
         if prediction is None or reference is None:
             return _NOTHING
+
         cosines = prediction[0] @ reference[0].T
         # Rounding leaves the scale: the cosine of equal states can be 1.0000001.
         precision = min(1.0, float(cosines.max(dim=1).values[prediction[1]].mean()))
         recall = min(1.0, float(cosines.max(dim=0).values[reference[1]].mean()))
         total = precision + recall
+
         return BertScore(
             precision=precision,
             recall=recall,
@@ -223,6 +230,7 @@ def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
+
     identity = {
         "kind": "bertscore",
         "model": checkpoint.label,

@@ -57,12 +57,14 @@ class BleurtScorer(ABC):
                 raise ValueError(
                     "pairs must be of two texts each, reference and candidate"
                 )
+
         distinct = list(
             dict.fromkeys((reference, candidate) for reference, candidate in pairs)
         )
         found = self._score(distinct)
         encoder.require_finite(found, self.identity["model"])
         scores = dict(zip(distinct, found, strict=True))
+
         return [scores[reference, candidate] for reference, candidate in pairs]
 
     @abstractmethod
@@ -110,6 +112,7 @@ class Conversion(encoder.Measure, BleurtScorer):
             self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
             state = _read_weights(checkpoint)
             network = _encoder(checkpoint, layout, state)
+
         width = int(network.config.hidden_size)
         head = encoder.linear_layer(state, "classifier", inputs=width, outputs=1)
         if head is None:
@@ -117,6 +120,7 @@ class Conversion(encoder.Measure, BleurtScorer):
                 f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} "
                 "numbers)."
             )
+
         super().__init__(
             torch.nn.ModuleDict({"encoder": network, "head": head}),
             _identity(checkpoint, longest),
@@ -146,6 +150,7 @@ class Conversion(encoder.Measure, BleurtScorer):
                     between=self.tokens.between,
                 )
             )
+
         return self._read(rows, self.outputs)
 
     def outputs(self, rows: Sequence[encoder.Row]) -> list[float]:
@@ -215,17 +220,21 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
         if importlib.util.find_spec("bleurt") is None:
             step = MESSAGES["bleurt_authors"].format(folder=place.name)
             raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
+
         if max_length is not None:
             raise UsageError(
                 f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; "
                 "leave it out."
             )
+
         return place.resolve()
+
     encoder.check_packages("BLEURT")
     found = encoder.find_folder(
         folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}"
     )
     check_layout(found)
+
     return found
 
 
@@ -263,6 +272,7 @@ def _authors_identity(folder: Path) -> dict[str, str]:
                 whole.update(
                     f"{path.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()
                 )
+
     return {
         "kind": "bleurt",
         "model": folder.name,
@@ -320,10 +330,12 @@ def open_tokens(name: str, folder: Path) -> Tokens:
         raise UsageError(
             f"{name}: holds several tokenizers ({found}). Leave the one that is BLEURT's."
         )
+
     if models:
         return _sentence_pieces(name, models[0])
     if any((folder / file).is_file() for file in ("vocab.txt", "tokenizer.json")):
         return _word_pieces(name, folder)
+
     raise UsageError(
         f"{name}: has no tokenizer (*.model, vocab.txt or tokenizer.json). Download it again, with "
         "all of its files."
@@ -338,12 +350,14 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
         raise MissingError(
             f"{name} needs sentencepiece: {install_command('local-judges')}"
         ) from error
+
     try:
         pieces = SentencePieceProcessor(model_file=str(path))
     except encoder.LOAD_ERRORS as error:
         raise UsageError(
             f"{name}: {path.name} does not load ({encoder.first_line(error)}). Download it again."
         ) from error
+
     ids = {
         token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")
     }
@@ -435,6 +449,7 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
             f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it "
             "again, with all of its files."
         )
+
     state: dict[str, Tensor] = {}
     try:
         for file in files:
@@ -444,6 +459,7 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
             f"{checkpoint.label}: its weights do not load ({encoder.first_line(error)}). Download "
             "it again."
         ) from error
+
     return state
 
 
@@ -464,12 +480,14 @@ def _encoder(
         model, missing, strange = encoder.fill_network(
             _config(checkpoint, layout), weights
         )
+
     if missing or strange:
         lost = f"{len(missing)} of its weights are missing and {len(strange)} have no place"
         some = ", ".join([*missing, *strange][:3])
         raise UsageError(
             f"{checkpoint.label}: {lost} ({some}). Download it again, with all of its files."
         )
+
     return model
 
 
@@ -485,11 +503,13 @@ def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
         return transformers.AutoConfig.from_pretrained(
             str(checkpoint.folder), **encoder.LOCAL
         )
+
     said = checkpoint.read("config.json")
     settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
     narrow = said.get("embedding_size")
     if narrow is None:
         return transformers.BertConfig(**settings)
+
     return transformers.RemBertConfig(
         **settings, input_embedding_size=narrow, output_embedding_size=narrow
     )

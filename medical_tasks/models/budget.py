@@ -38,6 +38,7 @@ def estimate_tokens(text: str) -> int:
     """
     raw = text.encode("utf-8", "surrogatepass")
     others = len(raw.translate(None, _LETTERS))
+
     return others - (others - len(raw)) // _LETTERS_A_TOKEN
 
 
@@ -112,6 +113,7 @@ class RunBudget:
                 raise UsageError(
                     f"a ceiling must be 0 or more {unit}, got {limit:g}. Leave it out for no limit."
                 )
+
         self.max_calls = max_calls
         self.max_tokens = max_tokens
         self.max_cost = max_cost
@@ -191,6 +193,7 @@ class RunBudget:
             return f"--max-cost {self.max_cost:.15g}"
         if self.max_minutes is not None and minutes >= self.max_minutes:
             return f"--max-minutes {self.max_minutes:.15g}"
+
         return ""
 
     def _reserve(self, most: Amount, sign: int) -> None:
@@ -269,9 +272,12 @@ def admitted(
         for job in waiting:
             full = size is not None and len(group) >= size
             (left if full or not budget.admit(most(job)) else group).append(job)
+
         if not group:
             for job in left:
                 refuse(job)
+
             return
+
         yield group
         waiting = left

@@ -166,6 +166,7 @@ def run_jobs(
     """
     if not jobs:
         return
+
     pool = _Pool(callee, jobs, call)
     pool.start()
     try:
@@ -177,10 +178,12 @@ def run_jobs(
         pool.cancel()
         for job, outcome, _ in iter(pool.finished.get, None):
             deliver(job, outcome)
+
         raise
     finally:
         pool.cancel()
         pool.join()
+
     if interrupted:
         raise KeyboardInterrupt
     if pool.error is not None:
@@ -206,6 +209,7 @@ def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
     ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, first)
+
     try:
         yield interrupted
     finally:
@@ -334,6 +338,7 @@ class _Pool(Generic[Client, Job, Result]):
         for job in waiting:
             if self._stopping:
                 return
+
             taken = asyncio.Event()
             self._begun += 1
             try:
@@ -346,6 +351,7 @@ class _Pool(Generic[Client, Job, Result]):
                 self.finished.put((job, result, taken))
             finally:
                 self._begun -= 1
+
             await taken.wait()
 
 
@@ -387,11 +393,14 @@ def explained(settings: Asked, failed: CallFailed) -> MedicalTasksError:
     kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
     if what == _KEY_REFUSED and not key:
         step = "Name the key's variable: api_key_env=NAME. "
+
     if (
         failed.reason == "http 404" and "://" not in base
     ):  # a provider that shows no address
         step = "Check the model's name. "
+
     where = what.format(settings.where)
     option = "--judge-args" if settings.purpose == "judge" else "--model-args"
     step = step.format(key=key, base=base, option=option)
+
     return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

@@ -71,11 +71,13 @@ class ChatSettings:
                 raise UsageError(
                     f"the base URL {url} is given twice. Name each replica once."
                 )
+
         for name, least in (("concurrency", 1), ("max_retries", 0), ("batch_size", 1)):
             if getattr(self, name) < least:
                 raise UsageError(
                     f"{name} must be at least {least}, got {getattr(self, name)}."
                 )
+
         for name in ("timeout", "total_time", "batch_poll"):
             if not getattr(self, name) > 0:
                 raise UsageError(
@@ -106,10 +108,12 @@ def check_base_url(url: str) -> None:
         raise UsageError(
             f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1"
         ) from None
+
     # The address is named in results and messages, so it must hold no secret; here it
     # is not quoted for that reason.
     if secret or parts.query or parts.fragment:
         raise UsageError(MESSAGES["url_secret"].format(host=host))
+
     if parts.scheme == UNIX_SCHEME:
         if read_address(url) is None:
             raise UsageError(MESSAGES["url_socket"].format(url=url))
@@ -118,6 +122,7 @@ def check_base_url(url: str) -> None:
             "a base URL starts with http:// or https:// and a host, those of replicas have white "
             f"space between, got {url!r}."
         )
+
     if parts.path.rstrip("/").endswith(_OPERATION):
         raise UsageError(
             f"the base URL ends before {_OPERATION}, got {url!r}. Give "
@@ -228,8 +233,10 @@ class ChatClient:
         library = logging.getLogger("openai")
         if library.getEffectiveLevel() < logging.INFO:
             library.setLevel(logging.INFO)
+
         for url in self.settings.addresses:
             policy.require_endpoint(url, self.settings.purpose)
+
         self._wire = Wire(self.settings)
         self._api = AsyncOpenAI(
             api_key=self.settings.api_key,
@@ -254,6 +261,7 @@ class ChatClient:
                 raise
             if isinstance(error.reason, MedicalTasksError):
                 raise error.reason from None
+
             failure = error.reason
             raise CallFailed(
                 failure.reason,
@@ -261,6 +269,7 @@ class ChatClient:
                 attempts=0,
                 every_call=failure.every_call,
             ) from None
+
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -294,6 +303,7 @@ class ChatClient:
         )
         if logprobs is not None:
             body = {"logprobs": True, "top_logprobs": logprobs, **body}
+
         return await self.send(
             body, texts=texts_of(messages), stop=stop, spending=spending
         )
@@ -333,9 +343,11 @@ class ChatClient:
             except CallFailed as failed:
                 if not adaptations.learn(body, failed.refused):
                     raise refused_setting(body, failed) from failed
+
                 refused += failed.attempts
                 adaptations.tell(self.settings.where)
                 continue
+
             adapted = {
                 name: change for name, change in changes.items() if name in meant
             }
@@ -371,10 +383,12 @@ class ChatClient:
         async def ask(api: AsyncOpenAI) -> object:
             if body is None:
                 return await api.get("/", cast_to=wire.http.Response)
+
             return await api.post("/", cast_to=wire.http.Response, body=body)
 
         call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
         await self._exchange(call, ask)
+
         return call.result, call.sent
 
     async def through(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
@@ -403,11 +417,13 @@ class ChatClient:
         except wire.Ended as ended:
             if isinstance(ended.reason, MedicalTasksError):
                 raise ended.reason from None
+
             call.failure = ended.reason
         except APIError:
             ending = f"; given up after {call.sent} attempts"
         except TimeoutError:
             ending = f"; given up after {call.sent} attempts in total_time={self.settings.total_time:g} s"
+
         late = AttemptError("timeout", "no answer", retry=True)
         failure = call.failure or late
         where = (
@@ -445,6 +461,7 @@ def completion_body(
         body["n"] = n
     if tools:
         body[chat_reply.TOOLS] = offered(tools)
+
     return body | dict(extra or {})
 
 

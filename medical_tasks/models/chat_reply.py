@@ -168,6 +168,7 @@ def read_reply(
         raise AttemptError(
             "empty choices", f"HTTP 200 without an answer{told}", retry=True
         )
+
     spent = _read_usage(body.get("usage"))
     return Reply(
         choices=tuple(
@@ -202,6 +203,7 @@ def _read_usage(usage: object) -> _Spent:
     total = whole_number(usage.get("total_tokens"))
     if prompt is not None and written is not None and total is not None:
         written = max(written, total - prompt)
+
     return _Spent(
         prompt_tokens=prompt,
         output_tokens=written,
@@ -235,6 +237,7 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
         for entry in (listed if isinstance(listed, list) else [])
         if isinstance(entry, dict)
     ]
+
     return next(
         (entry for entry in entries if entry.get("id") == model),
         entries[0] if entries else {},
@@ -266,6 +269,7 @@ def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> C
         raise AttemptError(
             "empty content", "HTTP 200 with a choice that holds no message", retry=True
         )
+
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else "" if finish is None else "no text"
     text = _text_of(message)
@@ -275,17 +279,20 @@ def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> C
             "the server's content filter withheld the answer",
             retry=False,
         )
+
     calls = read_calls(message.get("tool_calls")) if tools else ()
     if text is None and message.get("tool_calls") and not tools:
         raise AttemptError(
             "tool call", "the model called a tool, though none was offered", retry=False
         )
+
     if text is None and not calls and not output_tokens:
         raise AttemptError(
             "empty content",
             f"HTTP 200 without text (finish reason {finish!r})",
             retry=True,
         )
+
     # Without a text, though tokens were written and paid for: the model kept all it
     # thought to itself.
     return Choice(
@@ -305,12 +312,14 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
     content, refusal = message.get("content"), message.get("refusal")
     if isinstance(content, str):
         return content
+
     parts = content if isinstance(content, list) else []
     texts = [
         part.get("text") for part in parts if isinstance(part, dict) and _is_text(part)
     ]
     if texts:
         return "".join(text for text in texts if isinstance(text, str))
+
     # The model's own words, declining: an answer like any other.
     return refusal if isinstance(refusal, str) else None
 
@@ -324,9 +333,11 @@ def _reasoning_of(message: Mapping[str, Any]) -> str:
     for name in ("reasoning_content", "reasoning"):
         if isinstance(message.get(name), str):
             return str(message[name])
+
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     thoughts = [part for part in parts if isinstance(part, dict) and not _is_text(part)]
+
     return "".join(
         text
         for part in thoughts
@@ -369,11 +380,13 @@ def read_error(
         body = json.loads(text)
     except (ValueError, RecursionError):
         body = None
+
     if 300 <= status < 400:
         detail = (
             f"HTTP {status}, a redirect {_target(headers, sent)}, which is not followed"
         )
         return AttemptError(REDIRECT, detail, retry=False, every_call=True)
+
     detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if status == 429:
         if (
@@ -381,20 +394,25 @@ def read_error(
             or _field(body, "type") == "insufficient_quota"
         ):
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
+
         return AttemptError(
             "rate limited", detail, retry=True, wait=requested_wait(headers)
         )
+
     about_tools: tuple[str, ...] = ()
     if _ABOUT_TOOLS.search(detail) and not _MISCALLED.search(detail):
         about_tools = (TOOLS,)
+
     if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
         failure = AttemptError(f"http {status}", detail, retry=True)
         failure.refused = about_tools
         return failure
+
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
         return AttemptError("refused by filter", detail, retry=False)
+
     failure = AttemptError(
         f"http {status}", detail, retry=False, every_call=status in (401, 404)
     )
@@ -402,6 +420,7 @@ def read_error(
         failure.refused = (*refused_names(body), *about_tools)
     elif status in (404, _NOT_OFFERED):
         failure.refused = about_tools
+
     return failure
 
 
@@ -415,8 +434,10 @@ def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
         host = urlsplit(location).netloc.rpartition("@")[2]
     except ValueError:
         return "elsewhere"
+
     if location and not host:
         return "to another address of the same host"
+
     return (
         f"to {host}"
         if _HOST.fullmatch(host) and not quoted_from(host, sent)
@@ -445,7 +466,9 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
                 return " (server's message left out: it holds the key)"
             if quoted_from(shown, sent):
                 return " (server's message left out: it quotes the question)"
+
             return f": {shown}"
+
     return ""
 
 
@@ -475,6 +498,7 @@ def quoted_from(message: str, sent: Sequence[str]) -> bool:
                 for start in range(len(said) - length + 1)
             ):
                 return True
+
     return False
 
 
@@ -507,12 +531,15 @@ def requested_wait(
         seconds = _seconds(headers.get(name))
         if seconds is not None:
             return seconds * scale
+
     try:
         moment = parsedate_to_datetime(headers.get("retry-after") or "")
     except ValueError:
         return None
+
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
+
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 

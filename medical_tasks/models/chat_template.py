@@ -44,6 +44,7 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         if message["role"] == "system":
             continue
+
         if message["role"] == "user" and system:
             folded.append(
                 {"role": "user", "content": "\n\n".join([*system, message["content"]])}
@@ -51,6 +52,7 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
             system = []
         else:
             folded.append(message)
+
     return folded
 
 
@@ -117,6 +119,7 @@ class ChatLayout:
                     f"{model}: its tokenizer has several chat templates and none is the default: "
                     f"{error}"
                 ) from error
+
             # Each call for today's date gets `TEMPLATE_DAY`.
             self._template = _TODAY.sub(
                 lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found
@@ -127,6 +130,7 @@ class ChatLayout:
                 raise UsageError(
                     f"{model}: its chat template cannot render one user message: {error}"
                 ) from error
+
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried(
                 {"role": "system", "content": _MARK}, _USER
@@ -151,12 +155,14 @@ class ChatLayout:
                     f"enable_thinking: {model} has no chat template that could heed it; leave it "
                     "out."
                 )
+
             self.name = "plain"
             self.gap = " "
             # A model that goes on with the dialogue by itself has ended its answer
             # there.
             self.stop = (f"\n\n{PLAIN_ROLES['user']}:",)
             self.add_special_tokens = True
+
         if adds_end and self.add_special_tokens:
             # An end token after the prompt would tell the model that all is said.
             self.add_special_tokens = False
@@ -166,6 +172,7 @@ class ChatLayout:
         """Why tools cannot be offered, and what to do; "" where the template writes them."""
         if self._writes_tools:
             return ""
+
         lack = (
             "chat template knows no tools"
             if self._templated
@@ -192,8 +199,10 @@ class ChatLayout:
             raise ValueError(
                 "a chat must end with a message of the user or of the model"
             )
+
         if not self._templated:
             return self._prefix + plain_chat(messages)
+
         return self._prefix + self._apply(
             _joined(fold_system(messages) if self._folds else messages), tools=tools
         )
@@ -228,6 +237,7 @@ class ChatLayout:
                 if begins
                 else self._apart(asked, f"{self.gap}{answer}")
             )
+
         return asked, found
 
     def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
@@ -242,6 +252,7 @@ class ChatLayout:
         ]
         ids = whole[len(line) :]
         before, after = (self._decode(row) for row in (asked, [*asked, *ids]))
+
         return (
             tuple(ids)
             if whole[: len(line)] == line and after == before + answer
@@ -302,4 +313,5 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
             }
         else:
             joined.append(message)
+
     return joined

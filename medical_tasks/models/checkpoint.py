@@ -42,15 +42,18 @@ def read_json(
     """Reads a file of a checkpoint: an object, or a list."""
     with readable(path, again=again):
         text = read_text(path)
+
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON ({error}). {again}") from error
+
     if not isinstance(found, kind):
         expected = "list" if kind is list else "object"
         raise UsageError(
             f"{path}: a JSON {expected} is expected, got {type(found).__name__}. {again}"
         )
+
     return found
 
 
@@ -112,6 +115,7 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
                 f"revision={revision}: {target} is a folder, and a folder has no revisions; leave "
                 "it out."
             )
+
         found = Checkpoint(
             folder=path.resolve(), label=path.resolve().name, revision=""
         )
@@ -127,11 +131,13 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
     else:
         folder = _download(target, revision or "main")
         found = Checkpoint(folder=folder, label=target, revision=folder.name)
+
     if not (found.folder / "config.json").is_file():
         raise MissingError(
             f"{target}: no config.json in {found.folder}. Give a folder that save_pretrained or "
             "`hf download` wrote."
         )
+
     check_config(found.folder)
     return found
 
@@ -210,6 +216,7 @@ def _download(repository: str, revision: str) -> Path:
             repository=repository, revision=revision, reason=reason
         )
         raise MissingError(step) from error
+
     return Path(found)
 
 
@@ -254,15 +261,18 @@ def fingerprint(folder: Path) -> str:
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
         raise MissingError(MESSAGES["weights"].format(folder=folder))
+
     whole = hashlib.sha256()
     for path in files:
         part = hashlib.sha256()
         with open_file(path) as stream:
             for piece in _pieces(path, stream, path.stat().st_size):
                 part.update(piece)
+
         whole.update(
             f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode()
         )
+
     return whole.hexdigest()
 
 
@@ -285,14 +295,17 @@ def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
     places: list[int] = []
     if path.suffix == ".safetensors":
         header, places = _safetensors(path, stream, size)
+
     if size <= WHOLE_BYTES:
         stream.seek(0)
         yield stream.read()
         return
+
     yield header
     if not places:
         step = (size - SAMPLE_BYTES) / (BLOCKS - 1)
         places = [int(step * block) for block in range(BLOCKS)]
+
     for place in places:
         stream.seek(place)
         yield stream.read(SAMPLE_BYTES)
@@ -306,6 +319,7 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
             f"{path}: not a safetensors file, or cut off: no room for its header. Download it "
             "again."
         )
+
     header = stream.read(length)
     try:
         tensors = {
@@ -322,11 +336,13 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
             f"{path}: not a safetensors file, its header cannot be read ({error}). Download it "
             "again."
         ) from None
+
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
         raise UsageError(
             f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again."
         )
+
     return header, sorted(8 + length + start for start, _ in spans)
 
 
@@ -346,6 +362,7 @@ def quiet_libraries(level: int) -> Iterator[None]:
     )
     for logger in loggers:
         logger.setLevel(level)
+
     transformers_logging.set_verbosity(level)
     transformers_logging.disable_progress_bar()
     try:
@@ -353,6 +370,7 @@ def quiet_libraries(level: int) -> Iterator[None]:
     finally:
         for logger, old in zip(loggers, before, strict=True):
             logger.setLevel(old)
+
         transformers_logging.set_verbosity(verbosity)
         if bars:
             transformers_logging.enable_progress_bar()

@@ -68,6 +68,7 @@ class Embedder(encoder.Measure):
         with quiet_libraries(logging.ERROR):
             self._tokenizer = encoder.load_tokenizer(name, layout.transformer)
             transformer = encoder.load_model(name, layout.transformer)
+
         self.width = int(transformer.config.hidden_size)
         """Numbers a vector has."""
         layers: list[Module] = []
@@ -75,13 +76,16 @@ class Embedder(encoder.Measure):
             if not isinstance(layer, Dense):
                 layers.append(torch.nn.Identity())  # stands for dividing by the length
                 continue
+
             if layer.inputs != self.width:
                 raise UsageError(
                     f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it "
                     f"gives {self.width}. {_AGAIN}"
                 )
+
             layers.append(_make_dense(name, layer))
             self.width = layer.outputs
+
         super().__init__(torch.nn.ModuleList([transformer, *layers]), identity)
         self.max_length = max_length
         self._pooling = layout.pooling
@@ -106,6 +110,7 @@ class Embedder(encoder.Measure):
         rows = self._rows(distinct)
         if rows:
             found[list(rows)] = np.stack(self._read(list(rows.values()), self._vectors))
+
         wanted = [
             place.get(text.lower() if self._lower_case else text, len(distinct))
             for text in stripped
@@ -116,6 +121,7 @@ class Embedder(encoder.Measure):
         """Tokenises texts, cut where they are too long; those without a token are not there."""
         if not texts:
             return {}
+
         known = [encoder.readable(text) for text in texts]
         how = {"return_attention_mask": False, "verbose": False}
         made = self._tokenizer(
@@ -136,6 +142,7 @@ class Embedder(encoder.Measure):
                 if len(ids) > self.max_length
             }
             self.truncated = len(self._cut)
+
         return {
             number: {name: made[name][number] for name in made}
             for number, ids in enumerate(made["input_ids"])
@@ -153,6 +160,7 @@ class Embedder(encoder.Measure):
         padding = self._tokenizer.pad_token_id
         if padding is None:
             padding = getattr(transformer.config, "pad_token_id", None)
+
         columns = encoder.pad(rows, padding=padding, device=self.device)
         with torch.inference_mode():
             states = transformer(**columns).last_hidden_state.float()
@@ -164,6 +172,7 @@ class Embedder(encoder.Measure):
                     if divides
                     else layer(pooled)
                 )
+
             return list(pooled.cpu().numpy())
 
 
@@ -180,9 +189,11 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
     if not folder.is_dir():
         folder, label = _cached(said, example), said
         commit = folder.name
+
     layout = read_layout(folder)
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
     checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
+
     return checkpoint, layout, encoder.longest_text(checkpoint, asked=layout.max_length)
 
 
@@ -204,6 +215,7 @@ def _cached(target: str, example: str) -> Path:
             )
         except (HFValidationError, LocalEntryNotFoundError, OSError):
             pass  # told below, with what to do
+
     wanted = target if named and "/" in target else example
     pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
     also = ", and no such repository in the cache of the Hub" if named else ""
@@ -231,6 +243,7 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "dtype": "float32",
         "engine": encoder.engine(),
     }
+
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
 
 
@@ -287,6 +300,7 @@ def read_layout(folder: Path) -> Layout:
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
+
     modules = [
         _module(listing, entry) for entry in read_json(listing, list, again=_AGAIN)
     ]
@@ -299,6 +313,7 @@ def read_layout(folder: Path) -> Layout:
             f"{listing}: a Transformer, then Pooling, then any of Dense and Normalize are "
             f"expected, got {', '.join(kinds) or 'nothing'}. Choose another checkpoint."
         )
+
     transformer = modules[0][1]
     _refuse_prompts(folder / "config_sentence_transformers.json")
     settings: dict[str, object] = next(
@@ -314,6 +329,7 @@ def read_layout(folder: Path) -> Layout:
         raise UsageError(
             f"{transformer}: do_lower_case must be true or false, got {lower_case!r}. {_AGAIN}"
         )
+
     return Layout(
         transformer=transformer,
         pooling=_pooling(modules[1][1] / "config.json"),
@@ -337,6 +353,7 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
         isinstance(entry.get(name), str) for name in ("type", "path")
     ):
         raise UsageError(f"{listing}: every module needs a type and a path. {_AGAIN}")
+
     package, _, kind = entry["type"].rpartition(".")
     if not package.startswith(_PACKAGE) or kind not in (
         "Transformer",
@@ -347,11 +364,13 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
         raise UsageError(
             f"{listing}: the module {entry['type']!r} is not known here. {_KNOWN}"
         )
+
     path = listing.parent / entry["path"]
     if not path.resolve().is_relative_to(listing.parent.resolve()):
         raise UsageError(
             f"{listing}: the path {entry['path']!r} leads out of the folder. {_AGAIN}"
         )
+
     return kind, path
 
 
@@ -377,12 +396,14 @@ def _pooling(path: Path) -> Pooling:
             [str(config["pooling_mode"])],
             {mode: mode for mode in get_args(Pooling)},
         )
+
     if len(chosen) != 1 or chosen[0] not in modes:
         said = ", ".join(chosen) or "none"
         raise UsageError(
             f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another "
             "one."
         )
+
     return modes[chosen[0]]
 
 
@@ -397,6 +418,7 @@ def _read_dense(folder: Path) -> Dense:
             f"{path}: the activation {activation!r} is not known here; known are "
             f"{', '.join(ACTIVATIONS)}. Choose another checkpoint."
         )
+
     usual = (None, "sentence_embedding")
     if config.get("use_residual") or not {
         config.get(f"module_{end}_name") for end in ("input", "output")
@@ -405,6 +427,7 @@ def _read_dense(folder: Path) -> Dense:
             f"{path}: a layer that works on single tokens or adds its input is not done here. "
             "Choose another one."
         )
+
     return Dense(
         folder=folder,
         inputs=_read_count(path, config, "in_features"),
@@ -459,4 +482,5 @@ def _make_dense(name: str, layer: Dense) -> Module:
     except (*encoder.LOAD_ERRORS, AttributeError) as error:
         said = f"{name}: its dense layer {layer.folder.name} does not load: {encoder.first_line(error)}"
         raise UsageError(f"{said} {_AGAIN}") from error
+
     return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()

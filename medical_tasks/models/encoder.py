@@ -132,11 +132,13 @@ def load_tokenizer(
             f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in "
             "the folder. Download it again."
         )
+
     if fast and not tokenizer.is_fast:
         raise UsageError(
             f"{name}: its tokenizer has no fast form ({type(tokenizer).__name__}). Choose another "
             "checkpoint."
         )
+
     return tokenizer
 
 
@@ -149,12 +151,15 @@ def load_model(
 
     with loading(name):
         config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
+
     if layers is not None:
         if not 0 <= layers <= config.num_hidden_layers:
             raise UsageError(
                 f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}."
             )
+
         config.num_hidden_layers = layers
+
     model = load_network(
         transformers.AutoModel, name, folder, config=config, dtype=torch.float32
     )
@@ -163,6 +168,7 @@ def load_model(
             f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such "
             "as a BERT."
         )
+
     return model
 
 
@@ -189,6 +195,7 @@ def load_network(
             raise UsageError(
                 MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))
             ) from error
+
     # BERT's own pooling of the first token is often missing, and read by nothing that
     # loads a model here.
     missing = sorted(
@@ -201,6 +208,7 @@ def load_network(
                 name=name, count=len(missing), some=some, again=again
             )
         )
+
     return model.eval()
 
 
@@ -215,13 +223,16 @@ def longest_text(
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
         positions -= (1 if padding is None else int(padding)) + 1
+
     if wanted is not None:
         if wanted < 1 or (positions is not None and wanted > positions):
             raise UsageError(
                 f"max_length={wanted}: {checkpoint.label} takes 1 to "
                 f"{positions or 'any number of'} tokens."
             )
+
         return wanted
+
     bounds = (
         positions,
         asked or checkpoint.read("tokenizer_config.json").get("model_max_length"),
@@ -231,6 +242,7 @@ def longest_text(
         raise UsageError(
             f"{checkpoint.label}: no file of it says how long a text can be. Give max_length."
         )
+
     return min(known)
 
 
@@ -253,6 +265,7 @@ def pad(
         [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"]))
         for row in rows
     ]
+
     return {
         name: torch.tensor(column, device=device) for name, column in columns.items()
     }
@@ -289,6 +302,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         refused,
     ) as error:
         raise ValueError(first_line(error)) from error
+
     return found
 
 
@@ -318,6 +332,7 @@ def linear_layer(
         or (*weight.shape, *bias.shape) != (outputs, inputs, outputs)
     ):
         return None
+
     layer = torch.nn.Linear(inputs, outputs)
     layer.load_state_dict({"weight": weight.float(), "bias": bias.float()})
     return layer.eval()
@@ -424,13 +439,16 @@ class Batches:
                     raise UsageError(
                         f"the device's memory does not suffice for {advice}"
                     ) from error
+
                 # Later batches are of rows no longer than these, so that the limit
                 # holds for them.
                 if self._rows is not None:
                     self._rows = len(batch) // 2
                 else:
                     self.tokens = len(batch) // 2 * longest
+
                 continue
+
             yield from zip(batch, results, strict=True)
             order = order[len(batch) :]
 

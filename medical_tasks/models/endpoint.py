@@ -183,6 +183,7 @@ class EndpointModel(Model):
         }
         if "seed" in fields:
             fields["seed"] += later
+
         return {**fields, **self.sampling.get("extra_body", {})}
 
     def ask_in_batches(self, journal: Path) -> None:
@@ -203,9 +204,11 @@ class EndpointModel(Model):
         def lines(keys: Collection[str]) -> Iterator[Line]:
             for key in waiting.keys() - set(keys):  # in batches of earlier commands
                 reserved.hold(key, most(waiting[key]))
+
             for request in (waiting[key] for key in keys):
                 if not reserved.admit(request.key, most(request)):
                     continue
+
                 body = completion_body(
                     self._settings,
                     request.messages,
@@ -220,10 +223,12 @@ class EndpointModel(Model):
             request = waiting.pop(keys[0], None)
             if request is None:
                 return
+
             result = _result(request, outcome)
             used = Amount()
             if isinstance(result, Answer):
                 used = taken_by(result, most(request), ceiling.prices)
+
             reserved.settle(request.key, used)
             on_result(result)
 
@@ -239,6 +244,7 @@ class EndpointModel(Model):
             batches.ask(sent, lines, deliver)
             if len(waiting) == before:
                 break
+
         for key in waiting:
             on_result(refusal(key))
 
@@ -272,6 +278,7 @@ class EndpointModel(Model):
         """
         if not requests:
             return
+
         till = None if self.ceiling is None else Till(self.ceiling)
         with self.asking() as settings:
             ask = asker(settings, till)
@@ -282,6 +289,7 @@ class EndpointModel(Model):
                 # Before the call is made, so that thousands of refusals take no time.
                 if till is not None and not await till.fits(self._most(request, till)):
                     raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+
                 return await ask(client, request)
 
             run_calls(
@@ -310,6 +318,7 @@ class EndpointModel(Model):
         """Counts with the tokenizer's folder, where one is named."""
         if self._tokens is None:
             return None
+
         behind = [
             max(self._tokens.counts(each.continuations), default=0) for each in requests
         ]
@@ -317,6 +326,7 @@ class EndpointModel(Model):
             [tuple(encodable_chat(each.messages)) for each in requests]
         )
         tools = [estimate_tokens(offered_text(each.tools)) for each in requests]
+
         return [sum(counts) for counts in zip(chats, behind, tools, strict=True)]
 
     def no_tools(self) -> str:
@@ -335,13 +345,16 @@ class EndpointModel(Model):
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unmeasured:
             return nothing
+
         if self._context is None:
             self._context = _served_context(settings) or (
                 self._tokens.context() if self._tokens else None
             )
+
         if self._context is None:
             self._unmeasured = True
             return nothing
+
         chats = [encodable_chat(request.messages) for request in requests]
         counted = self._counts(settings, [tuple(chat) for chat in chats])
         texts = dict.fromkeys(
@@ -356,6 +369,7 @@ class EndpointModel(Model):
                 if size is not None
             }
         )
+
         return [
             self._length(request, count)
             for request, count in zip(requests, counted, strict=True)
@@ -369,12 +383,14 @@ class EndpointModel(Model):
             return [None] * len(texts)
         if self._tokens is not None:
             return self._tokens.counts(texts)
+
         if self._serves is None:
             # One alone, so that a server that does not count is sent no more than that.
             first = _served_counts(settings, texts[:1])
             self._serves = first[0] is not None
             self._unmeasured = not self._serves
             return [*first, *self._counts(settings, texts[1:])]
+
         return _served_counts(settings, texts)
 
     def _length(self, request: Request, count: int | None) -> Length | None:
@@ -386,6 +402,7 @@ class EndpointModel(Model):
         known = [size for size in behind if size is not None]
         if count is None or self._context is None or len(known) < len(behind):
             return None
+
         # A letter is the token that is generated; behind a text that is sent the server
         # generates one more.
         generated = (
@@ -419,6 +436,7 @@ def _result(
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
     if isinstance(outcome, ChoiceScores):
         return Answer(key=request.key, text=outcome.to_text())
+
     choice = outcome.choices[0]
     return Answer(
         key=request.key,
@@ -442,6 +460,7 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
         raise UsageError(
             f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}."
         )
+
     stem = alias.upper().replace("-", "_")
     url_name, key_name = (
         f"{stem}_BASE_URL",
@@ -457,17 +476,20 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
             f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its "
             "version"
         )
+
     # With an address given outright and no variable named, a local server that checks
     # no key needs no ceremony.
     if not key and ("api_key_env" in values or "base_url" not in values):
         missing.append(
             f"export {key_name}=...   # its key; any word when the server checks none"
         )
+
     if missing:
         raise MissingError(
             f"the endpoint of openai-api/{alias}/{model} is not set up. Set in the environment:\n  "
             + "\n  ".join(missing)
         )
+
     return ChatSettings(
         base_url=urls[0],
         replicas=tuple(urls[1:]),
@@ -496,9 +518,11 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)
     if "max_completion_tokens" in values:  # its value is among the fields of `asked_of`
         limits["token_field"] = "max_completion_tokens"  # noqa: S105 - a field name
+
     if "max_tokens_field" in values:
         own -= {"max_tokens", "max_completion_tokens"}
         limits["token_field"] = values["max_tokens_field"]
+
     limits["adaptations"] = Adaptations(own=frozenset(own))
     return limits
 
@@ -510,6 +534,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     sampling = {"temperature": 0.0} | {
         name: values[name] for name in ("temperature", *SENT_AS_GIVEN) if name in values
     }
+
     return {
         "sampling": {
             name: value for name, value in sampling.items() if value is not None
@@ -533,6 +558,7 @@ def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
         raise UsageError(
             f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}."
         )
+
     values = read_options(options, TESTED_OPTIONS, model=name)
     return EndpointModel(name, chat_settings(alias, model, values), **asked_of(values))
 
@@ -567,6 +593,7 @@ class FolderTokens:
         tokenizer = open_tokenizer(f"tokenizer={self._folder}", self._folder, hint)
         if tokenizer.chat_template is None:
             raise UsageError(MESSAGES["tokenizer_template"].format(folder=self._folder))
+
         layout = ChatLayout(tokenizer, model=self._folder.name)
 
         def count(text: _Text) -> int:
@@ -576,6 +603,7 @@ class FolderTokens:
                         "input_ids"
                     ]
                 )
+
             return len(layout.tokens(layout.render(text)))
 
         return count
@@ -601,6 +629,7 @@ def _collect(
         lambda client, place: ask(client, jobs[place]),
         deliver,
     )
+
     return [found[place] for place in range(len(jobs))]
 
 
@@ -628,6 +657,7 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
         else:
             body = {"messages": list(text), "add_generation_prompt": True}
             said = [message["content"] for message in text]
+
         reply = await _fetch(
             client, "/../tokenize", {"model": settings.model, **body}, texts=said
         )
@@ -649,6 +679,7 @@ async def _fetch(
     except CallFailed as failed:
         if failed.reason != "connection":
             return None
+
         # before any text is sent; later on it may have been this call alone
         every_call = body is None
         raise CallFailed(

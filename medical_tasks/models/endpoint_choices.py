@@ -131,7 +131,9 @@ class ChoiceAsker:
                 or failed.reason in _REJECTED
             ):
                 await self._prove(client, way)
+
             raise
+
         self._proven.add(way)
         return scores
 
@@ -149,6 +151,7 @@ class ChoiceAsker:
         """
         if way == "prompt":
             return await self._prompt(client, messages, continuations)
+
         reply = await self._complete(
             client, messages, logprobs=self._choices.alternatives
         )
@@ -186,6 +189,7 @@ class ChoiceAsker:
                     "an answer to be scored holds no text",
                     attempts=0,
                 )
+
             context = await prompt(messages)
             scores: dict[str, Score] = {}
             for text in dict.fromkeys(continuations):
@@ -196,6 +200,7 @@ class ChoiceAsker:
                 scores[text] = read_continuation(context, whole, text)
         except OddScoresError as error:
             raise CallFailed(error.reason, error.detail, attempts=attempts) from error
+
         logprobs, tokens = zip(*(scores[text] for text in continuations), strict=True)
         return ChoiceScores(logprobs=logprobs, tokens=tokens)
 
@@ -222,6 +227,7 @@ class ChoiceAsker:
         async with self._lock:
             if way in self._proven:
                 return
+
             try:
                 await self._ask(client, way, _PROBE, _PROBE_ANSWERS[way])
             except CallFailed as failed:
@@ -238,8 +244,10 @@ class ChoiceAsker:
         if isinstance(failed.__cause__, OddScoresError):
             how = "answers without" if failed.reason == MISSING else "gives no usable"
             return f"{self._where} {how} log-probabilities: {failed.detail}. {_INSTEAD}"
+
         if failed.reason not in _REJECTED or not await self._takes(client):
             return None
+
         if way == "top":
             for fewer in _FEWER:
                 if fewer < self._choices.alternatives and await self._takes(
@@ -250,7 +258,9 @@ class ChoiceAsker:
                         f"for a token, but takes {fewer}: give --model-args top_logprobs={fewer}. "
                         f"({failed.detail})"
                     )
+
             return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
+
         return MESSAGES["prompts_rejected"].format(
             where=self._where, instead=_INSTEAD, detail=failed.detail
         )
@@ -270,6 +280,8 @@ APART: Final = "answer not told from the prompt"
 
 Score = tuple[float, int]
 """Sum of a continuation's log-probabilities, and the number of its tokens."""
+Alternative = tuple[str, float]
+"""A token that could stand at a place, and its log-probability."""
 
 # Servers write this for a probability of 0 or next to it, since JSON has no infinity.
 _IMPOSSIBLE: Final = -9999.0
@@ -308,39 +320,16 @@ def read_first_token(
         >>> scores.logprobs[1], scores.below  # B is less probable than all listed
         (None, -2.0)
     """
-    if not entries:
-        raise OddScoresError(
-            MISSING, "the reply names no tokens and no log-probabilities"
-        )
-    first = entries[0]
-    listed = first.get("top_logprobs")
-    if not isinstance(listed, list) or not listed:
-        raise OddScoresError(
-            MISSING,
-            "the reply names no alternatives for the answer's first token (top_logprobs)",
-        )
-    alternatives = [_alternative(entry) for entry in listed]
-    if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
-        raise OddScoresError(
-            MALFORMED,
-            "the server names tokens by number: start it without --return-tokens-as-token-ids",
-        )
+    alternatives = _alternatives_of(entries)
     finite = [value for _, value in alternatives if value > -math.inf]
     if not finite:
         raise OddScoresError(
             MALFORMED,
             "no alternative for the answer's first token has a probability above 0",
         )
-    if isinstance(first.get("token"), str) and "logprob" in first:
-        # What was chosen stands among the alternatives on most servers, and beside them
-        # on a few.
-        token, value = _alternative(first)
-        if not any(
-            token == other and abs(value - known) <= _TOLERANCE
-            for other, known in alternatives
-        ):
-            alternatives.append((token, value))
-    known = [(token.strip(_AROUND), value) for token, value in alternatives]
+
+    with_chosen = [*alternatives, *_chosen_beside(entries, alternatives)]
+    known = [(token.strip(_AROUND), value) for token, value in with_chosen]
     found = [
         _added([value for token, value in known if token == letter.strip()])
         for letter in letters
@@ -350,13 +339,57 @@ def read_first_token(
             MALFORMED,
             "the probabilities of one letter's spellings add up to more than 1",
         )
+
     logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
     # A token that is not listed is less probable than every one that is.
     below = min(min(finite), 0.0) if None in logprobs else None
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternative(entry: object) -> tuple[str, float]:
+def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Alternative]:
+    """The alternatives that a server lists for an answer's first token."""
+    if not entries:
+        raise OddScoresError(
+            MISSING, "the reply names no tokens and no log-probabilities"
+        )
+
+    listed = entries[0].get("top_logprobs")
+    if not isinstance(listed, list) or not listed:
+        raise OddScoresError(
+            MISSING,
+            "the reply names no alternatives for the answer's first token (top_logprobs)",
+        )
+
+    alternatives = [_alternative(entry) for entry in listed]
+    if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
+        raise OddScoresError(
+            MALFORMED,
+            "the server names tokens by number: start it without --return-tokens-as-token-ids",
+        )
+
+    return alternatives
+
+
+def _chosen_beside(
+    entries: Sequence[Mapping[str, Any]] | None, alternatives: Sequence[Alternative]
+) -> list[Alternative]:
+    """The first token itself, where it stands beside its alternatives and not among them.
+
+    It stands among them on most servers.
+    """
+    first = entries[0] if entries else {}
+    if not isinstance(first.get("token"), str) or "logprob" not in first:
+        return []
+
+    token, value = _alternative(first)
+    among = any(
+        token == other and abs(value - known) <= _TOLERANCE
+        for other, known in alternatives
+    )
+    return [] if among else [(token, value)]
+
+
+def _alternative(entry: object) -> Alternative:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(
             MALFORMED, "an alternative for the answer's first token has no text"
@@ -398,11 +431,13 @@ def read_prompt(
         raise OddScoresError(
             MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)"
         )
+
     if not entries or prompt_tokens not in (None, len(entries)):
         raise OddScoresError(
             MALFORMED,
             f"the reply tells of {len(entries)} tokens of a prompt that has {prompt_tokens or 'some'}",
         )
+
     found: list[Any] = [None]
     for entry in entries[1:]:
         if not isinstance(entry, dict) or len(entry) != 1:
@@ -411,7 +446,9 @@ def read_prompt(
                 MALFORMED,
                 f"one token is expected at each place of the prompt, got {count}",
             )
+
         found.append(next(iter(entry.items())))
+
     return found
 
 
@@ -439,6 +476,7 @@ def read_continuation(
         pair and pair[0] for pair in context
     ]:
         raise OddScoresError(APART, MESSAGES["apart_prompt"])
+
     rest = whole[size:]
     said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
     texts = [
@@ -448,8 +486,10 @@ def read_continuation(
         raise OddScoresError(
             MALFORMED, "a token of the answer has no text (decoded_token)"
         )
+
     if not rest or not _reads_as("".join(texts), continuation):
         raise OddScoresError(APART, MESSAGES["apart_answer"].format(count=len(rest)))
+
     return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(
         rest
     )

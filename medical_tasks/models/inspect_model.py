@@ -112,6 +112,7 @@ class InspectModel(Model):
             identity |= (
                 {"base_url": url} if url is not None and _from_environment(url) else {}
             )
+
         self.identity: Mapping[str, str] = identity | settings.identity
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -133,6 +134,7 @@ class InspectModel(Model):
         texts = {text for request in requests for text in request.continuations}
         if not all(map(is_letter, texts)):
             raise UsageError(MESSAGES["inspect_texts"].format(name=self.name))
+
         choices = ChoiceSettings(alternatives=self.settings.alternatives)
         config = self.settings.config
         fields = {"temperature": 0.0} if "temperature" in config else {}
@@ -156,6 +158,7 @@ class InspectModel(Model):
                 f"{option}: inspect makes batches of {', '.join(BATCHED)}, not of {self.provider}. "
                 "Leave it out."
             )
+
         policy.require_no_batch(option)
         self.settings = self.settings.in_batches()
         self._opened.config = _base_config(self.settings)
@@ -174,6 +177,7 @@ class InspectModel(Model):
         )
         if counted is None or context is None:
             return [None] * len(requests)
+
         return [
             Length(tokens=count, room=context - self.longest(each))
             for each, count in zip(requests, counted, strict=True)
@@ -208,6 +212,7 @@ class InspectModel(Model):
         """Makes one call for each request; delivers results as they come."""
         if not requests:
             return
+
         self._check_guard()
         till = None if self.ceiling is None else Till(self.ceiling)
         ask = asker(till)
@@ -216,6 +221,7 @@ class InspectModel(Model):
             # Before the call is made, so that thousands of refusals take no time.
             if till is not None and not await till.fits(self._most(request, till)):
                 raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+
             return await ask(client, request)
 
         def deliver(request: Request, outcome: Answer | CallFailed) -> None:
@@ -254,11 +260,13 @@ class InspectModel(Model):
         """Yields what asks, once it is known that something answers at the address."""
         if self._opened is None:
             self._opened = self._open()
+
         if self.endpoint is not None and not self._reached:
             await check_reachable(
                 self.endpoint, min(TRIES, self.settings.max_retries + 1)
             )
             self._reached = True
+
         yield InspectClient(
             self._opened, self.settings, self._adaptations, where=self._where
         )
@@ -299,12 +307,14 @@ class InspectModel(Model):
         hooks = getattr(http, "event_hooks", None)
         if base_url is None or http is None or hooks is None:
             return None
+
         url = str(base_url).rstrip("/")
         check_base_url(url)
         http.event_hooks = {
             "request": [*hooks["request"], asks_guard(url, self.purpose)],
             "response": [*hooks["response"], _note_headers],
         }
+
         return url
 
     def _check_guard(self) -> None:
@@ -313,11 +323,13 @@ class InspectModel(Model):
 
         if self.endpoint is None or not policy.protecting():
             return
+
         quiet_requests()
         # its warnings quote errors
         logging.getLogger("inspect_ai").setLevel(logging.ERROR)
         if not self._visible or _passes_on():
             policy.require_visible_endpoint(self.name, self.purpose)
+
         policy.require_endpoint(self.endpoint, self.purpose)
         proxy = _proxy_for(self.endpoint)
         if proxy is not None:
@@ -369,8 +381,10 @@ class InspectClient:
                     raise tools_refused(failed) from failed
                 if not self._adaptations.learn(sent, failed.refused):
                     raise refused_setting(meant, failed) from failed
+
                 self._adaptations.tell(self._where)
                 continue
+
             adapted = {
                 name: change for name, change in changes.items() if name in meant
             }
@@ -378,6 +392,7 @@ class InspectClient:
                 adapted |= inspect_reply.left_out(
                     self._model.config.merge(config), seen
                 )
+
             return inspect_reply.to_answer(request, output, seen, adapted)
 
     async def complete(
@@ -412,12 +427,14 @@ class InspectClient:
             return await self._sent(messages, config, tools)
         if not await spending.admit():
             raise CallFailed(SPENT, "refused before it was sent", attempts=0)
+
         try:
             output, seen = await self._sent(messages, config, tools)
         except BaseException as error:
             nobody = isinstance(error, CallFailed) and error.reason == "connection"
             spending.settle(None, free=nobody)
             raise
+
         spending.settle(inspect_reply.to_completion(output))
         return output, seen
 
@@ -447,6 +464,7 @@ class InspectClient:
         except Exception as error:  # each provider raises its own library's
             texts = [message["content"] for message in chat]
             raise inspect_reply.to_failure(error, sent=texts) from None
+
         inspect_reply.check_output(output)
         return output, seen
 
@@ -552,6 +570,7 @@ def _base_config(settings: InspectSettings) -> GenerateConfig:
             f"the installed inspect_ai does not know {', '.join(unknown)}. Leave it out, or install "
             f"a newer one: {install_command('inspect')}"
         )
+
     adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
     return GenerateConfig(
         **cast("Mapping[str, None]", {**settings.lasting, **adaptive}),
@@ -586,8 +605,10 @@ def open_inspect(
         raise UsageError(
             f"a {what} behind inspect is named inspect/<provider>/<model>, got {name!r}."
         )
+
     if importlib.util.find_spec("inspect_ai") is None:
         raise MissingError(
             f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}"
         )
+
     return InspectModel(name, read_settings(name, options, what=what), purpose=what)

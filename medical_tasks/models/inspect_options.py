@@ -197,6 +197,7 @@ class InspectSettings:
             name: value if isinstance(value, str) else _written(value)
             for name, value in {**config, **self.provider_args}.items()
         }
+
         return shown | ChoiceSettings(alternatives=self.alternatives).identity
 
 
@@ -217,8 +218,10 @@ def read_settings(
             f"{name}: concurrency fixes how many calls are in flight, and adaptive_connections "
             "lets their number change. Give one of them."
         )
+
     if "base_url" in values:
         check_base_url(values["base_url"])
+
     key_name = values.get("api_key_env")
     key = os.environ.get(str(key_name), "") if key_name else None
     if key == "":
@@ -226,6 +229,7 @@ def read_settings(
             f"{name}: api_key_env={key_name} names a variable that is not set. "
             f"export {key_name}=..."
         )
+
     config = {"temperature": 0.0} | {
         option: values[option] for option in CONFIG_OPTIONS if option in values
     }
@@ -237,6 +241,7 @@ def read_settings(
         api_key=key,
         own=InspectSettings.own - set(values),
     )
+
     return replace(
         settings,
         **{name: values[given] for given, name in _FIELDS.items() if given in values},
@@ -267,6 +272,7 @@ def _provider_options(name: str) -> set[str]:
             f"{name} is no model for inspect: it has no provider {provider!r}. Its documentation "
             "lists them: https://inspect.aisi.org.uk/providers.html"
         )
+
     made = getclosurevars(cast("Callable[..., object]", found[0])).nonlocals.get(
         "wrapped"
     )
@@ -274,6 +280,7 @@ def _provider_options(name: str) -> set[str]:
         kind = made if isinstance(made, type) else made() if callable(made) else object
     except (PrerequisiteError, ImportError) as error:
         raise MissingError(unopened(name, error)) from error
+
     classes = [
         each for each in kind.__mro__ if "__init__" in vars(each) and each is not object
     ]

@@ -121,6 +121,7 @@ class Tokens:
         """Reads inspect's usage, which counts tokens read from a cache apart from the others."""
         if usage is None:
             return cls()
+
         cached = usage.input_tokens_cache_read
         return cls(
             read=usage.input_tokens
@@ -137,14 +138,17 @@ def check_output(output: ModelOutput) -> None:
     tokens = Tokens.of(output.usage)
     if not output.choices:  # inspect says nothing of it and gives an empty text
         raise CallFailed("empty choices", "the reply holds no answer", attempts=1)
+
     if output.stop_reason == "content_filter":
         raise CallFailed(
             "refused by filter", "the provider's filter withheld the answer", attempts=1
         )
+
     if output.stop_reason == "model_length" and not tokens.written:
         raise CallFailed(
             "prompt too long", "the prompt does not fit into the model", attempts=1
         )
+
     # What was paid for is an answer, though the model kept all it wrote to itself.
     silent = not output.completion.strip() and not output.message.tool_calls
     if silent and not tokens.written:
@@ -169,6 +173,7 @@ def to_answer(
     choice = Choice(text=output.completion, finish=FINISHES.get(output.stop_reason, ""))
     if "stop" in adapted:
         choice = cut_at(choice, request.stop)
+
     return Answer(
         key=request.key,
         text=choice.text,
@@ -211,6 +216,7 @@ def to_completion(output: ModelOutput) -> Completion:
         finish=FINISHES.get(output.stop_reason, ""),
         logprobs=None if entries is None else tuple(entries),
     )
+
     return Completion(
         choices=(choice,),
         prompt_tokens=tokens.read,
@@ -230,6 +236,7 @@ def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
     ours = _refusal(error)
     if ours is not None:
         raise ours
+
     cause = _root(error)
     status = _status(cause) or _status(error)
     name = type(cause).__name__
@@ -243,6 +250,7 @@ def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
             else REJECTED + name
         )
         return CallFailed(reason, "no complete answer", attempts=1)
+
     failure = read_error(status, {}, _body(cause), sent=sent)
     failed = CallFailed(
         failure.reason,
@@ -252,6 +260,7 @@ def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
     )
     # A setting inside of another is named with a dot, as `reasoning.effort`.
     failed.refused = tuple(name.replace(".", "_") for name in failure.refused)
+
     return failed
 
 

@@ -39,11 +39,13 @@ def _chat_message(message: Message, names: Mapping[str, str]) -> ChatMessage:
         return ChatMessageTool(
             content=content, tool_call_id=call, function=names.get(call)
         )
+
     calls = message.get("tool_calls")
     if calls:
         return ChatMessageAssistant(
             content=content, tool_calls=[_inspect_call(call) for call in calls]
         )
+
     plain: Mapping[str, Callable[..., ChatMessage]] = {
         "system": ChatMessageSystem,
         "user": ChatMessageUser,
@@ -116,6 +118,7 @@ def tool_definitions(tools: Sequence[Tool]) -> list[ToolDef]:
         # It wants a description of each.
         for name, parameter in parameters.properties.items():
             parameter.description = parameter.description or name
+
         definitions.append(
             ToolDef(
                 run_by_protocol,
@@ -124,4 +127,5 @@ def tool_definitions(tools: Sequence[Tool]) -> list[ToolDef]:
                 parameters=parameters,
             )
         )
+
     return definitions

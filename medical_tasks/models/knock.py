@@ -46,6 +46,7 @@ async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]
     finally:
         for knock in waiting:
             knock.cancel()
+
     return {url: troubles[url] for url in urls}
 
 
@@ -58,10 +59,12 @@ async def _knocks(url: str, tries: int) -> str:
                 trouble = await _knock(url)
                 if not trouble or number == tries:
                     break
+
                 await asyncio.sleep(WAIT_S * number)
                 say_waiting(url, trouble, number + 1, tries)
     except TimeoutError:
         return trouble or f"no connection within {PATIENCE_S:g} s"
+
     return trouble
 
 
@@ -80,6 +83,7 @@ async def _knock(url: str) -> str:
             stream = await anyio.connect_tcp(parts.hostname or "", port)
     except OSError as error:
         return _words(error)
+
     await stream.aclose()
     return ""
 
@@ -100,10 +104,12 @@ def proxy_for(base_url: str) -> str | None:
     address = read_address(base_url)
     if address is None or not address.host or is_loopback_host(base_url):
         return None
+
     if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(
         address.host
     ):
         return None
+
     proxies = urllib.request.getproxies()
     found = proxies.get(address.scheme) or proxies.get("all")
     return found if found is None or "://" in found else f"http://{found}"

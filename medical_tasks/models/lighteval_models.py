@@ -79,6 +79,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         raise MissingError(
             f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes"
         )
+
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         accelerator = start_processes()
         device = accelerator.device.type
@@ -92,6 +93,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         }
         inner = _load_transformers(name, settings, generation_settings(values))
         _set_decoding(inner, setup.ends, sampling=bool(values.get("temperature")))
+
     return _HfModel(setup, identity, inner, accelerator)
 
 
@@ -116,6 +118,7 @@ def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
         else:
             identity = hf_identity(setup, device=start_processes().device.type)
             context = values.get("max_length")
+
     context = context or checkpoint.context() or DEFAULT_CONTEXT
     return UnloadedModel(setup, identity, context=context, is_main=True)
 
@@ -233,6 +236,7 @@ def _set_decoding(
         }
         if not sampling:
             settings.pop("temperature", None)
+
         return generate(**settings)
 
     inner.model.generate = decode
@@ -274,6 +278,7 @@ class _HfModel(LocalModel):
                 len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts
             )
             self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
+
         # A padded batch is generated as one piece: larger chunks would be no faster,
         # only later in the store.
         return self._chunk or int(self.inner.config.batch_size) * int(
@@ -288,6 +293,7 @@ class _HfModel(LocalModel):
                 size = self._largest_batch(
                     max(prompt.longest for prompt in prompts), texts
                 )
+
         # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here
         # never above what was asked for.
         self._text_batch = max(1, size // 8 * 8)
@@ -318,6 +324,7 @@ class _HfModel(LocalModel):
             )
             >> 1
         )
+
         return super()._respond(chunk, docs)
 
     def _score(self, docs: list[Doc]) -> Sequence[ModelResponse]:
@@ -375,6 +382,7 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
         settings["add_special_tokens"] = setup.layout.add_special_tokens
         identity = vllm_identity(setup)
         inner = _load_vllm(name, settings, generation_settings(values))
+
     chunk = values.get(
         "chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK
     )
@@ -392,6 +400,7 @@ def check_vllm_ready(name: str) -> None:
         raise MissingError(
             MESSAGES["vllm"].format(name=name, install=install_command("vllm"))
         )
+
     from lighteval.utils.imports import is_package_available
 
     if not is_package_available("vllm"):
@@ -401,12 +410,14 @@ def check_vllm_ready(name: str) -> None:
                 name=name, version=version, install=install_command("vllm")
             )
         )
+
     if processes() > 1:
         raise UsageError(
             MESSAGES["vllm_processes"].format(
                 name=name, started=os.environ["WORLD_SIZE"]
             )
         )
+
     import torch
 
     if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version(
@@ -430,6 +441,7 @@ def vllm_settings(
             f"{name}: its config.json names no context length; give --model-args "
             "max_model_length=N."
         )
+
     return {
         "model_name": str(checkpoint.folder),
         "max_model_length": context,
@@ -461,6 +473,7 @@ def _load_vllm(
             raise UsageError(
                 MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)
             ) from error
+
     if (
         inner.model is not None
     ):  # None when Ray starts one engine for each part of the data
@@ -470,6 +483,7 @@ def _load_vllm(
             return generate(**{**arguments, "use_tqdm": False})
 
         inner.model.generate = without_bar
+
     return inner
 
 
@@ -549,6 +563,7 @@ class _End:
             raise RuntimeError(
                 "lighteval cut a text that was measured to fit the model's context"
             )
+
         sizes = [
             len(continuation)
             for document in tokenized_continuations
@@ -560,6 +575,7 @@ class _End:
         )
         self._keep = batch.input_ids.shape[1] - first
         batch.input_lengths = [length - first for length in batch.input_lengths]
+
         return batch
 
     def __call__(self, input_ids: Tensor) -> SimpleNamespace:

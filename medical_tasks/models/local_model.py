@@ -39,7 +39,7 @@ from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 from medical_tasks.models.spending import in_groups
 from medical_tasks.models.tool_calls import written_calls
-from medical_tasks.spec import ToolCall
+from medical_tasks.spec import Message, Tool, ToolCall
 
 if TYPE_CHECKING:
     from lighteval.models.abstract_model import LightevalModel
@@ -72,6 +72,7 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
         groups.setdefault((prompt.request.max_new_tokens, prompt.stop), []).append(
             prompt
         )
+
     for (room, _), group in groups.items():
         ordered = sorted(
             group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key)
@@ -91,8 +92,10 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
             ):
                 yield chunk
                 chunk, next_widest = [], prompt
+
             chunk.append(prompt)
             widest = next_widest
+
         yield chunk
 
 
@@ -171,8 +174,10 @@ def read_logprobs(
             raise RuntimeError(
                 f"lighteval changed the tokens of request {prompt.request.key} before scoring them"
             )
+
         (logprob,) = response.logprobs
         found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
+
     return found
 
 
@@ -226,6 +231,7 @@ class LocalSetup:
                 f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to "
                 "end and pad answers."
             )
+
         self.layout = ChatLayout(
             self.tokenizer, model=name, enable_thinking=values.get("enable_thinking")
         )
@@ -259,6 +265,7 @@ class LocalSetup:
             identity["revision"] = self.checkpoint.revision
         if "enable_thinking" in self.values:
             identity["enable_thinking"] = str(self.values["enable_thinking"]).lower()
+
         return identity
 
 
@@ -287,10 +294,12 @@ def read_answer(
     )
     if cut is not None:
         text, finish = text[:cut], "stop"
+
     calls: tuple[ToolCall, ...] = ()
     if prompt.request.tools:
         names = {tool.name for tool in prompt.request.tools}
         text, calls = written_calls(text, names)
+
     return Answer(
         key=prompt.request.key,
         text=text,
@@ -332,6 +341,10 @@ class MeasuredModel(Model):
         """Counts with the model's own tokenizer."""
         return [self._length(request).tokens for request in requests]
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """By its chat template, or in a plain layout where it has none."""
+        return self.setup.layout.render(messages, tools)
+
     def no_tools(self) -> str:
         """Its chat template must know them."""
         return self.setup.layout.no_tools()
@@ -348,6 +361,7 @@ class MeasuredModel(Model):
             raise RuntimeError(
                 "the processes of this run were given different requests"
             )
+
         prompts: list[_Made] = []
         for request in requests:
             made = make(request)
@@ -355,6 +369,7 @@ class MeasuredModel(Model):
                 prompts.append(made)
             elif self.is_main:
                 on_result(made)
+
         return prompts
 
     def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
@@ -366,6 +381,7 @@ class MeasuredModel(Model):
             return ChoicePrompt(
                 request=request, tokens=tokens, continuations=tuple(continuations)
             )
+
         return Prompt(
             request=request,
             text=text,
@@ -388,9 +404,11 @@ class MeasuredModel(Model):
             raise ValueError(
                 f"request {request.key} has continuations: ask `loglikelihood`"
             )
+
         count, size = len(made.tokens), request.max_new_tokens
         if count <= self._context - size:
             return made
+
         detail = f"{count} tokens and {size} for the answer, the model's context is {self._context}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
@@ -401,15 +419,18 @@ class MeasuredModel(Model):
             raise ValueError(
                 f"request {request.key} has no continuations: ask `generate`"
             )
+
         for number, ids in enumerate(made.continuations, 1):
             if not ids:
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
                 return Failure(
                     key=request.key, reason="choice without tokens", detail=detail
                 )
+
         room = self._context - self._spare
         if made.longest <= room:
             return made
+
         detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
@@ -460,6 +481,7 @@ class LocalModel(MeasuredModel, ABC):
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
+
         for planned in plan_chunks(prompts, self._chunk_size(prompts)):
             for group, tell in self._groups(planned, on_result):
                 for chunk in plan_chunks(group, None):
@@ -480,6 +502,7 @@ class LocalModel(MeasuredModel, ABC):
                 raise RuntimeError(
                     f"lighteval changed the prompt of request {prompt.request.key} before asking it"
                 )
+
             if self.is_main:
                 tokens = [int(token) for token in response.output_tokens[0]]
                 on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
@@ -503,6 +526,7 @@ class LocalModel(MeasuredModel, ABC):
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
                 responses = self._score(choice_docs(chunk))
+
             for (prompt, index), logprob in zip(
                 chunk, read_logprobs(chunk, responses), strict=True
             ):
@@ -522,6 +546,7 @@ class LocalModel(MeasuredModel, ABC):
         if self.ceiling is None:
             yield list(prompts), on_result
             return
+
         if self.is_main:
             for group, tell in in_groups(
                 prompts,
@@ -533,8 +558,10 @@ class LocalModel(MeasuredModel, ABC):
             ):
                 self.share([prompt.request.key for prompt in group])
                 yield group, tell
+
             self.share([])
             return
+
         by_key = {prompt.request.key: prompt for prompt in prompts}
         while keys := self.share([]):
             yield [by_key[key] for key in keys], on_result

@@ -113,6 +113,7 @@ def deciding_args(
             f"/{kept.get('served')}"
         ):  # which is what replicas are known by when nothing is given
             del kept["served"]
+
     return kept
 
 
@@ -162,12 +163,15 @@ def full_name(name: str) -> str:
     """
     if name.partition("/")[0] in KINDS:
         return name
+
     if (Path(name).expanduser() / "config.json").is_file():
         before = "hf/"
     else:
         before = next((kind for form, kind in _MEANT if re.fullmatch(form, name)), "")
+
     if before:
         print(f"note: {name} is taken as {before}{name}", file=sys.stderr)
+
     return before + name
 
 
@@ -191,6 +195,7 @@ def numbers(
         value = kind(text)
         if value == math.inf or not low <= value <= high or (above and value == low):
             raise ValueError(text)
+
         return value
 
     return read
@@ -318,6 +323,7 @@ def read_options(
             f"unknown {what} argument {', '.join(map(repr, unknown))} for {model}. "
             f"Accepted: {', '.join(sorted(readers))}."
         )
+
     values: dict[str, Any] = {}
     for name, text in options.items():
         read, rule = readers[name]
@@ -327,6 +333,7 @@ def read_options(
             raise UsageError(
                 f"{what} argument {name} must be {rule}, got {text!r}."
             ) from None
+
     return values
 
 

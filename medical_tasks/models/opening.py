@@ -22,27 +22,33 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
     if kind in ("hf", "vllm"):
         if os.environ.get("RANK", "0") == "0":
             print(f"loading {name}", file=sys.stderr, flush=True)
+
         from medical_tasks.models import lighteval_models as local
 
         return (local.open_hf if kind == "hf" else local.open_vllm)(
             name, options=options
         )
+
     if kind == "ray":
         from medical_tasks.models.ray_model import open_ray
 
         return open_ray(name, options=options, log_dir=log_dir)
+
     if kind == "openai-api":
         from medical_tasks.models.endpoint import open_endpoint
 
         return open_endpoint(name, options=options)
+
     if kind == "inspect":
         from medical_tasks.models.inspect_model import open_inspect
 
         return open_inspect(name, options=options)
+
     if kind in ("vllm-server", "transformers-server"):
         from medical_tasks.models.server import open_served
 
         return open_served(name, options=options, log_dir=log_dir)
+
     raise UsageError(f"{name!r} is a baseline; it is asked without opening a model.")
 
 

@@ -52,6 +52,7 @@ def f1_radgraph(
     """Scores reports by F1, 0-1. A blank text scores 0, and no model reads it."""
     if reward not in REWARDS:
         raise ValueError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
+
     both = [pair for pair in pairs if all(text.strip() for text in pair)]
     texts = list(dict.fromkeys(text for pair in both for text in pair))
     known = dict(zip(texts, radgraph_annotate(texts, folder), strict=True))
@@ -59,6 +60,7 @@ def f1_radgraph(
     for reference, output in both:
         scores = radgraph_reward(known[reference], known[output], exact_case=exact_case)
         found[reference, output] = scores[REWARDS.index(reward)]
+
     return [found.get((reference, output), 0.0) for reference, output in pairs]
 
 
@@ -78,6 +80,7 @@ def radgraph_annotate(
     wanted = [number for number, text in enumerate(texts) if text.strip()]
     if not wanted:
         return found
+
     model = _load(place)
     with Progress("RadGraph, texts", len(wanted)) as progress:
         for number in wanted:
@@ -87,6 +90,7 @@ def radgraph_annotate(
                 f"{place.label} cannot read text {number + 1}",
             )
             progress.step()
+
     return found
 
 
@@ -124,6 +128,7 @@ def _load(place: RadGraphFolder) -> _Annotator:
             raise MissingError(
                 f"the package radgraph does not load: {first_line(error)}. {_INSTALL}"
             ) from error
+
         with staged(place) as cache:
             try:
                 annotator: _Annotator = package.RadGraph(
@@ -142,6 +147,7 @@ def _load(place: RadGraphFolder) -> _Annotator:
                     f"{version_of('transformers')} ({type(error).__name__}: {first_line(error)}). "
                     "Unpack the archive again."
                 ) from error
+
             return annotator
 
 
@@ -155,6 +161,7 @@ def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]
     try:
         with _silence(), _tokenizers_as_of_old():
             annotation = model([text]).get("0")
+
         if isinstance(annotation, Mapping) and isinstance(
             annotation.get("entities"), Mapping
         ):
@@ -168,6 +175,7 @@ def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]
         AssertionError,
     ) as error:
         why = type(error).__name__  # not its message: it could hold the text
+
     step = "Leave the argument for RadGraph out to score without it."
     raise UsageError(f"{unread}, of {len(text)} characters ({why}). {step}")
 
@@ -205,6 +213,7 @@ def _tokenizers_as_of_old() -> Iterator[None]:
                         PreTrainedTokenizerBase, name, method, create=True
                     )
                 )
+
         yield
 
 
@@ -216,6 +225,7 @@ def _build_inputs(self: PreTrainedTokenizerBase, tokens: Sequence[int]) -> list[
         for place, special in enumerate(made["special_tokens_mask"])
         if not special
     ]
+
     return [
         *made["input_ids"][: inside[0]],
         *tokens,
@@ -255,6 +265,7 @@ class RadGraphFolder:
         """
         with open_file(self.place / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
+
         others = [
             path
             for name in ("vocabulary", _ENCODER)
@@ -279,11 +290,13 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         raise MissingError(
             f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}"
         )
+
     for name in ("config.json", "weights.th", "vocabulary"):
         if not (place / name).exists():
             raise MissingError(
                 f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}"
             )
+
     try:
         config = json.loads(read_text(place / "config.json"))
         encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
@@ -291,17 +304,20 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         raise UsageError(
             f"{given}: its config.json is not that of a RadGraph model. Unpack the archive again."
         ) from error
+
     if encoder != other:
         raise UsageError(
             f"{given}: its config.json names two encoders, {encoder} and {other}. Unpack the "
             "archive again."
         )
+
     kind = _find_kind(given, place)
     if not (place / _ENCODER / "config.json").is_file():
         step = MESSAGES["radgraph_encoder"].format(
             encoder=encoder, place=f"{given.name}/{_ENCODER}"
         )
         raise MissingError(f"{given}: no {_ENCODER}/config.json in it. {step}")
+
     check_config(place / _ENCODER)
     return RadGraphFolder(place=place, kind=kind, config=config)
 
@@ -312,6 +328,7 @@ def staged(found: RadGraphFolder) -> Iterator[Path]:
     changed = json.loads(json.dumps(found.config))
     for path in _ENTRIES:
         _entry(changed, path)["model_name"] = str(found.place / _ENCODER)
+
     with tempfile.TemporaryDirectory(prefix="radgraph-") as cache:
         model = Path(cache) / found.kind
         model.mkdir()
@@ -331,6 +348,7 @@ def _find_kind(given: Path, place: Path) -> str:
     ]
     if len(kinds) > 1 and place.name in kinds:
         return place.name
+
     if len(kinds) != 1:
         there = " and ".join(kinds) or "no model that the package knows"
         raise UsageError(
@@ -338,6 +356,7 @@ def _find_kind(given: Path, place: Path) -> str:
                 given=given, there=there, known=", ".join(KINDS)
             )
         )
+
     return kinds[0]
 
 

@@ -104,6 +104,7 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
         raise MissingError(
             f"{name} needs {' and '.join(missing)}, on every machine of the cluster: {step}"
         )
+
     own = VLLM_OPTIONS if vllm else HF_OPTIONS
     address = os.environ.get("RAY_ADDRESS") or "local"
     values = read_options(
@@ -138,12 +139,14 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
         # says otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
     import ray
     import ray.data
 
     address, level = values["address"], values.get("log_level", LOG_LEVELS["error"])
     if ray.is_initialized() or "://" in address:
         raise UsageError(MESSAGES["ray_address"].format(name=name, address=address))
+
     logging.getLogger("ray.data").setLevel(level)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
@@ -165,6 +168,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
             "_temp_dir": f"{folders[0]}/ray",
             "object_spilling_directory": folders[1],
         }
+
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)  # its core writes what it was told about writing
@@ -180,6 +184,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
         _leave(folders)
         if isinstance(error, MedicalTasksError):
             raise
+
         raise MissingError(
             f"{name}: no Ray cluster at address={address}: {str(error).strip().splitlines()[0]}"
         ) from None
@@ -221,6 +226,7 @@ def _shape(
                 name=name, workers=workers, cpus=cpus, gpus=gpus, room=room
             )
         )
+
     return workers, cpus, gpus
 
 
@@ -255,6 +261,7 @@ class RayModel(MeasuredModel):
                 max(1, self._batch // 8 * 8),
             )
             more["batch_size"] = str(self._batch)
+
         context = context or setup.checkpoint.context() or DEFAULT_CONTEXT
         super().__init__(setup, identity, context=context, is_main=True)
         self.endpoint = cluster.address and f"tcp://{cluster.address}"
@@ -311,10 +318,12 @@ class RayModel(MeasuredModel):
         """
         if not rows:
             return
+
         for host in sorted(self._cluster.nodes.values()) if self.endpoint else ():
             policy.require_endpoint(
                 f"tcp://[{host}]" if ":" in host else f"tcp://{host}", _PURPOSE
             )
+
         import ray
 
         workers, cpus, gpus = self._cluster.shape
@@ -344,6 +353,7 @@ class RayModel(MeasuredModel):
                     "max_task_retries": _TRIES,
                 },
             )
+
         try:
             # Ray writes of workers that died to standard output, whatever its settings.
             with mock.patch("ray._private.worker.print_to_stdstream"):
@@ -401,6 +411,7 @@ class Worker:
                     raise RefusedError(
                         "this machine joined the cluster after it was asked where text may go."
                     )
+
             self._model = (open_vllm if name.startswith("vllm/") else open_hf)(
                 name, options=options
             )
@@ -435,6 +446,7 @@ class Worker:
             )(requests, found.append)
         except Exception as error:
             return _written(error)
+
         return json.dumps([asdict(each) for each in found])
 
 

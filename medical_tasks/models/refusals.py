@@ -61,11 +61,13 @@ def refused_names(error: object) -> tuple[str, ...]:
         inner = inner[0]
     if not isinstance(inner, dict):
         inner = {"message": error.get("error")} if isinstance(error, dict) else {}
+
     message = inner.get("message") or inner.get("detail") or ""
     message = message if isinstance(message, str) else str(message)
     parameter, code = inner.get("param"), inner.get("code")
     if code not in _CODES and not _REFUSED.search(message):
         return ()
+
     names = [parameter] if isinstance(parameter, str) else []
     return tuple(dict.fromkeys([*names, *_NAME.findall(message)]))
 
@@ -125,6 +127,7 @@ class Adaptations:
         name = setting_refused(sent, refused)
         if name is None or name not in self.own or name in self.changes.values():
             return False
+
         # Calls that were on their way when the first one was refused learn the same
         # once more.
         self.changes[name] = _OTHER_NAME.get(name, LEFT_OUT)

@@ -66,17 +66,21 @@ class Pace:
             if now < self.resumes:
                 await asyncio.sleep(self.resumes - now)
                 continue
+
             if self._paused is not None:
                 self._learn(self._paused)
             if self._rate == math.inf:
                 break
+
             # All wait for the one next time, not each for its own: the rate may be
             # another by then.
             if now >= self._next - _TICK_S:
                 # A slot that came late is made up for, one that nobody wanted is gone.
                 self._next = max(self._next, now - 1 / self._rate) + 1 / self._rate
                 break
+
             await asyncio.sleep(self._next - now)
+
         self._began = now if self._began is None else self._began
         self._sent += 1
         return now
@@ -98,9 +102,11 @@ class Pace:
         ):  # else of the time before the pause
             self._refused += 1
             self._paused = now if self._paused is None else self._paused
+
         self._named = wait is not None
         self._last_wait = self._unnamed_wait if wait is None else wait
         self.resumes = max(self.resumes, now + self._last_wait)
+
         return self._last_wait
 
     def taken(self) -> None:
@@ -116,6 +122,7 @@ class Pace:
         self.answers += 1
         if self._rate == math.inf or self._paused is not None:
             return
+
         now = asyncio.get_running_loop().time()
         near = self._refused_rate < _NEAR * self._rate
         patience = max(_FIRST_WAIT_S, self._last_wait) * (_RARELY if near else 1)
@@ -123,6 +130,7 @@ class Pace:
             return
         if near:
             self._refused_rate = 1.1 * self._rate  # the limit may have changed since
+
         self._proven, self._raised = self._rate, now
         self._rate = min(2 * self._rate, (self._rate + self._refused_rate) / 2)
 
@@ -150,6 +158,7 @@ class Pace:
             self._rate = min(measured, 0.9 * self._rate)
         elif taken:
             self._rate *= 0.9
+
         silent = min(_LONGEST_WAIT_S, 2 * self._unnamed_wait)
         self._unnamed_wait = _FIRST_WAIT_S if taken else silent
         self._proven, self._raised, self._next = self._rate, self.resumes, self.resumes

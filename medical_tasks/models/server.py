@@ -134,6 +134,7 @@ class ServedModel(EndpointModel):
         asks = self._context is None or self._tokens is None
         if not requests or (asks and not self._measures):
             return [None] * len(requests)
+
         return (
             super().lengths(requests)
             if asks
@@ -157,6 +158,7 @@ class ServedModel(EndpointModel):
         except MissingError as error:
             if self._server is not None and self._server.running(patience=_TIDY_S):
                 raise
+
             # The log may quote questions by now, so it is named, not shown.
             raise MissingError(
                 f"the model server has ended by itself; its log is {self._log}\n{error}"
@@ -183,6 +185,7 @@ class ServedModel(EndpointModel):
         )
         server.start()
         self._settings, self.endpoint = settings, settings.base_url
+
         return server
 
     def close(self) -> None:
@@ -204,17 +207,21 @@ def open_served(
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
         if "base_url" not in values:
             return _vllm(name, target, values, log_dir)
+
         if starting := sorted(set(values) - set(TESTED_OPTIONS)):
             raise UsageError(
                 f"base_url names a server that already runs: {', '.join(starting)} cannot be "
                 "passed to it."
             )
+
         return EndpointModel(
             name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values)
         )
+
     if target and kind == TRANSFORMERS:
         values = read_options(options, {**_TRANSFORMERS_OPTIONS, **_TESTED}, model=name)
         return _transformers(name, target, values, log_dir)
+
     raise UsageError(
         f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}."
     )
@@ -233,11 +240,13 @@ def _vllm(
                 f"{option} belongs to base_url: a server started for the run has a key and a name "
                 "of its own."
             )
+
     flags = read_flags(values.get("flags", ""))
     executable = find_vllm(values.get("executable"))
     version = vllm_version(executable)
     if not (wants_cpu(values.get("device"), flags) or "cpu" in version or gpu_nodes()):
         raise MissingError(MESSAGES["vllm_server_gpu"].format(name=name))
+
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [
@@ -263,6 +272,7 @@ def _vllm(
         asked["tokens"] = _tokens(checkpoint)
     if asked["context"] is None:
         asked["context"] = vllm_context(flags, checkpoint)
+
     return ServedModel(
         name,
         lambda url: ChatSettings(
@@ -315,6 +325,7 @@ def _transformers(
     asked["context"] = asked["context"] or checkpoint.context()
     # `transformers serve` fails where it does not exist
     Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)
+
     return ServedModel(
         name,
         lambda url: ChatSettings(
@@ -422,13 +433,17 @@ def find_vllm(given: str | None = None) -> Path:
                 raise MissingError(
                     f"{source} names {named}, which is not a program. Give the path of bin/vllm."
                 )
+
             return Path(named)
+
     for folder in (Path.cwd(), Path(__file__).resolve().parents[2]):
         if _is_program(folder / _VLLM_FOLDER):
             return folder / _VLLM_FOLDER
+
     found = shutil.which("vllm")
     if found is None:
         raise MissingError(MESSAGES["vllm_server"].format(variable=VLLM_VARIABLE))
+
     return Path(found)
 
 
@@ -443,6 +458,7 @@ def vllm_version(executable: Path) -> str:
     """
     environment = executable.resolve().parent.parent
     found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
+
     return (
         found[-1].name.removeprefix("vllm-").removesuffix(".dist-info")
         if found
@@ -489,9 +505,11 @@ def read_flags(text: str) -> list[str]:
         raise UsageError(
             f"model argument flags cannot be split into words ({error}), got {text!r}."
         ) from None
+
     taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
     if taken:
         raise UsageError(MESSAGES["flags"].format(taken=", ".join(taken)))
+
     return flags
 
 
@@ -517,8 +535,10 @@ def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
             if found is None
             else int(float(found["number"]) * _MULTIPLES[found["unit"]]) or None
         )
+
     if any(_flag_name(flag).startswith(_OTHER_CONTEXT) for flag in flags):
         return None
+
     # vLLM stretches the context by the factor of the other ways.
     scaling = checkpoint.setting("rope_parameters", "rope_scaling")
     scaling = scaling if isinstance(scaling, dict) else {}
@@ -527,6 +547,7 @@ def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
         and scaling.get("rope_type", scaling.get("type")) not in _UNSTRETCHED
     ):
         return None
+
     context, tokenizers = (
         checkpoint.context(),
         checkpoint.read("tokenizer_config.json").get("model_max_length"),
@@ -580,16 +601,19 @@ class ManagedServer:
         """
         if self._process is None:
             return False
+
         try:
             self._process.wait(patience)
         except subprocess.TimeoutExpired:
             return True
+
         return False
 
     def start(self) -> None:
         """Starts the server and returns when it answers."""
         if self._process is not None:
             raise RuntimeError("the server was started before")
+
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.unlink(missing_ok=True)
         out = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -618,6 +642,7 @@ class ManagedServer:
             )
         finally:
             os.close(out)
+
         try:
             self._await_ready(self._process)
         except BaseException:
@@ -638,15 +663,18 @@ class ManagedServer:
                 raise MissingError(
                     f"the server ended with exit code {code} before it answered. {self._told()}"
                 )
+
             # Looked at again, so that a stranger's answer on this port does not hide
             # that our server could not have it.
             if self.ready() and process.poll() is None:
                 return
+
             if time.monotonic() > end:
                 raise MissingError(
                     f"the server did not answer within {self.timeout:g} s; start_timeout=SECONDS "
                     f"allows more. {self._told()}"
                 )
+
             time.sleep(_POLL_S)
 
     def _told(self) -> str:
@@ -671,11 +699,13 @@ class ManagedServer:
         process = self._process
         if process is None or process.stdin is None:
             return
+
         # The pipe's end is the order to stop; the signal is for a pipe that a forked
         # process still holds open.
         process.stdin.close()
         if process.poll() is None:
             process.terminate()
+
         process.wait()
 
 
@@ -708,6 +738,7 @@ def answers_chat(
             )
     except httpx.HTTPError:
         return False
+
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
         raise UsageError(
@@ -715,4 +746,5 @@ def answers_chat(
                 model=model, status=response.status_code, told=told
             )
         )
+
     return bool(response.status_code == 200)

@@ -36,6 +36,7 @@ def most_of(
     prompt = estimate_chat(request.messages)
     prompt += estimate_tokens(offered_text(request.tools))
     behind = [prompt + estimate_tokens(text) for text in request.continuations]
+
     return Amount(prompt + sum(behind), longest + len(behind)).at(prices)
 
 
@@ -76,6 +77,7 @@ def in_groups(
     if ceiling is None:
         yield list(made), on_result
         return
+
     prices, budget = ceiling.prices, ceiling.budget
     most = {request_of(each).key: most_of_one(each).at(prices) for each in made}
 
@@ -84,6 +86,7 @@ def in_groups(
         used = Amount()
         if isinstance(result, Answer):
             used = taken_by(result, estimate, prices)
+
         budget.settle(estimate, used)
         on_result(result)
 

@@ -60,6 +60,7 @@ def _random(
         family = families.setdefault(item.groups[kind] if kind else "", [])
         places.append(len(family))
         family.append(position)
+
     chosen: list[int] = []
     for position, item in enumerate(items):
         # A generator per item: an answer does not depend on which other items are asked
@@ -74,6 +75,7 @@ def _random(
         other = chooser.choice(range(max(1, len(known) - 1)))
         # its own place is passed over
         chosen.append(known[(other + (other >= own)) % len(known)])
+
     # In the items' order, in which they can be read from the disk.
     golds = Texts(
         (items[position].id, gold_response(task, items[position]))
@@ -107,12 +109,14 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
         raise UsageError(
             "texts: the toy's tokenizer needs at least one text that is not blank; got none"
         )
+
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise UsageError(
             f"{folder}: a toy model goes into an empty folder, and this one holds files; name "
             "another"
         )
+
     import logging
 
     from medical_tasks.models.checkpoint import quiet_libraries
@@ -122,6 +126,7 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
         model = _toy_model(tokenizer)
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
+
     return folder
 
 
@@ -152,6 +157,7 @@ def _toy_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerBase:
         clean_up_tokenization_spaces=False,
     )
     tokenizer.chat_template = TEMPLATE
+
     return tokenizer
 
 
@@ -180,6 +186,7 @@ def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = LlamaForCausalLM(config)
+
     with torch.no_grad():
         # The bytes' own tokens are no words: without this the toy would answer in
         # broken UTF-8.
@@ -190,4 +197,5 @@ def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         model.lm_head.weight[tokenizer.eos_token_id] *= (
             math.sqrt(2 * math.log(words)) / END_AT
         )
+
     return model.to(torch.float32).eval()

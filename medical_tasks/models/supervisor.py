@@ -41,8 +41,10 @@ class _Supervisor:
         self._code: int | None = None
         if _LIBC is not None:
             _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
+
         # This process has one thread, so that code between fork and exec is safe.
         self._child = subprocess.Popen(
             command,
@@ -65,7 +67,9 @@ class _Supervisor:
                 break  # the parent closed the pipe, or is gone
             if os.getppid() != self._parent:
                 break  # the parent is gone, but a process it forked still holds the pipe
+
             self._reap()
+
         self._end_all()
         code = self._code if self._code is not None else -signal.SIGKILL
         return code if code >= 0 else 128 - code
@@ -76,12 +80,14 @@ class _Supervisor:
         if self._code is None:
             _send(self._child.pid, signal.SIGTERM)
             self._wait(self._grace, lambda: self._code is not None)
+
         for number, patience in (
             (signal.SIGTERM, _WORKERS_S),
             (signal.SIGKILL, _WORKERS_S),
         ):
             for pid in self._left():
                 _send(pid, number)
+
             self._wait(patience, lambda: not self._left())
 
     def _left(self) -> list[int]:
@@ -91,10 +97,12 @@ class _Supervisor:
         """
         if _LINUX:
             return _descendants(os.getpid())
+
         try:
             os.killpg(self._child.pid, 0)
         except OSError:
             return []
+
         return [-self._child.pid]
 
     def _wait(self, seconds: float, done: Callable[[], bool]) -> None:
@@ -139,6 +147,7 @@ def _descendants(root: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
+
         try:
             # "pid (name) state ppid ...": the name may hold spaces and brackets.
             state, parent = (
@@ -149,14 +158,17 @@ def _descendants(root: int) -> list[int]:
             )
         except OSError:
             continue  # ended while we looked
+
         if state != "Z":
             children.setdefault(int(parent), []).append(int(entry.name))
+
     found: list[int] = []
     waiting = [root]
     while waiting:
         below = children.get(waiting.pop(), [])
         found.extend(below)
         waiting.extend(below)
+
     return found
 
 

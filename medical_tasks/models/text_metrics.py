@@ -98,6 +98,7 @@ def word_metrics(
     }
     if "sari" in names:
         values["sari"] = sari(source, prediction, references).score / 100
+
     return values
 
 
@@ -144,10 +145,11 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
     if mark and not Path(given).expanduser().is_dir():
         if not (written.isascii() and written.isdecimal()):
             raise UsageError(
-                f"bertscore={given}: what stands behind @ is the number of a layer. Give "
-                "FOLDER@LAYER."
+                f"bertscore={given}: a layer's number follows @. Give FOLDER@LAYER."
             )
+
         return Path(path).expanduser(), int(written)
+
     folder = Path(given).expanduser()
     checkpoint = find_folder(folder, f". {MESSAGES['bertscore_layer']}")
     kind = str(checkpoint.setting("model_type") or "unknown")
@@ -157,6 +159,7 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
             f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with "
             f"{layers} layers. Give FOLDER@LAYER."
         )
+
     return folder, _LAYERS[kind, layers]
 
 
@@ -177,6 +180,7 @@ def medcon_identity(folder: str, variant: str) -> dict[str, object]:
     """Says what decides MEDCON's numbers."""
     with UmlsIndex(Path(folder).expanduser()) as index:
         told = index.info
+
     return {
         "variant": variant,
         "source_sha256": told.source,
@@ -226,10 +230,12 @@ def similarities(
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
     with closing(open_embedder(folder, example=example)) as embedder:
         vectors = embedder.embed([text for pair in pairs for text in pair])
+
     if embedder.truncated:
         distinct = len({text.strip() for pair in pairs for text in pair})
         said = f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
         print(f"note: {name}: {said}", file=sys.stderr)
+
     answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
     dot, answered, wanted = (
         np.einsum("ij,ij->i", *two)
@@ -240,6 +246,7 @@ def similarities(
     cosines = np.divide(
         dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0
     )
+
     return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
 
 
@@ -359,32 +366,44 @@ def chosen_metrics(
             f"text metrics take no argument {strange!r}.{did_you_mean(strange, MODEL_METRICS)} "
             f"They take: {', '.join(MODEL_METRICS)}."
         )
+
     given = [MODEL_METRICS[each].name for each in arguments]
     if names is None:
         return (*(each for each in WORD_METRICS if sourced or each != "sari"), *given)
+
     for name in names:
-        if name in needs and name not in given:
-            argument = needs[name]
-            raise MissingError(
-                f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
-                f"--task-args {argument}=..."
-            )
-        if name not in (*WORD_METRICS, *needs) and not _ROUGE.fullmatch(name):
-            known = (*WORD_METRICS, *needs)
-            raise UsageError(
-                f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
-            )
-        if name == "sari" and not sourced:
-            raise UsageError(
-                "sari: compares with the source of a text too. Name its column with --source."
-            )
+        _check_metric(name, given, sourced=sourced)
+
     unused = next((each for each in given if each not in names), None)
     if unused is not None:
         raise UsageError(
             f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it "
             "out."
         )
+
     return tuple(dict.fromkeys(names))
+
+
+def _check_metric(name: str, given: Sequence[str], *, sourced: bool) -> None:
+    """Refuses a metric that there is not, or that lacks its checkpoint or the sources."""
+    needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
+    known = (*WORD_METRICS, *needs)
+    if name in needs and name not in given:
+        argument = needs[name]
+        raise MissingError(
+            f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
+            f"--task-args {argument}=..."
+        )
+
+    if name not in known and not _ROUGE.fullmatch(name):
+        raise UsageError(
+            f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
+        )
+
+    if name == "sari" and not sourced:
+        raise UsageError(
+            "sari: compares with the source of a text too. Name its column with --source."
+        )
 
 
 def score_texts(
@@ -415,33 +434,44 @@ def score_texts(
         for name in metrics
         if words and name in words[0]
     }
+    texts = [(said, known) for said, known, _ in rows]
     estimates: dict[str, Estimate] = {}
-    pairs = [
-        (said, one) for said, known, _ in rows for one in as_references(said, known)
-    ]
-    found = iter(metrics_of_models(MODEL_METRICS, arguments or {}, pairs))
-    modelled = [
-        [next(found) for _ in as_references(said, known)] for said, known, _ in rows
-    ]
-    for name in arguments or {}:
-        metric = MODEL_METRICS[name]
-        best = columns[metric.name] = [
-            max(each[metric.name] for each in some) for some in modelled
-        ]
-        estimates[metric.name] = mean_interval(
-            best, clusters=clusters, limits=metric.limits
+    for name, best in _best_by_models(texts, arguments or {}).items():
+        limits = next(
+            each.limits for each in MODEL_METRICS.values() if each.name == name
         )
+        columns[name] = best
+        estimates[name] = mean_interval(best, clusters=clusters, limits=limits)
+
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
-            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known, _ in rows]
+            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known in texts]
             statistic = partial(pooled_bleu, sacrebleu=theirs)
             estimates[name] = bootstrap_statistic(
                 list(zip(*sums, strict=True)), statistic, clusters=clusters, seed=seed
             )
         elif name not in estimates:
             estimates[name] = mean_interval(columns[name], clusters=clusters)
+
     return {name: estimates[name] for name in metrics}, columns
+
+
+def _best_by_models(
+    texts: Sequence[tuple[str, References]], arguments: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Each text's value by its best reference, by the metrics of the checkpoints given."""
+    pairs = [(said, one) for said, known in texts for one in as_references(said, known)]
+    found = iter(metrics_of_models(MODEL_METRICS, arguments, pairs))
+    by_text = [
+        [next(found) for _ in as_references(said, known)] for said, known in texts
+    ]
+    names = [MODEL_METRICS[argument].name for argument in arguments]
+
+    return {
+        name: [max(each[name] for each in values) for values in by_text]
+        for name in names
+    }
 
 
 def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
@@ -456,8 +486,10 @@ def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
         matches = np.where(
             none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches
         )
+
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(
             np.log(matches / totals).mean(axis=0)
         )
+
     return np.where(matches.all(axis=0), score, 0.0)

@@ -80,8 +80,10 @@ def _message(message: Message, *, text_arguments: bool) -> dict[str, object]:
             }
             for call in calls
         ]
+
     if "tool_call_id" in message:
         written["tool_call_id"] = message["tool_call_id"]
+
     return written
 
 
@@ -102,6 +104,7 @@ def read_calls(calls: object) -> tuple[ToolCall, ...]:
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict):
             continue
+
         taken = {call["id"] for call in found}
         name = entry.get("id")
         known = isinstance(name, str) and name and name not in taken
@@ -112,6 +115,7 @@ def read_calls(calls: object) -> tuple[ToolCall, ...]:
                 function.get("arguments"),
             )
         )
+
     return tuple(found)
 
 
@@ -131,11 +135,13 @@ def made_call(call: str, name: object, arguments: object) -> ToolCall:
             read = None
     elif arguments is None:
         read = {}
+
     made = ToolCall(id=call, name=name if isinstance(name, str) else "", arguments={})
     if isinstance(read, Mapping):
         made["arguments"] = dict(read)
     else:
         made["raw"] = arguments if isinstance(arguments, str) else json.dumps(arguments)
+
     return made
 
 
@@ -163,6 +169,7 @@ def written_calls(
     else:
         calls = list(_bare_calls(answer, names))
         rest = "" if calls else answer
+
     numbered = tuple(
         made_call(call_id(number), name, arguments)
         for number, (name, arguments) in enumerate(calls)
@@ -180,10 +187,12 @@ def _read_block(block: str) -> Iterator[_Written]:
         value = json.loads(block, parse_constant=_no_number)
     except (ValueError, RecursionError):
         value = None
+
     calls = [each for one in _listed(value) if (each := _call_of(one)) is not None]
     if calls:
         yield from calls
         return
+
     name = _NAME.search(block)
     yield (name[1] if name else ""), block.strip()
 
@@ -198,6 +207,7 @@ def _bare_calls(answer: str, names: Collection[str]) -> Iterator[_Written]:
         value = json.loads(fenced[1] if fenced else answer, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return
+
     calls = [_call_of(one) for one in _listed(value)]
     # Another object may be the answer.
     if all(call is not None and call[0] in names for call in calls):

@@ -96,11 +96,13 @@ def cost_usd(
     """
     if prices is None or prompt_tokens is None or output_tokens is None:
         return None
+
     cached = min(cached_tokens, prompt_tokens)
     price_cached = (
         prices.price_in if prices.price_cached is None else prices.price_cached
     )
     read = (prompt_tokens - cached) * prices.price_in + cached * price_cached
+
     return (read + output_tokens * prices.price_out) / 1_000_000
 
 
@@ -131,6 +133,7 @@ def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
         usage["providers"] = dict(stated["providers"])
     if stated.get("served_models"):
         usage["served_models"] = dict(stated["served_models"])
+
     return usage
 
 
@@ -171,13 +174,17 @@ class Meter:
                 self._sums[name] = (
                     None if before is None or more is None else before + more
                 )
+
             for name in _PARTS:
                 self._parts[name] += record.get(name) or 0
+
             if record.get("provider"):
                 self._providers[record["provider"]] += 1
             if record.get("served_model"):
                 self._served_models[record["served_model"]] += 1
+
             self.adapted |= record.get("adapted") or {}
+
         self._keys.update(records)
 
     def usage(self, prices: Prices | None) -> Usage:
@@ -215,36 +222,37 @@ def _is_tally(value: object) -> bool:
 
 def _is_usage(value: object) -> bool:
     """Whether it is a usage, or one of an older suite; what follows from the rest must do so."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not _has_names_of_usage(value):
         return False
-    names, optional = set(value), set(Usage.__optional_keys__)
-    if names != set(_STATED) and not Usage.__required_keys__ <= names <= (
-        Usage.__required_keys__ | optional
-    ):
-        return False
+
     tallies = {name for name in ("providers", "served_models") if name in value}
+    numbers = {name: each for name, each in value.items() if name not in tallies}
     if not all(_is_tally(value[name]) for name in tallies):
         return False
-    if not all(
-        _is_count(value[name]) and value[name] for name in _PARTS if name in value
-    ):
+    if value["requests"] is None or not all(map(_is_stated, numbers, numbers.values())):
         return False
-    if value["requests"] is None or not all(
-        number is None
-        or (_is_count(number) if name in _COUNTED else _is_measure(number))
-        for name, number in value.items()
-        if name not in tallies
-    ):
-        return False
+
     one_price = (value.get("price_in") is None) != (value.get("price_out") is None)
     made: Mapping[str, Any] = dict(
         _completed(value, None if one_price else prices_of(value))
     )
-    return all(
-        _is_the_same(number, made.get(name))
-        for name, number in value.items()
-        if name not in tallies
-    )
+    return all(_is_the_same(number, made.get(name)) for name, number in numbers.items())
+
+
+def _has_names_of_usage(value: Mapping[str, object]) -> bool:
+    """Whether the names are those of a usage of today, or of an older suite."""
+    required, optional = Usage.__required_keys__, Usage.__optional_keys__
+    names = set(value)
+    return names == set(_STATED) or required <= names <= required | optional
+
+
+def _is_stated(name: str, number: object) -> bool:
+    """Whether a number is one that may stand under a name; a part of a count is never 0."""
+    if name in _PARTS:
+        return _is_count(number) and bool(number)
+    if number is None:
+        return True
+    return _is_count(number) if name in _COUNTED else _is_measure(number)
 
 
 def _is_the_same(number: float | None, made: float | None) -> bool:
@@ -296,16 +304,19 @@ def usage_said(usage: Mapping[str, Any]) -> str:
         if usage[name] is not None:
             own = f" ({usage[part]:,} {of})" if usage.get(part) else ""
             parts.append(f"{usage[name]:,} {name.replace('_', ' ')}{own}")
+
     if usage["seconds"] is not None:
         speed = usage.get("tokens_per_second")
         parts.append(
             f"{usage['seconds']:,.1f} s"
             + (f" ({speed:,.1f} output tokens a second)" if speed else "")
         )
+
     if usage.get("cost_usd") is not None:
         parts.append(dollars(usage["cost_usd"]))
     if usage.get("providers"):
         parts.append(f"answered by {_tally_said(usage['providers'])}")
+
     return f"{', '.join(parts)}; replies of earlier commands included"
 
 
@@ -325,6 +336,7 @@ def an_answer(entry: Mapping[str, Any]) -> tuple[float, str] | None:
     )
     if not answered or usage.get("output_tokens") is None:
         return None
+
     cost = usage.get("cost_usd")
     return usage["output_tokens"] / answered, "" if cost is None else dollars(
         cost / answered

@@ -173,6 +173,7 @@ class Wire(DefaultAsyncHttpxClient):
             raise Ended(
                 AttemptError("connection", detail, retry=False, every_call=True)
             )
+
         for replica in self._replicas:
             replica.reached = True
 
@@ -191,10 +192,12 @@ class Wire(DefaultAsyncHttpxClient):
             if replica.trouble:
                 call.failure = AttemptError("connection", replica.trouble, retry=True)
                 raise http.ConnectError(replica.trouble)
+
             # Others' 429s are not this call's time; once it was refused itself, they
             # are.
             with contextlib.nullcontext() if alone else _untimed(call):
                 left = await replica.pace.turn()
+
             await self._admit(call)
             try:
                 response = await self._attempt(call, replica, request)
@@ -204,6 +207,7 @@ class Wire(DefaultAsyncHttpxClient):
                     replica.pace.taken()
                     self._say_waiting(call, replica, failure)
                     return self._failed(replica, failure)
+
                 alone += alone >= _SHARED or replica.pace.answers > answers
                 answers = replica.pace.answers
                 await self._hold(call, replica, left, failure, alone)
@@ -230,6 +234,7 @@ class Wire(DefaultAsyncHttpxClient):
             seconds = replica.pace.refused(left, failure.wait)
         elif seconds is None:
             seconds = 2.0 ** (alone - _SHARED)
+
         now, end = asyncio.get_running_loop().time(), call.deadline.when()
         ending = ""
         if end is not None and now + seconds >= end:
@@ -239,14 +244,17 @@ class Wire(DefaultAsyncHttpxClient):
             )
         elif alone > _REFUSALS:
             ending = "while others were answered"
+
         if ending:
             detail = f"{failure.detail}; given up after {call.sent} attempts, {ending}"
             raise Ended(AttemptError(failure.reason, detail, retry=False))
+
         if not replica.told:
             replica.told = True
             _note(
                 f"{replica.url} limits requests (HTTP 429); going on at the rate that it takes"
             )
+
         if alone > _SHARED:
             await asyncio.sleep(seconds)
 
@@ -313,6 +321,7 @@ class Wire(DefaultAsyncHttpxClient):
         finally:
             if call.spending is not None:
                 call.spending.settle(reply, free=free)
+
         return response
 
     async def _exchange(
@@ -350,8 +359,10 @@ class Wire(DefaultAsyncHttpxClient):
             ) from None
         finally:
             replica.in_flight -= 1
+
         if response.is_success:
             return response
+
         failure = chat_reply.read_error(
             response.status_code,
             response.headers,
@@ -386,6 +397,7 @@ class Wire(DefaultAsyncHttpxClient):
             await self._meet(chosen)
         if chosen.trouble and up:
             return min(up, key=busy)
+
         return chosen
 
     async def _meet(self, replica: Replica) -> None:
@@ -402,7 +414,9 @@ class Wire(DefaultAsyncHttpxClient):
             if error.reason in (*_LOST, "timeout"):
                 self._lose(replica, error)
                 return
+
             listed = None  # it is there, and has no such list
+
         entry = chat_reply.listed_model(listed, self._settings.model)
         replica.serves = (
             f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}"
@@ -418,13 +432,16 @@ class Wire(DefaultAsyncHttpxClient):
             if replica.trouble:
                 replica.trouble = ""
                 self._note(f"{replica.url} answers again")
+
             return
+
         if not replica.losses:
             differences = " and ".join(reversed(served.values()))
             raise UsageError(
                 f"replicas must serve the same: {differences}. Start them alike, or leave one out "
                 "of the base URLs."
             )
+
         replica.serves = None
         stranger = "another server has this address now"
         self._lose(replica, AttemptError("connection", stranger, retry=True))
@@ -443,6 +460,7 @@ class Wire(DefaultAsyncHttpxClient):
             wait = FIRST_ABSENCE_S * 2 ** min(replica.losses, 30)
             replica.again_at = now + min(LONGEST_ABSENCE_S, wait)
             replica.losses += 1
+
         # The words of a server that was sent text are not kept: they may be shown as
         # this module's own.
         replica.trouble = error.detail if error.reason in OWN_WORDS else error.reason
@@ -501,6 +519,7 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
         theirs and (policy.protecting() or chat_reply.quoted_from(words, sent))
     ):
         return kind
+
     return f"{kind}: {words}"
 
 
@@ -511,6 +530,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     """
     if policy.protecting():
         quiet_requests()
+
     address = read_address(base_url)
     settings: dict[str, Any] = {
         "follow_redirects": False,
@@ -535,6 +555,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             policy.require_endpoint(
                 _USER.sub("//", proxy), f"proxy on the way to the {purpose}"
             )
+
         # The proxy asked about is the one taken; certificates named by the environment
         # count as before.
         settings |= {
@@ -542,6 +563,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             "proxy": proxy,
             "verify": http.create_ssl_context(trust_env=True),
         }
+
     return DefaultAsyncHttpxClient(**settings)
 
 
@@ -572,6 +594,7 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     """
     if not event.endswith("connect_tcp.complete"):
         return
+
     stream = info["return_value"]
     peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):

@@ -8,7 +8,7 @@ from them, and what does the work takes one:
     class Purge(Options):
         '''Empty the private store.'''      # what `medical-tasks purge --help` says
 
-        dry_run: Annotated[bool, Option("only say what would be deleted")] = False
+        dry_run: Annotated[bool, Option("only list what would be deleted")] = False
 
 The type says how a word is read: `bool` is a flag, `Literal` has choices, `tuple[X,
 ...]` takes several, a `Mapping` is `K=V,...`. A field without a default must be given.
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         WithDataAndPrompts,
         WithModelSettings,
     )
-    from medical_tasks.options.scoring import Score
+    from medical_tasks.options.scoring import Score, Sheet
     from medical_tasks.options.sharing import Leakcheck, Purge
     from medical_tasks.options.text_scoring import ScoreText
     from medical_tasks.options.tools import (
@@ -116,6 +116,7 @@ __all__ = [
     "RunFolder",
     "Score",
     "ScoreText",
+    "Sheet",
     "Umls",
     "UmlsBuild",
     "UmlsFind",
@@ -154,7 +155,7 @@ _MODULES: Final = {
         "WithDataAndPrompts",
         "WithModelSettings",
     ),
-    "scoring": ("Score",),
+    "scoring": ("Score", "Sheet"),
     "sharing": ("Leakcheck", "Purge"),
     "text_scoring": ("ScoreText",),
     "tools": ("UMLS", "Calc", "Doctor", "Manifest", "Umls", "UmlsBuild", "UmlsFind"),

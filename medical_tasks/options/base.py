@@ -38,18 +38,20 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a verb takes.
+    """The options of a verb.
 
     Class arguments: heading: the heading under which `--help` lists the fields of this
         class. about: a line under that heading. usage: the first line of `--help`,
         where the one made from the fields is too long. first: the fields that `--help`
-        shows where `--help-all` shows the others too; () is all.
+        shows where `--help-all` shows the others too; () is all. from_file: the command
+        line also takes `--config-file`, whose file gives options (`runs.run_file`).
     """
 
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
     usage: ClassVar[str | None] = None
     first: ClassVar[Sequence[str]] = ()
+    from_file: ClassVar[bool] = False
 
     def __init_subclass__(
         cls,
@@ -57,7 +59,9 @@ class Options:
         about: str = "",
         usage: str | None = None,
         first: Sequence[str] = (),
+        from_file: bool = False,
     ) -> None:
+        cls.from_file = from_file
         cls.heading, cls.about, cls.usage, cls.first = heading, about, usage, first
 
 
@@ -166,6 +170,7 @@ def _read_parameters(options: type[Options]) -> Mapping[str, Parameter]:
     # Words of a base class stand before those of the class: `umls STEP TEXT`.
     words = [name for name in found if found[name].option.positional]
     words.sort(key=lambda name: -near[name])
+
     return {name: found[name] for name in dict.fromkeys([*words, *found])}
 
 
@@ -174,12 +179,15 @@ def _parameter(field: Field[Any], hint: Any, owner: Any) -> Parameter:
     default = default_of(field)
     if get_origin(kind) in (Union, UnionType):  # X | None
         (kind,) = (each for each in get_args(kind) if each is not NoneType)
+
     many = get_origin(kind) is tuple
     if many:
         kind = get_args(kind)[0]
+
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     if choices:
         kind = type(choices[0])
+
     return Parameter(
         name=field.name,
         option=option,
@@ -209,6 +217,7 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
         texts = [_word(each) for each in values]
         if name in without:
             continue
+
         if parameter.option.positional:
             positional += texts
         elif parameter.type is bool:
@@ -221,6 +230,7 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
                     if text.startswith("-")
                     else [parameter.words, text]
                 )
+
     return [*positional, *named]
 
 

@@ -33,7 +33,7 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
 
         medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv
 
-    Of credentialed data the sheet lies in the private store unless --out names another
+    For credentialed data the sheet is kept in the private store unless --out names another
     place on this machine, and a judge elsewhere is refused. Exit code 5 when the judge
     left answers unread; the same command asks about them again.
     """

@@ -26,7 +26,7 @@ class Report(WithRunData, WithTables):
     It asks no server for anything.
 
     Without --out, report.html and report.md go into the run's folder; those of several
-    runs into the folder you are in. Nothing but a report is ever written over.
+    runs into the folder you are in. Only a report is ever overwritten.
     """
 
     runs: Annotated[
@@ -252,7 +252,7 @@ class Gate(Options):
         [[rule]]
         task = "medcalc"
         metric = "accuracy"
-        against = "runs/old"      # folders from where the policy lies
+        against = "runs/old"      # a folder, relative to the policy
         margin = 0.03             # no more than this worse than the other run, item by item
 
         [[rule]]

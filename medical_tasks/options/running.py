@@ -108,6 +108,7 @@ class Run(
     WithAttestation,
     usage="medical-tasks run --tasks T --model M [options]",
     first=_FIRST_OF_RUN,
+    from_file=True,
 ):
     r"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
 
@@ -117,7 +118,8 @@ class Run(
         medical-tasks run --tasks kqa --model hf/path/to/model \
             --judge openai-api/my-host/judge-model
 
-    The same command goes on with a run that was stopped. Over several GPUs, one model
+    The same command goes on with a run that was stopped. Every run writes run.yaml, the
+    options it was given, into its folder; --config-file run.yaml gives them again. Over several GPUs, one model
         copy each: torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc
         --model hf/path/to/model
     """
@@ -156,6 +158,15 @@ class Run(
     out: Annotated[
         Path | None,
         Option("the run's folder (default: runs/MODEL-HASH)", metavar="DIR"),
+    ] = None
+    show_prompt: Annotated[
+        str | None,
+        Option(
+            "only print one finished prompt, of the item ID or of the first one, by a local "
+            "model's chat template; asks nobody",
+            metavar="ID",
+            bare="",
+        ),
     ] = None
 
 
@@ -202,7 +213,7 @@ class Launch(
 
     slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What
     follows -- is the command of `run`, with --out on a file system that all machines
-    share; the parts lie beside it, in DIR.parts.
+    share; the parts are beside it, in DIR.parts.
     """
 
     print: Annotated[

@@ -1,4 +1,4 @@
-"""What `score` takes."""
+"""What `score` takes, and `sheet`, which writes what it scores for people to fill in."""
 
 from __future__ import annotations
 
@@ -119,3 +119,49 @@ class Score(
         Path | None,
         Option("folder for the results (default: runs/RESPONSES-HASH)", metavar="DIR"),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet(WithSubset):
+    """Write a task's questions as a spreadsheet to fill in; `score` takes it back.
+
+        medical-tasks sheet kqa --out kqa.xlsx
+        medical-tasks score kqa --responses kqa.xlsx
+        medical-tasks sheet medcalc --subset 50 --out medcalc.xlsx
+        medical-tasks sheet ehrnoteqa_mc_level1 --config demo --out choices.csv
+
+    A row a question: its id, the question, what is needed to answer it (`to_read`), and
+    an empty column `answer`. In an XLSX file all else is locked, without a password,
+    and where the answer is a letter the cell offers those there are. Rows may be left
+    empty, sorted or taken out. A sheet in which somebody wrote is never overwritten. Of
+    credentialed data it is for its owner alone, and lies in no run's folder or git work
+    tree.
+    """
+
+    task: Annotated[
+        str,
+        Option(
+            "medcalc, medical:medcalc or medical|medcalc",
+            metavar="TASK",
+            positional=True,
+        ),
+    ]
+    out: Annotated[Path, Option("the sheet, .xlsx or .csv", metavar="FILE")]
+    max_samples: Annotated[
+        int | None,
+        Option("at most N questions: no random sample (see --subset)", metavar="N"),
+    ] = None
+    source: Annotated[
+        Path | None,
+        Option(
+            "the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of"
+            " --data",
+            metavar="FILE",
+        ),
+    ] = None
+    config: Config = None
+    split: Annotated[
+        str | None,
+        Option("split to take, or a+b, instead of the task's own", metavar="NAME"),
+    ] = None
+    data: BuiltData = None

@@ -32,11 +32,14 @@ def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
             raise UsageError(
                 f"{option} {text!r}: {part!r} is not of the form name=value."
             )
+
         value, position = _setting_at(text, position + len(name) + 1, option)
         name = name.strip()
         if name in settings:
             raise UsageError(f"{option} {text!r}: {name!r} is given twice.")
+
         settings[name] = value
+
     return settings
 
 
@@ -44,20 +47,24 @@ def _setting_at(text: str, start: int, option: str) -> tuple[str, int]:
     """Reads the value that begins at a position; returns it, and where the next setting begins."""
     while text[start : start + 1] == " ":
         start += 1
+
     quoted = _QUOTED.match(text, start)
     if quoted:
         return quoted[1].replace('""', '"').strip(), quoted.end()
+
     if text[start : start + 1] == '"':
         raise UsageError(
             f"{option} {text!r}: a value in double quotes ends with one, and a comma or nothing "
             'behind it. Give k=v,k=v; a double quote within is doubled: k="a ""b"", c".'
         )
+
     if text[start : start + 1] in ("{", "["):
         with contextlib.suppress(ValueError, RecursionError):
             _, end = json.JSONDecoder().raw_decode(text, start)
             behind = _BEHIND.match(text, end)
             if behind:
                 return text[start:end], behind.end()
+
     value = text[start:].partition(",")[0]
     return value.strip(), start + len(value) + 1
 

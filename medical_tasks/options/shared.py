@@ -137,7 +137,7 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
     forecast: Annotated[
         bool,
         Option(
-            "only say what judging would cost, and with `run` what answering would; asks nobody"
+            "only estimate the cost of judging, and of answering for `run`; asks nobody"
         ),
     ] = False
 
@@ -199,7 +199,7 @@ class WithCalibration(Options, heading="calibration"):
     calibration_from: Annotated[
         Literal["other", "run"],
         Option(
-            "its labels are of other answers (default), or a random sample of this run's own"
+            "its labels belong to other answers (default), or to a random sample of this run's own"
         ),
     ] = "other"
 

@@ -11,15 +11,15 @@ from medical_tasks.options.base import Option, Options
 
 @dataclass(frozen=True, kw_only=True)
 class Leakcheck(Options):
-    """Prove that no 12 words in a row of a source's text stand in any file of a run's folder.
+    """Prove that no 12 words in a row of a source's text are in any file of a run's folder.
 
         medical-tasks leakcheck RUN --source DATASET
         medical-tasks leakcheck RUN --source FOLDER_WITH_OFFICIAL_FILES
 
-    Every file is looked through, hidden ones too: parquet, Arrow, SQLite, JSON,
-    archives, and the bytes of everything else with escapes undone. Exit code 0: none
-    stands there. 4: some do; files and row ids are named, never the text. 5: none was
-    found, but something could not be looked into.
+    Every file is searched, hidden ones too: parquet, Arrow, SQLite, JSON, archives, and
+    the bytes of everything else with escapes undone. Exit code 0: no text was found. 4:
+    text was found; files and row ids are named, never the text. 5: no text was found,
+    but a file could not be read.
     """
 
     run: Annotated[
@@ -54,4 +54,4 @@ class Purge(Options):
     again asks the model again.
     """
 
-    dry_run: Annotated[bool, Option("only say what would be deleted")] = False
+    dry_run: Annotated[bool, Option("only list what would be deleted")] = False

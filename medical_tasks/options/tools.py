@@ -89,7 +89,7 @@ class Umls(Options):
 
     --source holds MRCONSO.RRF and MRSTY.RRF of your own UMLS release, gzip or not; the
     licence is free, and the message about a missing file says how to get it. A build
-    that is stopped leaves no index behind; one that is there and of the same files is
+    that is stopped leaves no index behind; one made of the same files is
     kept. `find` shows what a variant of MEDCON finds; with "-" it reads the text from
     standard input. See docs/medcon.md.
     """
@@ -144,7 +144,7 @@ UMLS: Final = Choice(
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor(Options):
-    """Say what is broken and how to mend it, what is here, and what optional is not installed.
+    """List what is broken and how to repair it, what is installed, and which optional parts are missing.
 
     Ends with 0 when nothing will break, with 3 when something will.
     """

@@ -24,6 +24,7 @@ from medical_tasks.report.confidence import confidence_plots
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
+    check_answers,
     is_unfinished,
     read_run,
     report_places,
@@ -122,13 +123,26 @@ def write_reports(
         data = report_data(
             folders, places, title=title, max_text_bytes=max_text_bytes, tell=note
         )
+
     for text in data.notes:
         note(text)
+
+    # Markdown has no items, so it loses none.
+    answers = {"html": _answers(data), "markdown": 0}
+    for kind, path in paths.items():
+        check_answers(path, answers[kind])
+
     render = {"html": render_page, "markdown": render_report}
     for kind, path in paths.items():
         with doing(f"write {path}"):
-            write_report(path, render[kind](data))
+            write_report(path, render[kind](data), answers=answers[kind])
+
     return paths
+
+
+def _answers(data: ReportData) -> int:
+    """How many answers of models a report has."""
+    return sum(bool(item.answer) for task in data.tasks for item in task.items)
 
 
 def report_data(
@@ -146,11 +160,13 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "a report needs at least one run. Give the folders that `medical-tasks run` or `score` "
             "wrote."
         )
+
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
+
     shown, again = without_repeats(folders)
     runs = _read_runs(_finished(shown, tell), places)
     # Those of one task stand together.
@@ -160,9 +176,11 @@ def report_data(
         for run in (run for run in runs if name in run.entries):
             parts.append(_read_task(name, run, places, max_text_bytes))
             del run.rows[name]  # a large run's rows take more room than its page
+
     tasks_shown, lacking = _fitted(parts, max_text_bytes)
     for what, where in lacking.items():
         tell(f"{', '.join(where)}: {what}")
+
     return ReportData(
         title=title or report_title(tasks_shown),
         tasks=tuple(tasks_shown),
@@ -195,6 +213,7 @@ def _read_runs(folders: Sequence[Path], places: TextPlaces) -> list[FinishedRun]
             f"{places.source}: --source is for runs on data of your own (configuration own). Leave "
             "it out."
         )
+
     return runs
 
 
@@ -215,6 +234,7 @@ def _fitted(
         shown.append(replace(task, items=items.items, texts=texts))
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
+
     return shown, lacking
 
 
@@ -226,7 +246,8 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
     # What cannot be shown to be open is not: a task that is not known, or a run that
     # was kept without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
-    private = dataset is None or withheld or not text_allowed(dataset)
+    credentialed = dataset is None or not text_allowed(dataset)
+    private = credentialed or withheld
     metrics = _metrics(task, entry)
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
@@ -236,6 +257,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         plots += task.benchmark.plots(task, rows, texts.items)
         plots += judge_plots(task, entry) if task.judge else []
         note_words = task.benchmark.note_words() if private else None
+
     plots += confidence_plots(entry)
     items: tuple[ReportItem, ...] = ()
     if places.items:
@@ -243,13 +265,14 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         verdicts = verdicts_by_item(run.verdicts.get(name, ()), ids, private=private)
         names = [metric.name for metric in metrics]
         items = report_items(rows, names, texts, verdicts, note_words=note_words)
+
     shown = ReportTask(
         run=run.name,
         folder=str(run.folder),
         name=name,
         title=f"{name} (not known to this version)" if task is None else task.title,
         benchmark="" if task is None else task.benchmark.title,
-        access="credentialed" if private else "open",
+        access="credentialed" if credentialed else "open",
         entry=shown_entry(entry, private=private),
         metrics=metrics,
         items=items,
@@ -287,14 +310,17 @@ def _texts(
     texts = find_texts(task, dataset, run, where, room=room)
     if withheld:
         texts = replace(texts, missing="", remark=_WITHHELD)
+
     repeats = run.entries[task.name]["recipe"].get("repeats")
     evaluations = run.entries[task.name]["recipe"].get("evaluations")
     if repeats or evaluations:
         first = f"Answers, readings and verdicts are those of the first of {repeats} repeats"
         if evaluations:
             first = f"Readings and verdicts are those of the first of {evaluations} evaluations"
+
         remark = f"{texts.remark} {first}, values are means over all.".strip()
         texts = replace(texts, remark=remark)
+
     return texts
 
 
@@ -305,14 +331,17 @@ def _said(fitted: FittedItems, unread: int, max_bytes: int) -> str:
             f"Texts of {fitted.cut:,} of {len(fitted.items):,} items are cut in their middle to "
             f"{fitted.length:,} characters."
         )
+
     if emptied := fitted.emptied + unread:
         sentences.append(
             f"{emptied:,} of {len(fitted.items):,} items, the last ones, are shown without texts."
         )
+
     if sentences:
         sentences.append(
             f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes)."
         )
+
     return " ".join(sentences)
 
 
@@ -326,6 +355,7 @@ def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> Metr
         return replace(
             raw, name=name, description=f"{raw.name}, corrected for the judge's errors."
         )
+
     return MetricSpec(
         name=name, kind="mean", description="", unit=str(value.get("unit", ""))
     )
@@ -339,9 +369,11 @@ def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
     """
     if not private:
         return dict(entry)
+
     shown = {**entry, "coverage": _reduced(entry["coverage"])}
     if (judge := entry.get("judge")) is not None:
         shown["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
+
     return shown
 
 
@@ -369,6 +401,7 @@ def report_title(shown: Sequence[ReportTask]) -> str:
             if first
             else last
         )
+
     return " on ".join(parts)
 
 
@@ -382,9 +415,11 @@ def report_notes(
     by_name: dict[str, list[ReportTask]] = {}
     for task in shown:
         by_name.setdefault(task.name, []).append(task)
+
     for name, runs in by_name.items():
         for later in runs[1:]:
             notes += _differences(name, runs[0], later)
+
     return tuple(notes)
 
 
@@ -404,6 +439,7 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
             metric.name for metric in first.metrics if metric.needs == setting
         )
         notes.append(f"{pair}: {names or setting} cannot be compared: {why}")
+
     return notes
 
 
@@ -429,6 +465,7 @@ def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     if private:
         value, votes, text = redact_value(value), redact_value(votes), ""
         unscored = unscored and redact_reason(unscored)
+
     several: Sequence[object] = (
         votes if isinstance(votes, list) and len(votes) > 1 else ()
     )
@@ -459,6 +496,7 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []
+
     identity = {
         name: value for name, value in judge.items() if name not in _JUDGE_RECIPE
     }
@@ -471,6 +509,7 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     check = last_check(identity, **setting)
     if check is None or "problem" in check:
         return []
+
     measures = {
         name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")
     }
@@ -482,6 +521,7 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
         )
     ):
         return []
+
     return [
         Plot(
             title="Agreement of the judge with people",

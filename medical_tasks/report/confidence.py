@@ -26,6 +26,7 @@ def confidence_said(entry: Entry) -> list[str]:
     figures = mapping(entry.get("confidence"))
     if not figures:
         return []
+
     source = _SOURCES.get(str(figures.get("source")), "unknown")
     lacking = ", ".join(
         f"{count:,} x {why}" for why, count in mapping(figures.get("left_out")).items()
@@ -41,12 +42,15 @@ def confidence_said(entry: Entry) -> list[str]:
             f"mean {percent(mean['value'])} %, {figures['metric']} {percent(accuracy['value'])} % "
             "on them"
         )
+
     parts += _calibration_said(figures)
     if "aurc" in figures:
         reference = percent(figures["aurc"]["reference"])
         parts.append(f"AURC {_said(figures['aurc'])}, {reference} % in any order")
+
     if figures.get("reason"):
         parts.append(str(figures["reason"]))
+
     return [f"{said}: {'; '.join(parts)}." if parts else f"{said}."]
 
 
@@ -54,6 +58,7 @@ def _calibration_said(figures: Json) -> list[str]:
     """The figures of answers that are right or wrong; none of others."""
     if "ece" not in figures:
         return []
+
     error, brier = figures["ece"], figures["brier"]
     bins = len(figures["bins"])
     said = [
@@ -64,6 +69,7 @@ def _calibration_said(figures: Json) -> list[str]:
     ]
     if figures["auroc"]["value"] is None:
         return [*said, "no AUROC, since all answers are right or all wrong"]
+
     return [*said, f"AUROC {_said(figures['auroc'])}"]
 
 

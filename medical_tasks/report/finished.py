@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from medical_tasks.catalog import task_spec
@@ -10,7 +11,7 @@ from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import Json, read_results
 
 AGAIN = "Give the same command again to try the missing ones."
 STOPPED = (
@@ -35,62 +36,108 @@ def _is_spent(reason: str) -> bool:
 
 
 def report_results(
-    folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
+    folder: Path,
+    *,
+    next_step: str = AGAIN,
+    stopped_by: str = "",
+    never_had: str = "",
 ) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
 
-    `stopped_by`: the ceilings of a command that asks a model.
+    Args:
+        folder: of the results.
+        next_step: what to do about items without an answer.
+        stopped_by: the ceilings of a command that asks a model.
+        never_had: the reason of items that the user's own file has no answer to. Where
+            it has some, and nothing else is missing, they are a note and no error.
     """
     results = read_results(folder)
     # first: who reads the table may leave in its middle, as `head` does
     path = write_markdown(results, folder)
     tell(render_table(results), results, folder=folder, report=path)
     tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
+    tasks = results["tasks"]
     missing = {
         name: entry["coverage"]["unscored"]
-        for name, entry in results["tasks"].items()
+        for name, entry in tasks.items()
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
-    if missing:
-        reasons = {reason for found in missing.values() for reason in found}
-        only_too_long = reasons == {"no answer: prompt too long"}
+    reasons = {reason for found in missing.values() for reason in found}
+    answered = any(entry["coverage"]["scored"] for entry in tasks.values())
+    if answered and reasons == {never_had}:
+        _note_partial(tasks)
+    elif missing:
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
-        if next_step == AGAIN and all(
-            reason.startswith("judge: ") for reason in reasons
-        ):
-            from medical_tasks.judges.session import next_step as judge_step  # slow
 
-            next_step = judge_step(reasons)
-        lasting = {
-            name: said
-            for each in missing
-            for name, said in task_spec(each).benchmark.lasting_reasons().items()
-        }
-        if known := {
-            reason: said for reason, said in lasting.items() if reason in reasons
-        }:
-            next_step = " ".join(
-                [*known.values(), *([] if reasons <= set(known) else [next_step])]
-            )
-        parts = [
-            f"{name}: "
-            + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
-            for name, counts in missing.items()
-        ]
-        troubles = {
-            entry["judge"]["trouble"]
-            for entry in results["tasks"].values()
-            if "judge" in entry
-        } - {None}
-        if troubles:
-            next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
-        if only_too_long:
-            next_step = _too_long(
-                entry["recipe"]["model"] for entry in results["tasks"].values()
-            )
+        parts = [f"{name}: {_counted(counts)}" for name, counts in missing.items()]
         raise IncompleteError(
-            f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
-            f"rest. {next_step}"
+            f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
+            f"rest. {_what_to_do(tasks, missing, reasons, next_step)}"
         )
+
     return 0
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    """Reasons with their counts: `3 x no answer: timeout`."""
+    return ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+
+
+def _what_to_do(
+    tasks: Mapping[str, Json],
+    missing: Iterable[str],
+    reasons: Set[str],
+    next_step: str,
+) -> str:
+    """What to do about items without a score, and whether anything helps.
+
+    Args:
+        tasks: the entries of all tasks.
+        missing: the tasks that lack a score.
+        reasons: why scores are missing.
+        next_step: what to do where nothing is known of these reasons.
+    """
+    if reasons == {"no answer: prompt too long"}:
+        return _too_long(entry["recipe"]["model"] for entry in tasks.values())
+
+    if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+        from medical_tasks.judges.session import next_step as judge_step  # slow
+
+        next_step = judge_step(reasons)
+
+    next_step = _with_lasting(missing, reasons, next_step)
+    judges = (entry["judge"] for entry in tasks.values() if "judge" in entry)
+    troubles = {judge["trouble"] for judge in judges} - {None}
+    if not troubles:
+        return next_step
+
+    return f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
+
+
+def _with_lasting(missing: Iterable[str], reasons: Set[str], next_step: str) -> str:
+    """The next step behind what benchmarks say of reasons that asking again does not mend.
+
+    Where there are no other reasons, what they say is all.
+    """
+    lasting = {
+        reason: said
+        for name in missing
+        for reason, said in task_spec(name).benchmark.lasting_reasons().items()
+    }
+    known = {reason: said for reason, said in lasting.items() if reason in reasons}
+    if not known:
+        return next_step
+
+    return " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
+
+
+def _note_partial(tasks: Mapping[str, Json]) -> None:
+    """Says how many questions a file of answers has no answer to."""
+    for name, entry in tasks.items():
+        asked, scored = (entry["coverage"][each] for each in ("asked", "scored"))
+        print(
+            f"note: {name}: {asked - scored:,} of {asked:,} questions have no answer in the "
+            f"file. The values are over the {scored:,} answers that it has.",
+            file=sys.stderr,
+        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
-from medical_tasks.io.files import WholeFile, open_file
+from medical_tasks.io.files import WholeFile, open_file, readable
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
@@ -53,15 +53,19 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
     entries = read_results(folder)["tasks"]
     if not entries:
         raise damaged(folder / RESULTS_FILE, "it has no task")
+
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
+
     rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
+
     verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
+
     return FinishedRun(
         name=folder.name, folder=folder, entries=entries, rows=rows, verdicts=verdicts
     )
@@ -109,6 +113,7 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
         for name in whole
     ]
     folders = short_names([run.folder for run in runs])
+
     return [
         name if names.count(name) == 1 and name else f"{name} ({folder})".strip()
         for name, folder in zip(names, folders, strict=True)
@@ -128,7 +133,9 @@ def short_names(folders: Sequence[Path]) -> list[str]:
             size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1
         ):
             size += 1
+
         names.append("/".join(own[-size:]) or "/")
+
     return names
 
 
@@ -148,6 +155,9 @@ def check_entry(
 
 MARK: Final = "<!-- medical-tasks report -->"
 """First line of every report, by which it is known again."""
+_ANSWERS: Final = re.compile(r"<!-- answers: ([0-9]{1,9}) -->\n")
+"""Second line of a page that has the models' answers, with their number."""
+_HEAD_BYTES: Final = 200
 _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 """How the Markdown begins that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
@@ -190,6 +200,7 @@ def report_places(
             f"--out {out}: a report is HTML (.html) or Markdown (.md), not {target.suffix}. Give "
             "such a name, or a folder."
         )
+
     if out is None or target.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
         places = {form: target / _NAMES[form] for form in forms}
@@ -200,8 +211,10 @@ def report_places(
         )
     else:
         places = {named: target}
+
     for path in places.values():
         check_place(path)
+
     return places
 
 
@@ -209,6 +222,7 @@ def check_place(path: Path) -> None:
     """Refuses to write over what is not a report."""
     if not path.exists():
         return
+
     try:
         with open_file(path) as file:
             head = (
@@ -218,16 +232,50 @@ def check_place(path: Path) -> None:
             )
     except OSError as error:
         raise UsageError(
-            f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."
+            f"{path}: exists and cannot be read ({system_reason(error)}). Choose another --out."
         ) from error
+
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
-            f"{path}: is there and is no report of this suite, so it is not written over. Choose "
+            f"{path}: exists and is not a report of this suite, so it is not overwritten. Choose "
             "another --out, or remove it."
         )
 
 
-def write_report(path: Path, text: str) -> None:
-    """Writes a report, whole or not at all."""
+def check_answers(path: Path, answers: int) -> None:
+    """Refuses to write a page without answers over one with them.
+
+    Args:
+        path: where the page goes.
+        answers: how many it has.
+    """
+    written = _written_answers(path)
+    if written and not answers:
+        raise UsageError(
+            f"{path}: this report has {written:,} answers, and the new one would have "
+            "none. Give --responses with the scored file, or leave --no-items out; "
+            "else choose another --out, or remove the old report."
+        )
+
+
+def _written_answers(path: Path) -> int:
+    """How many answers the page that is there has; 0 where there is none."""
+    if not path.exists():
+        return 0
+    with readable(path), open_file(path) as file:
+        head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    counted = _ANSWERS.search(head)
+    return int(counted[1]) if counted else 0
+
+
+def write_report(path: Path, text: str, *, answers: int = 0) -> None:
+    """Writes a report, whole or not at all.
+
+    Args:
+        path: where it goes.
+        text: what is written after the first line, by which it is known again.
+        answers: how many answers of models it has, kept for `check_answers`.
+    """
+    counted = f"<!-- answers: {answers} -->\n" if answers else ""
     with WholeFile(path) as file:
-        file.write(f"{MARK}\n{text}")
+        file.write(f"{MARK}\n{counted}{text}")

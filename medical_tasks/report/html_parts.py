@@ -52,6 +52,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"attributes": attributes, "link": link}
     environment.filters["g"] = lambda value: f"{value:g}"
+
     return environment
 
 
@@ -72,9 +73,11 @@ def escaped(text: str) -> Markup:
 
     if isinstance(text, Markup):
         return text
+
     text = str(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     text = _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
     # Both end a line for some readers of HTML and for none of ours.
     return Markup(
         html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;")
@@ -100,6 +103,7 @@ def attributes(values: Mapping[str, str | bool | None]) -> Markup:
             parts.append(f" {name}")
         elif value is not None and value is not False:
             parts.append(f' {name}="{escaped(value)}"')
+
     return markup(*parts)
 
 
@@ -110,12 +114,14 @@ def link(text: str, address: str) -> Markup:
     """
     if _FRAGMENT.fullmatch(address):
         return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
+
     if _WEB.fullmatch(address):
         return markup(
             f'<a href="{escaped(address)}" rel="noreferrer noopener">',
             escaped(text),
             "</a>",
         )
+
     return escaped(text)
 
 
@@ -153,6 +159,7 @@ def _named(
         "data-sort": _sort_key(cell, column),
         "title": cell.title or None,
     }
+
     return cell, "th" if column.header else "td", named
 
 

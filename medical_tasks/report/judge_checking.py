@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, tasks
@@ -39,6 +39,8 @@ from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.results import Json
 
 CHECK_FILE: Final = "check.json"
+Judges: TypeAlias = dict[str, tuple[JudgeRequest, Path, dict[str, object]]]
+"""What is asked of each judge, and the folder of its check with its settings, by its name."""
 
 if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import (
@@ -90,14 +92,13 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     """
     if not is_main_process():
         return None  # there is nothing to share among processes
-    from medical_tasks.judges.choosing import choose
-    from medical_tasks.report.page import judges_page
 
     sets = _sets()
     if arguments.set not in sets:
         raise UsageError(
             f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}."
         )
+
     known, asked = sets[arguments.set], _request(arguments, sets)
     judges = _judges(arguments, known)
     checks = _earlier_checks(arguments, judges)
@@ -105,37 +106,80 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         raise UsageError(
             f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"
         )
-    alone, private = (
-        len(judges) == 1 and not checks,
-        any(subject.access != "open" for subject in known.subjects),
-    )
+
+    alone = len(judges) == 1 and not checks
     made, failed = dict[str, Json](), dict[str, str]()
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
-            chosen = known.read(asked)
-            if arguments.orders is not None and chosen.ask_shuffled is None:
-                raise UsageError(
-                    f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
-                    "answer with an order of sentences or statements. Leave it out."
-                )
-        for name, (request, path, settings) in judges.items():
-            folder = functools.partial(open_run_folder, path, settings, private=private)
-            try:
-                check = _checked(arguments, chosen, request, folder)
-            except MedicalTasksError as error:
-                if alone:
-                    raise
-                print(f"{name}: {error}", file=sys.stderr)
-                failed[name] = one_line(str(error)).rstrip(".")
-                continue
-            if check:
-                made[name] = check
-                write_figures(check, path / CHECK_FILE)
+            chosen = _chosen_set(arguments, known, asked)
+            made, failed = _checks_of(arguments, known, chosen, judges, alone=alone)
+
     if arguments.forecast:
         return None
-    choice = choose(checks | made, failed) if checks or made else {}
+
+    return _written(arguments, judges, checks, made, failed)
+
+
+def _chosen_set(
+    arguments: JudgeCheck, known: CheckSetSource, asked: CheckRequest
+) -> CheckSet:
+    """Reads the set, which must have what `--orders` asks for."""
+    chosen = known.read(asked)
+    if arguments.orders is not None and chosen.ask_shuffled is None:
+        raise UsageError(
+            f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
+            "answer with an order of sentences or statements. Leave it out."
+        )
+    return chosen
+
+
+def _checks_of(
+    arguments: JudgeCheck,
+    known: CheckSetSource,
+    chosen: CheckSet,
+    judges: Judges,
+    *,
+    alone: bool,
+) -> tuple[dict[str, Json], dict[str, str]]:
+    """Checks each judge, and writes what was found; of those that fail the reason.
+
+    The error of a judge that is checked alone is raised.
+    """
+    private = any(subject.access != "open" for subject in known.subjects)
+    made, failed = dict[str, Json](), dict[str, str]()
+    for name, (request, path, settings) in judges.items():
+        folder = functools.partial(open_run_folder, path, settings, private=private)
+        try:
+            check = _checked(arguments, chosen, request, folder)
+        except MedicalTasksError as error:
+            if alone:
+                raise
+
+            print(f"{name}: {error}", file=sys.stderr)
+            failed[name] = one_line(str(error)).rstrip(".")
+            continue
+
+        if check:
+            made[name] = check
+            write_figures(check, path / CHECK_FILE)
+
+    return made, failed
+
+
+def _written(
+    arguments: JudgeCheck,
+    judges: Judges,
+    checks: Mapping[str, Json],
+    made: dict[str, Json],
+    failed: dict[str, str],
+) -> CheckedJudges:
+    """Writes the page of several judges, and keeps each check on record."""
+    from medical_tasks.judges.choosing import choose
+    from medical_tasks.report.page import judges_page
+
+    choice = choose({**checks, **made}, failed) if checks or made else {}
     files: tuple[Path, ...] = ()
-    if alone:
+    if len(judges) == 1 and not checks:
         ((_, path, _),) = judges.values()
         files = (path / CHECK_FILE,)
     elif choice:
@@ -146,18 +190,25 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         files = (out / "judges.html", out / "choosing.json")
         with WholeFile(files[0]) as page:
             page.write(judges_page(choice))
+
         write_figures(choice, files[1])
+
     for check in made.values():
         if check["scored"]:
-            how = {
-                "votes": check["votes"],
-                "mode": check["mode"],
-                "prompts": check["prompts"]["set"],
-            }
-            record_check(
-                check_key(check["judge"]["identity"], **how), summary_of(check)
-            )
+            _record(check)
+
     return CheckedJudges(checks=made, failed=failed, choice=choice, files=files)
+
+
+def _record(check: Json) -> None:
+    """Keeps a check on record, for whoever uses the judge in the same way."""
+    key = check_key(
+        check["judge"]["identity"],
+        votes=check["votes"],
+        mode=check["mode"],
+        prompts=check["prompts"]["set"],
+    )
+    record_check(key, summary_of(check))
 
 
 def _sets() -> dict[str, CheckSetSource]:
@@ -197,11 +248,13 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
             f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got "
             f"{arguments.set}. Leave it out."
         )
+
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
-            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is "
-            "nothing to batch. Leave it out."
+            f"--judging {arguments.judging}: the pairs of {arguments.set} are independent, so "
+            "there is nothing to batch. Leave it out."
         )
+
     raters = (
         []
         if arguments.raters is None
@@ -211,22 +264,19 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
         raise UsageError(
             f"--raters must be names of columns with commas between them, got {arguments.raters!r}."
         )
+
     return CheckRequest(**{**given, "raters": raters})
 
 
-def _judges(
-    arguments: JudgeCheck, known: CheckSetSource
-) -> dict[str, tuple[JudgeRequest, Path, dict[str, object]]]:
-    """What is asked of each judge, and the folder of its check with its settings, by the judge's name."""
+def _judges(arguments: JudgeCheck, known: CheckSetSource) -> Judges:
+    """The judges that a command names."""
     task = (
         known.task(arguments.format)
         if known.task
         else next(each for each in tasks().values() if each.judge)
     )
-    several, found = (
-        each_judge(arguments),
-        dict[str, tuple[JudgeRequest, Path, dict[str, object]]](),
-    )
+    several = each_judge(arguments)
+    found: Judges = {}
     for one in several:
         request = (
             judge_request(
@@ -242,16 +292,20 @@ def _judges(
         settings: dict[str, object] = {"check": arguments.set, "judge": identity}
         if "format" in known.takes:
             settings["format"] = arguments.format or "open"
+
         if any(settings == others for _, _, others in found.values()):
             raise UsageError(
                 f"--judge {request.name}: is given twice with the same settings. Once is enough."
             )
+
         path = arguments.out or default_folder(
             f"check-{arguments.set}-{request.name}", settings
         )
         if arguments.out and len(several) + len(arguments.compare) > 1:
             path = arguments.out / default_folder(request.name, settings).name
+
         found[_name(request.name, found)] = request, path, settings
+
     return found
 
 
@@ -273,6 +327,7 @@ def _asked_in_orders(
     ask = chosen.ask_shuffled
     if arguments.orders is None or ask is None:
         return {}
+
     batched: tuple[What, ...] = ("statements", "sentences")
     shuffled = batched if request.mode == "batched" else batched[1:]
     return {
@@ -299,12 +354,14 @@ def _order_figures(
         figures["statements"] = {
             "reason": "each statement is judged alone, so that there is no order of them"
         }
+
     for what, orders in in_orders.items():
         others = [labels_of(order.labels)[0] for order in orders]
         every = [label for each in (labels, *others) for label in each]
         view = next(view for view in chosen.views if view.holds(every))
         places = [order.places for order in orders if order.places]
         figures[what] = order_figures(chosen.pairs, labels, others, places, view)
+
     return figures
 
 
@@ -336,6 +393,7 @@ def _checked(
                 f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. "
                 "Leave it out."
             )
+
         labels, unscored = labels_of(chosen.ask(session, request.mode, False))
         usage, beside = session.usage, dict[str, object](single_vs_batched=None)
         # Other ways of asking, by what their comparison with these labels is called.
@@ -344,16 +402,19 @@ def _checked(
             ways["single_vs_batched"] = session, "single", False
         if arguments.again:
             ways["again"] = session.again(), request.mode, False
+
         if arguments.sensitivity and session.reads == "pair":
             beside["turned"] = {"reason": "it reads no prompt"}
         elif arguments.sensitivity and request.prompts == "official":
             beside["turned"] = {"reason": "the authors' prompts stay as they are"}
         elif arguments.sensitivity:
             ways["turned"] = session, request.mode, True
+
         for name, how in ways.items():
             beside[name] = same_labels(
                 chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views
             )
+
         in_orders = _asked_in_orders(arguments, chosen, request, session)
         if arguments.forecast:
             return {}
@@ -361,6 +422,7 @@ def _checked(
             beside["orders"] = _order_figures(chosen, labels, in_orders, request)
         if policy.protecting():
             unscored = dict(Counter(map(redact_reason, Counter(unscored).elements())))
+
         stats = session.stats
         return {
             "schema_version": CHECK_FORMAT,

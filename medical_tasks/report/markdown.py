@@ -78,6 +78,7 @@ def render_markdown(results: Json) -> str:
     parts = ["# Results"]
     for task in tasks:
         parts += _sections(task)
+
     return _tidy("\n\n".join(parts))
 
 
@@ -95,8 +96,10 @@ def _sections(task: ReportTask) -> list[str]:
         parts += ["### Evaluations by the judge", cell(told[0]), told[1]]
     if shown := pairs(task.entry):
         parts += ["### Pairs", shown]
+
     for by, caption, table in breakdowns([task]):
         parts += [f"### By {cell(by)}", cell(caption), table]
+
     return [*parts, "### Recipe", recipe(task.entry)]
 
 
@@ -116,6 +119,7 @@ def notes(entry: Entry) -> Markup:
                 f"- {count} x {cell(reason)}" for reason, count in unscored.items()
             ),
         ]
+
     return Markup("\n\n".join(parts))
 
 
@@ -188,6 +192,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
     )
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"own": _own, "points": _points}
+
     return environment
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
 from medical_tasks.report.html_parts import (
@@ -59,6 +60,8 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PlotPoint, View
 
 _HELD = "\0"
+ViewRow: TypeAlias = tuple[str, Sequence[ReportTask], str]
+"""A row of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
 
 
 def render_page(data: ReportData) -> str:
@@ -66,6 +69,7 @@ def render_page(data: ReportData) -> str:
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
+
     # A section's id has the task's name, where that can stand in one.
     bases = (
         name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{index}-"
@@ -87,6 +91,7 @@ def render_page(data: ReportData) -> str:
     # The items of a large run go in last: each time a page is put together it is in
     # memory once more. No text holds the mark.
     parts = document(data.title, body).split(_HELD)
+
     return "".join(
         held[int(text)] if index % 2 else text for index, text in enumerate(parts)
     )
@@ -134,6 +139,7 @@ def judges_page(choice: Json) -> str:
         ],
         caption="The judges that were checked on these pairs.",
     )
+
     return document(
         "Judges",
         rendered(
@@ -151,6 +157,7 @@ def _runs(data: ReportData) -> Table:
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
+
     rows = []
     for name, tasks in runs.items():
         count = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
@@ -166,6 +173,7 @@ def _runs(data: ReportData) -> Table:
             _joined(task.folder for task in tasks),
         ]
         rows.append(Row(cells))
+
     columns = [
         Column(name="run", label="Run", header=True),
         Column(name="model", label="Model"),
@@ -201,6 +209,7 @@ def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
                     f"best of papers: {point.label}" if point.published else point.label
                 )
                 lines.append(Line(label, [point], heading=f"{tasks[0].name}, {name}"))
+
     return (
         intervals_chart(
             lines, id="glance-chart", title="At a glance, with 95 % intervals"
@@ -233,6 +242,7 @@ def task_section(
     papers: dict[str, list[str]] = {}
     for task in tasks:
         papers.setdefault(" ".join(paper_lines(task.entry)), []).append(task.run)
+
     return rendered(
         "task.html",
         tasks=tasks,
@@ -295,6 +305,7 @@ def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
                     **words,
                 }
             )
+
     spec = tasks[0].spec(tasks[0].headline or "")
     best = max if spec is None or spec.higher_is_better else min
     return (
@@ -313,6 +324,7 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
         task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks
     ):
         return []
+
     configs = {
         (task.entry["recipe"].get("data") or {}).get("config") for task in tasks
     } - {None}
@@ -345,6 +357,7 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
         for metric in options
         if all(known(task, metric) or not known(task, name) for task in tasks)
     ]
+
     return max(
         alike, key=lambda metric: sum(metric in result.metrics for result in papers)
     )
@@ -367,6 +380,7 @@ def _points(
         if name in metrics:
             detail = "" if metrics[name].get("comparable", True) else "not comparable"
             points.append(point_of(task.run, clean(metrics[name]), detail=detail))
+
     key = f"{name}, {group}" if by else name
     figures = [
         (result, result.figures[key])
@@ -391,6 +405,7 @@ def _points(
                 detail=result.source,
             )
         )
+
     return list(dict.fromkeys(points))
 
 
@@ -406,6 +421,7 @@ def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
     )
     papers = sum(point.published for point in points)
     apart = len(tasks[0].published) - papers
+
     return {
         "drawn": drawn,
         "by": name,
@@ -460,31 +476,48 @@ def _view(
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
+
     runs = [task for of_task in family.values() for task in of_task] or list(tasks)
-    reported = {name for task in runs for name in task.entry["metrics"]}
-    names = [counted_as(runs, name) for name in view.metrics if name in reported]
+    names = _reported_of(view, runs)
     if view.plane:
         whole = len(names) == len(view.metrics)
         return _plane(view, family or {"": tasks}, names, base) if whole else Markup("")
+
     shares = [name for name in names if not _unit(runs, name)]
+    lines = _view_lines(view, _view_rows(view, tasks, family), shares)
+    if len(lines) <= 1:
+        return Markup("")
+
     several = len(shares) > 1
-    lines = [
+    title = view.title if several else f"{view.title}: {' '.join(names)}"
+    series = list(dict.fromkeys(task.run for task in runs))
+
+    return intervals_chart(_few_last(lines), id=base, title=title, series=series)
+
+
+def _reported_of(view: View, runs: Sequence[ReportTask]) -> list[str]:
+    """The metrics of a view that some run reports, each as it is counted."""
+    reported = {name for task in runs for name in task.entry["metrics"]}
+    return [counted_as(runs, name) for name in view.metrics if name in reported]
+
+
+def _view_lines(
+    view: View, rows: Iterable[ViewRow], shares: Sequence[str]
+) -> list[Line]:
+    """The lines of a view; of several metrics each row is a heading, and each metric a line."""
+    several = len(shares) > 1
+    return [
         Line(name if several else label, points, heading=label if several else "")
-        for label, of_row, group in _view_rows(view, tasks, family)
+        for label, of_row, group in rows
         for name in shares
         if (points := _points(of_row, name, view.by, group))
     ]
-    if len(lines) <= 1:
-        return Markup("")
-    title = view.title if several else f"{view.title}: {' '.join(names)}"
-    series = list(dict.fromkeys(task.run for task in runs))
-    return intervals_chart(_few_last(lines), id=base, title=title, series=series)
 
 
 def _view_rows(
     view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
-) -> list[tuple[str, Sequence[ReportTask], str]]:
-    """The rows of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
+) -> list[ViewRow]:
+    """The rows of a view: the tasks of a family, or the groups of a breakdown."""
     if family:
         return [(label, of_task, "") for label, of_task in family.items()]
     by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)
@@ -502,6 +535,7 @@ def _few_last(lines: list[Line]) -> list[Line]:
     """
     if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
         return lines
+
     lines = sorted(lines, key=lambda line: finite(line.points[0].value) or 0.0)
     small = [
         line
@@ -509,6 +543,7 @@ def _few_last(lines: list[Line]) -> list[Line]:
         if all((point.n or 0) < FEWEST for point in line.points if not point.published)
     ]
     heading = f"Fewer than {FEWEST} items each, too few to tell"
+
     return [
         *(line for line in lines if line not in small),
         *(replace(line, heading=heading) for line in small),
@@ -534,6 +569,7 @@ def _plane(
                 else replace(point, label=f"{name}, {label}")
             )
             pairs += [(shown, up[name])] if name in up else []
+
     unit = _unit([task for tasks in family.values() for task in tasks], names[0])
     labels = (f"{names[0]} ({unit})" if unit else names[0], names[1])
     return plane_svg(pairs, id=base, title=view.title, labels=labels, unit=unit)
@@ -565,6 +601,7 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
             if plot.is_curve:
                 yield curve_svg(plot, id=f"{base}-plot{n}-{index}", title=title)
                 continue
+
             lines = [
                 Line(point.label, [point], heading=plot.x_label)
                 for point in plot.points

@@ -129,6 +129,7 @@ def cut_middle(text: str, length: int) -> str:
     """
     if len(text) <= length:
         return text
+
     head = (length + 1) // 2
     tail = text[len(text) - (length - head) :]
     return (
@@ -165,6 +166,7 @@ def fit_texts(
         wanted = _wanted([name for name, _ in tasks], cut_items)
         if sum(wanted.values()) <= max_bytes:
             break
+
     rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
@@ -194,6 +196,7 @@ def fit_texts(
         fitted.append(
             FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied)
         )
+
     return fitted
 
 
@@ -215,6 +218,7 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
     for items in runs:
         for item in items:
             by_id.setdefault(item.id, []).append(item)
+
     seen: set[str] = set()
     kept: set[str] = set()
     for item_id, shown in by_id.items():
@@ -222,8 +226,10 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
         room -= sum(map(size_of, new))
         if room < 0:
             break
+
         seen |= new
         kept.add(item_id)
+
     return kept
 
 
@@ -272,12 +278,14 @@ def script_json(value: object) -> Markup:
             ),
             "}",
         )
+
     if (
         isinstance(value, list)
         and value
         and all(isinstance(inner, dict) for inner in value)
     ):
         return markup("[", ",".join(map(script_json, value)), "]")
+
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return markup(_ENDS_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
@@ -293,14 +301,17 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
         return "unscored" if item.unscored else "no value"
+
     low, high = metric.limits
     if metric.unit or math.isinf(high):
         return "scored"
+
     best, worst = metric.best, metric.worst
     if item.unclear and value == worst:
         return "unclear"
     if metric.kind == "proportion" and value in (low, high):
         return "right" if value == best else "wrong"
+
     return "full" if value == best else "zero" if value == worst else "partly"
 
 
@@ -330,6 +341,7 @@ def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
     reported: JsonDict = {}
     for task in reversed(tasks):
         reported |= task.entry["metrics"]
+
     groups = list(dict.fromkeys(name for item in items for name in item.groups))
     runs = []
     for task in tasks:
@@ -341,6 +353,7 @@ def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
                 **_columns(task, number, names, groups, decides),
             }
         )
+
     return {
         "task": tasks[0].name,
         "metrics": [
@@ -386,6 +399,7 @@ def _columns(
     for column in columns.values():  # what the last items lack takes no room
         while column and column[-1] == 0:
             column.pop()
+
     values = [[_written(item.values.get(name)) for item in items] for name in names]
     return {
         "count": len(items),
@@ -430,4 +444,5 @@ def _group_numbers(
     ):
         numbers = [number(group) for group in groups_of(joined, groups)]
         by_text[joined] = numbers[0] if len(numbers) == 1 else numbers
+
     return [by_text[item.groups.get(by, "")] for item in task.items]

@@ -55,9 +55,11 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
+
     if unit in ("cosine", "kappa") and low >= -1 and high <= 1:
         ends = (-1.0, -0.5, 0.0, 0.5, 1.0) if low < 0 else (0.0, 0.25, 0.5, 0.75, 1.0)
         return Scale(ends[0], 1.0, tuple((end, f"{end:g}") for end in ends))
+
     shown = 1.0 if unit else 100.0  # what is no count is told in percent
     step = _step((max(high, 0.0) - min(low, 0.0)) * shown or 1.0) / shown
     first, last = math.floor(min(low, 0.0) / step), math.ceil(max(high, 0.0) / step)
@@ -67,6 +69,7 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     )
     if not unit:
         ticks = (*ticks[:-1], (ticks[-1][0], f"{ticks[-1][1]} %"))
+
     return Scale(ticks[0][0], ticks[-1][0], ticks)
 
 
@@ -175,6 +178,7 @@ def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> M
         if point.published
         else f"mt-s{index % _COLOURS}{' mt-few' if few(point) else ''}"
     )
+
     return markup(f'<g class="mt-point {kind}">', drawn, "</g>")
 
 
@@ -246,12 +250,14 @@ def _drawn(
             f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>'
             for x in (left, right)
         ]
+
     shape = _DIAMOND if published else _SHAPES[series % len(_SHAPES)]
     if value is not None and shape:
         at = f'x="{scale.percent(value):g}%" y="{y}" overflow="visible" width="1" height="1"'
         parts.append(f'<svg {at}><path d="{shape}"/></svg>')
     elif value is not None:
         parts.append(f'<circle cx="{scale.percent(value):g}%" cy="{y}" r="4.5"/>')
+
     return markup(*parts)
 
 
@@ -274,6 +280,7 @@ def plane_svg(
         pair for pair in pairs if all(finite(point.value) is not None for point in pair)
     ]
     scale = scale_of([end for across, _ in drawn for end in _ends(across)], unit)
+
     return rendered(
         "plane.html",
         id=id,
@@ -315,6 +322,7 @@ def curve_svg(
         if finite(point.value) is not None and finite(point.across) is not None
     ]
     labels = (plot.x_label, plot.y_label)
+
     return rendered(
         "curve.html",
         id=id,
@@ -345,6 +353,7 @@ def interval_words(point: PlotPoint, unit: str = "") -> str:
     value = finite(point.value)
     if value is None:
         return "n/a"
+
     sign = "" if unit else " %"
     words = f"{number(value, unit)}{sign}"
     low, high = finite(point.low), finite(point.high)
@@ -356,4 +365,5 @@ def interval_words(point: PlotPoint, unit: str = "") -> str:
         words += ", reported"
     if few(point):
         words += ", too few to tell"
+
     return f"{words}, {point.detail}" if point.detail else words

@@ -110,6 +110,7 @@ def metric_cells(
     few = bool(cleaned.get("too_few"))
     draw = partial(interval_mark, value, low, high, scale=scale, few=few)
     ends = interval({**cleaned, "too_few": False})
+
     return [
         Cell(
             valued(cleaned),
@@ -144,6 +145,7 @@ def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
         bounds(metric), sort_value(metric["bound_low"], metric.get("unit", ""))
     )
     better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
+
     return [
         Cell(metric_label(name, metric), strong=strong),
         task.run,
@@ -162,6 +164,7 @@ def overview_table(tasks: Sequence[ReportTask], *, headlines: bool = False) -> T
             tags = ("headline",) if name == task.headline else ()
             if tags or not headlines:
                 rows.append(Row([task.name, *_metric_row(task, name)], tags=tags))
+
     task_column = Column(name="task", label="Task", header=True, facet=True)
     scores = (_VALUE, _plot(SHARES), _INTERVAL, _N, _SCORED, _BOUNDS, _BETTER)
     return Table(
@@ -202,6 +205,7 @@ def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A0
     )
     table = table if len(tasks) > 1 else table.without("run")
     declared = any(task.metrics for task in tasks)
+
     return table if declared else table.without("better")
 
 
@@ -221,21 +225,26 @@ def breakdown_table(
     names = _in_all(entries, list(tasks[0].entry["metrics"]))
     if not names:
         return None
+
     headline = tasks[0].headline
     first = headline if headline in names else names[0]
     others = [name for name in names if name != first]
     values = [clean(metrics[first]) for metrics in entries]
     ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
     scale = scale_of(ends, str(entries[0][first].get("unit", "")))
-    rows = []
-    for group in groups:
-        for run, of_run in parts:
-            if group in of_run:
-                metrics = of_run[group]
-                more = [_other(metrics[name]) for name in others]
-                rows.append(
-                    Row([group, run, *metric_cells(metrics[first], scale=scale), *more])
-                )
+    rows = [
+        Row(
+            [
+                group,
+                run,
+                *metric_cells(of_run[group][first], scale=scale),
+                *(_other(of_run[group][name]) for name in others),
+            ]
+        )
+        for group in groups
+        for run, of_run in parts
+        if group in of_run
+    ]
     columns = [
         Column(name="group", label=by, header=True),
         _RUN,
@@ -255,6 +264,7 @@ def breakdown_table(
         if len(rows) >= _FILTER_FROM
         else "",
     )
+
     return table if len(tasks) > 1 else table.without("run")
 
 
@@ -272,6 +282,7 @@ def evaluations_table(
     several = [(run, entry) for run, entry in entries if entry.get("evaluations")]
     if not several:
         return None
+
     rows = []
     for run, entry in several:
         told = entry["evaluations"]
@@ -284,6 +295,7 @@ def evaluations_table(
         agreed = [_estimated(verdicts[name]) for name in ("alpha", "exact_agreement")]
         questions = Cell(f"{verdicts['questions']:,}", verdicts["questions"])
         rows.append(Row(["verdicts", run, *[""] * 5, *agreed, questions]))
+
     times = dict.fromkeys(str(entry["evaluations"]["n"]) for _, entry in several)
     table = Table(
         id=id,
@@ -323,6 +335,7 @@ def _evaluated(name: str, run: str, metric: Metric, told: Metric) -> Row:
     ends = f"{number(low, unit)} to {number(high, unit)}"
     agreed = [_estimated(told.get(key)) for key in ("icc", "alpha", "exact_agreement")]
     items = told.get("items")
+
     return Row(
         [
             metric_label(name, metric),
@@ -341,6 +354,7 @@ def _estimated(estimate: Metric | None) -> Cell:
     """An agreement with its interval, on its own scale from -1 to 1."""
     if estimate is None:
         return Cell("")
+
     value, low, high = (
         finite(estimate.get(end)) for end in ("value", "ci_low", "ci_high")
     )
@@ -349,6 +363,7 @@ def _estimated(estimate: Metric | None) -> Cell:
             "n/a",
             title="nothing varies between items, so that there is nothing to agree on",
         )
+
     ends = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
     return Cell(f"{value:.2f}{ends}", value)
 
@@ -408,6 +423,7 @@ def published_table(
     for task in tasks:
         for name, metric in task.entry["metrics"].items():
             units.setdefault(name, str(metric.get("unit", "")))
+
     order = {spec.name: index for index, spec in enumerate(tasks[0].metrics)}
     names = list(dict.fromkeys(name for result in results for name in result.figures))
     names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
@@ -421,6 +437,7 @@ def published_table(
         if result.differences:
             index = notes.index(result.differences) + 1
             note = Cell(f"note {index}", href=f"#{id}-note-{index}")
+
         cells: Cells = [
             result.model,
             result.setting,
@@ -431,6 +448,7 @@ def published_table(
             note,
         ]
         rows.append(Row(cells))
+
     with_units = (
         f"{name} ({units[name]})" if units.get(name) else f"{name}, %" for name in names
     )
@@ -452,6 +470,7 @@ def published_table(
         if len(rows) >= _FILTER_FROM
         else "",
     )
+
     return table, notes
 
 
@@ -513,6 +532,7 @@ def pairs_table(entry: Entry, *, id: str) -> Table | None:  # noqa: A002 - an el
     ]
     if not rows:
         return None
+
     caption = (
         "Differences within pairs of items that are alike but for the group. Flagged: a p value "
         "below 0.05, adjusted by Holm over all groups."
@@ -541,6 +561,7 @@ def _pair_cells(figure: Mapping[str, object], entry: Entry) -> tuple[str, ...]:
     }
     ends = interval({**shown, "unit": unit})
     p_holm = shown["p_holm"]
+
     return (
         *names,
         f"{int(shown['n'] or 0):,}",
@@ -620,9 +641,11 @@ def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
             ]
             cells += [str(metric["n"]), coverage(entry, metric), bounds(metric)]
             rows.append(Row(cells if with_bounds else cells[:-1]))
+
         for label, value in reported_figures(entry):
             cells = [model, name, label, value, *[""] * 4]
             rows.append(Row(cells if with_bounds else cells[:-1]))
+
     texts = [
         Column(name="model", label="Model"),
         Column(name="task", label="Task"),

@@ -40,11 +40,13 @@ def render_table(*runs: Json) -> str:
         about = f"{entry['recipe']['model']['name']}, {name}"
         if (pairs := pairs_table(entry, id="")) is not None:
             lines += ["", f"{about}: {pairs.caption}", *text_table(pairs), ""]
+
         lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
         lines += [f"{about}: {note}" for note in entry_notes(entry)]
         if (agreement := evaluations_table([("", entry)], id="")) is not None:
             said = f"{about}: {agreement.caption}"
             lines += ["", said, *text_table(agreement), ""]
+
         if unscored := entry["coverage"]["unscored"]:
             reasons = ", ".join(
                 f"{count} x {reason}" for reason, count in unscored.items()
@@ -54,6 +56,7 @@ def render_table(*runs: Json) -> str:
             lines.append(
                 f"{about}: not scored: {reasons}. With them{unclear} {first} is {bounds(metric)}."
             )
+
     return "\n".join(lines)
 
 
@@ -81,11 +84,13 @@ def entry_notes(entry: Entry) -> list[str]:
     ]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
+
     recipe = entry["recipe"]
     if recipe.get("max_samples") is not None:
         note = recipe.get("max_samples_note") or NO_SAMPLE
         taken = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
         notes.append(f"{taken}, {note} (--subset draws one).")
+
     if drawn := recipe.get("subset"):
         strata = ", ".join(drawn["by"]) or "none"
         drawn_by = f"seed {drawn['seed']}, strata: {strata}"
@@ -96,20 +101,24 @@ def entry_notes(entry: Entry) -> list[str]:
             else "; values and intervals are of the score on all of them"
         )
         notes.append(f"a random sample of {of}{whole}.")
+
     if shard := recipe.get("shard"):
         notes.append(
             f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` "
             "makes one run of the parts."
         )
+
     if entry.get("cut_at_length"):
         notes.append(
             f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens)."
         )
+
     if entry.get("thought_only"):
         notes.append(
             f"WARNING: {entry['thought_only']:,} answers are EMPTY, since reasoning used up all "
             "tokens allowed. They count as wrong. Allow more: --max-new-tokens 16384."
         )
+
     if adapted := (recipe.get("generation") or {}).get("adapted"):
         from medical_tasks.models.refusals import LEFT_OUT  # about servers: slow
 
@@ -118,12 +127,14 @@ def entry_notes(entry: Entry) -> list[str]:
             for name, change in adapted.items()
         )
         notes.append(f"the server refuses {said}.")
+
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         notes.append(
             f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the "
             f"model's context ({rule})."
         )
+
     return notes
 
 
@@ -132,6 +143,7 @@ def _imported(entry: Entry) -> list[str]:
     origin = mapping(entry["recipe"].get("imported"))
     if not origin:
         return []
+
     ways = {str(way): count for way, count in mapping(origin.get("matched")).items()}
     matched = [f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways]
     lost = sum(count for way, count in ways.items() if way not in MATCHED_BY)
@@ -146,6 +158,7 @@ def _imported(entry: Entry) -> list[str]:
     said += f"; {lost:,} left out" if lost else ""
     if unknown := ", ".join(map(str, origin.get("unknown") or ())):
         said += f"; not known here: {unknown}"
+
     notes = [f"{said}."]
     return [*notes, f"reported by the source: {reported_said(entry) or 'nothing'}."]
 
@@ -155,6 +168,7 @@ def _judge(entry: Entry) -> list[str]:
     judge = entry.get("judge")
     if judge is None:
         return []
+
     verdicts = judge["verdicts"]
     missing = ", ".join(
         f"{count} x {reason}" for reason, count in verdicts["unscored"].items()
@@ -169,6 +183,7 @@ def _judge(entry: Entry) -> list[str]:
     else:
         # Asked again in another way, or decided by others.
         counted = f"{verdicts['decided']:,} verdicts (no score lacks one; replies that gave none: {missing})"
+
     parts = [f"judge {judge['name']}: {counted}"]
     if judge["from_store"]:
         parts.append(f"{judge['from_store']:,} replies from the store")
@@ -177,6 +192,7 @@ def _judge(entry: Entry) -> list[str]:
         parts.append(f"{judge['calls']:,} calls made")
     if judge["votes"] > 1:
         parts.append(f"{judge['votes_saved']:,} votes saved of {judge['votes']} each")
+
     usage, foreseen = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
@@ -188,4 +204,5 @@ def _judge(entry: Entry) -> list[str]:
             else ""
         )
         notes.append(f"judge: {usage_said(usage)}{forecast}.")
+
     return notes

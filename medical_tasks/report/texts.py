@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,6 +69,7 @@ def report_items(
             shown = redact_row(row, None, note_words=note_words)
         elif answer is not None:
             digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+
         groups = tuple(
             (name.removeprefix(_GROUP), str(value))
             for name, value in shown.items()
@@ -98,6 +99,7 @@ def report_items(
                 verdicts=verdicts.get(row["id"], ()),
             )
         )
+
     return tuple(items)
 
 
@@ -181,6 +183,7 @@ def find_texts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
             "no text.",
         )
+
     recipe = entry["recipe"]
     try:
         check_recipe(run.folder, recipe)
@@ -204,12 +207,13 @@ def _found(
     """The texts of a task's items, until they would take more than `room` bytes.
 
     Each item is counted at the shortest length that texts are cut to, and a text that
-    stands twice counts once; the items behind the last that fits go without texts.
+    appears twice counts once; the items behind the last that fits go without texts.
     """
     items = {item.id: item for item in data.items}
     tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
     if not places.items:
         return TaskTexts(items=items, tables=tables)
+
     question, no_questions, remark = _questions(
         task, data, run.entries[task.name]["recipe"], places
     )
@@ -229,6 +233,7 @@ def _found(
         seen |= least
         if room < 0:
             break
+
     answers, no_answers = _answers(task, run, data, places, golds)
     return TaskTexts(
         items=items,
@@ -267,9 +272,11 @@ def _questions(
             f"Questions are not shown, since they cannot be put again: {said(error)}",
             "",
         )
+
     if stated and prompts.sha256 != stated["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
+
     cut = recipe.get("truncation", {}).get("words_left_out", {})
 
     def asked_of(item: Item) -> str:
@@ -283,6 +290,7 @@ def _questions(
     if "protocol" in recipe:
         several = "Of the several questions about an item the first is shown, and the final answer."
         remark = f"{remark} {several}".strip()
+
     return asked_of, "", remark
 
 
@@ -308,11 +316,13 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
     for path in places:
         if path.is_dir():
             continue
+
         if not path.is_file():
             raise MissingError(
                 f"{path}: there is no such file. Give --responses the file that `score` scored, "
                 "or the folder of the run."
             )
+
         if file_sha256(path) not in wanted:
             which = (
                 "none of the runs scored a file"
@@ -339,22 +349,14 @@ def _answers(
 ) -> tuple[dict[str, str], str]:
     """The answers that were scored, by id of the items shown, and what is missing of them."""
     recipe = run.entries[task.name]["recipe"]
-    wanted = {
-        row["id"]
-        for row in run.rows[task.name]
-        if row["id"] in shown
-        and not str(row.get("unscored") or "").startswith(UNANSWERED)
-    }
+    wanted = _answered_of(run.rows[task.name], shown)
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
         # A store is asked for these alone; a file, or a baseline that draws on other
         # items, goes with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
+
     upstream = places.upstream if _asked_officially(recipe) else None
-    digest = _scored_file(recipe)
-    files = (path for path in places.responses if digest and path.is_file())
-    file = next((path for path in files if file_sha256(path) == digest), None)
-    # A run scored anew has its answers in the folder of the first one.
-    others = [] if digest else [path for path in places.responses if path.is_dir()]
+    file, others = _answer_places(recipe, places)
     answers: dict[str, str] = {}
     reason = ""
     for folder in (run.folder, *others):
@@ -365,16 +367,43 @@ def _answers(
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue
+
         answers = {**{item: there[item] for item in there if item in wanted}, **answers}
         if len(answers) == len(wanted):
             return answers, ""
+
     if reason and not answers:
         return answers, f"Answers are not shown: {reason}"
+
     return answers, (
         f"{len(wanted) - len(answers)} of {len(wanted)} answers are not in the run's store. If "
         "`score` scored another run's answers, give that run's folder with --responses; else give "
         "the run's command again."
     )
+
+
+def _answered_of(rows: Iterable[Row], shown: Collection[str]) -> set[str]:
+    """The ids of the items shown that were answered."""
+    return {
+        row["id"]
+        for row in rows
+        if row["id"] in shown
+        and not str(row.get("unscored") or "").startswith(UNANSWERED)
+    }
+
+
+def _answer_places(
+    recipe: Recipe, places: TextPlaces
+) -> tuple[Path | None, Sequence[Path]]:
+    """The file of answers that was scored, and the folders of other runs that may hold them.
+
+    A run scored anew has its answers in the folder of the first one.
+    """
+    digest = _scored_file(recipe)
+    if not digest:
+        return None, [path for path in places.responses if path.is_dir()]
+    files = (path for path in places.responses if path.is_file())
+    return next((path for path in files if file_sha256(path) == digest), None), ()
 
 
 def _asked_officially(recipe: Recipe) -> bool:

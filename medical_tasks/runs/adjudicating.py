@@ -137,6 +137,7 @@ def unclear_answers(
         }
         if unclear:
             answers += _with_texts(run, task, specs[task.name], unclear, places)
+
     return answers
 
 
@@ -150,12 +151,14 @@ def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
             f"unclear. Score it again ({again}), then: medical-tasks adjudicate NEW --responses "
             f"{run}"
         )
+
     if "repeats" in recipe:
         raise UsageError(
             f"{run}: asked each question of {task.name} several times (--repeats), and a sheet has "
             "one answer to each. Give the run's command again without --repeats: it takes the "
             "first answers, and asks nothing."
         )
+
     if "adjudication" in recipe:
         raise UsageError(
             f"{run}: {task.name} was scored with a sheet of decisions already. Fill in the rows "
@@ -180,6 +183,7 @@ def _with_texts(
     source, responses = run, places.responses
     if responses is not None and responses.is_dir():
         source, responses = responses, None  # the run whose answers were scored
+
     with run_data(task, spec, recipe, data=places.data, source=places.source) as data:
         items = {item.id: item for item in data.items}
         texts = run_responses(
@@ -196,6 +200,7 @@ def _with_texts(
                     "again. Give the run's command again, or give --responses with what was "
                     "scored."
                 )
+
             yield UnclearAnswer(
                 task=task, item=items[name], answer=text, reason=row["unclear"]
             )
@@ -310,6 +315,7 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
     """
     if not is_main_process():
         return None
+
     run = arguments.run
     tasks = [task_spec(name) for name in read_results(run)["tasks"]]
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
@@ -319,6 +325,7 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
             f"{run}: {', '.join(task.name for task in tasks)} has no reader that leaves answers "
             "open, so there is nothing to adjudicate."
         )
+
     request = _judge_request(arguments, readable)
     subjects = [
         policy.Subject.of(specs[task.name], task=task.name) for task in readable
@@ -338,15 +345,18 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
         answers = unclear_answers(run, readable, specs, places)
         if not answers:
             return UnclearSheet(path=None, answers=0)
+
         readings = _Readings() if request is None else _asked(run, request, answers)
         if request is not None and request.options.forecast:
             return UnclearSheet(path=None, answers=len(answers))
+
         rows = [
             _row(unclear, readings, whole=out.suffix.lower() == ".csv")
             for unclear in answers
         ]
         _check_unread(out, rows)
         _write(out, rows)
+
     return UnclearSheet(
         path=out,
         answers=len(answers),
@@ -380,9 +390,11 @@ def _judge_request(
         raise UsageError(
             "--judging: each answer is asked about by itself. Leave it out."
         )
+
     if arguments.judge is not None:
         judged = [replace(task, judge=True) for task in tasks]
         return judge_request(arguments, judged, upstream=arguments.upstream)
+
     options = (
         "judge_args",
         "votes",
@@ -397,6 +409,7 @@ def _judge_request(
         raise UsageError(
             f"{names}: no judge is asked. Give --judge MODEL, or leave it out."
         )
+
     return None
 
 
@@ -441,13 +454,16 @@ def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
         return (
             existing_run_folder(run).answers.parent if private else run
         ) / "unclear.csv"
+
     if out.suffix.lower() not in _SUFFIXES:
         raise UsageError(
             f"--out {out}: a sheet is CSV or XLSX, told by its name. Give one that ends in "
             f"{' or '.join(_SUFFIXES)}."
         )
+
     if private:
         check_place(out)
+
     return out.expanduser()
 
 
@@ -458,6 +474,7 @@ def _row(
     reading = readings.values.get("/".join(unclear.key))
     left_out = 0 if whole else max(0, len(unclear.answer) - _LONGEST_CELL)
     mark = f"[... {left_out:,} characters left out ...]\n" if left_out else ""
+
     return {
         "task": unclear.task.name,
         "id": unclear.item.id,
@@ -487,13 +504,14 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Refuses to write over another file, or a sheet in which somebody filled in something else."""
     if not path.exists():
         return
+
     new = {(row["task"], row["id"]): row["reading"] for row in rows}
     for row in read_sheet(path, COLUMNS):
         reading = row.cells["reading"].strip()
         if reading and new.get((row.cells["task"], row.cells["id"])) != reading:
             raise UsageError(
-                f"{path}: is there, and row {row.number} of it has a reading that this would write "
-                "over. Choose another --out, or move that file away."
+                f"{path}: exists, and row {row.number} of it has a reading that would be "
+                "overwritten. Choose another --out, or move that file away."
             )
 
 
@@ -511,6 +529,7 @@ def read_adjudication(
         raise UsageError(
             f"--adjudicated {path}: the reader of {task.name} leaves no answer open. Leave it out."
         )
+
     rows = read_sheet(path, COLUMNS, numbers="reading")
     own = [row for row in rows if row.cells["task"].strip() == task.name]
     if not own:
@@ -519,6 +538,7 @@ def read_adjudication(
             f"{path}: has no row of {task.name}, but of {there}. Give the sheet that "
             "`medical-tasks adjudicate` wrote of its run."
         )
+
     problems: list[str] = []
     readings: dict[str, Reading] = {}
     for row in own:
@@ -530,8 +550,10 @@ def read_adjudication(
             and readings.setdefault(name, reading).text != reading.text
         ):
             problem = f"the item {name!r} has another reading in a row before. Keep one of them"
+
         if problem:
             problems.append(f"{row.path}: row {row.number}: {problem}")
+
     refuse(problems)
     unfilled = len({row.cells["id"] for row in own} - readings.keys())
     if not readings:
@@ -539,12 +561,14 @@ def read_adjudication(
             f"{path}: no row of {task.name} has a reading. Fill in the column 'reading': "
             f"{task.reads}; or {NONE!r} where the reply gives none."
         )
+
     if unfilled:
         print(
             f"note: {path}: {unfilled} of the answers to {task.name} have no reading and stay "
             "unclear.",
             file=sys.stderr,
         )
+
     return Adjudication(sha256=file_sha256(path), readings=readings, unfilled=unfilled)
 
 
@@ -560,23 +584,28 @@ def _decision(
             f"there is no answer to an item {name!r} here. Is it the sheet of this run?",
             None,
         )
+
     if row.cells["response_sha256"].strip() != response_sha256(responses[name]):
         return (
             f"the answer to {name!r} is not the one that was read. Adjudicate the run that is "
             "scored here",
             None,
         )
+
     if not text:
         return "", None
+
     if len(text) > _LONGEST_READING:
         return (
             f"the reading has {len(text)} characters, at most {_LONGEST_READING} are taken. Write "
             "down the final answer alone",
             None,
         )
+
     if by not in ("", PERSON) and by.partition("/")[0] not in judge_kinds():
         return (
             f"column 'read_by': must be {PERSON!r} or the name of a judge. Write {PERSON!r}",
             None,
         )
+
     return "", Reading(text="" if text.casefold() == NONE else text, by=by or PERSON)

@@ -160,12 +160,15 @@ class AnsweredTask:
         text = self.responses[item.id]
         if self.states_confidence:
             text = split_confidence(text).answer
+
         details = self.told(item)
         if not details:
             return Answer(text=text)
+
         conversation = tuple(details.pop("conversation"))
         if "tool_calls" in details:
             details["tool_calls"] = tuple(details["tool_calls"])
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
+
         return Answer(text=text, conversation=conversation, **details)

@@ -57,6 +57,7 @@ class Asked:
                     if each.reason in (UNREADABLE, CUT)
                     else lost
                 )
+
         return values
 
 
@@ -82,7 +83,7 @@ def asked(
         step: the benchmark and the step, as `ehrnoteqa generate`.
         into: the folder of the construction.
         what: what is made, for messages.
-        forecast: only say what asking would take.
+        forecast: only count requests and tokens; asks nobody.
         finished: the file that is there once an outcome was written.
         args: usual settings of the model, which those given overrule.
     """
@@ -97,6 +98,7 @@ def asked(
             f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
             "openai-api/HOST/NAME."
         )
+
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
     opening: JsonDict = {
         "args": args,

@@ -55,11 +55,13 @@ def run_baseline(
                 f"baseline/{COPY_EXAMPLE} has nothing to copy. Use it with a task that shows one, "
                 "such as medcalc_one_shot."
             )
+
         responses = (example(item).reply for item in data.items)
         identity = {"prompts": shown.name, "sha256": shown.sha256}
         leaking = leaking_examples(task, shown, data.items)
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
+
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -73,6 +75,7 @@ def run_baseline(
         recipe["baseline"] = identity
     if leaking:
         recipe["leaking_examples"] = leaking
+
     texts = Texts(zip((item.id for item in data.items), responses, strict=True))
     return AnsweredTask(
         task=task,
@@ -112,9 +115,11 @@ def _answered(
         return own[name].respond(task, data.items, arguments), dict(
             own[name].identity(task, arguments)
         )
+
     if name not in BASELINES:
         names = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
         raise UsageError(
             f"{task.name}: there is no baseline/{name}. Baselines: {names}."
         )
+
     return baseline_responses(name, task, data.items, task.benchmark.gold_response), {}

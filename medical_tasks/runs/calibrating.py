@@ -55,7 +55,9 @@ class Corrections:
                 for key in _SHARED:
                     if key in raw:
                         figure[key] = raw[key]
+
                 metrics[name + SUFFIX] = figure
+
         return replace(summary, metrics=metrics)
 
     def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
@@ -165,6 +167,7 @@ def read_calibration(
             f"{path}: a check on {name} has no labels of this run's answers. Leave out "
             "--calibration-from run."
         )
+
     for task in (task for task in tasks if task.judge):
         own = check_set_of(task)
         entails = any(metric.verdict == "entailment" for metric in task.metrics)
@@ -174,6 +177,7 @@ def read_calibration(
                 f"{path}: is a check on {name}, and {task.name} takes one on "
                 f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(own, **asked)}"
             )
+
     return Calibration(
         path,
         hashlib.sha256(raw).hexdigest(),

@@ -73,6 +73,7 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
             NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
         )
         official = official if judge else NO_JUDGE
+
     differences = tuple(_differences(task, entry))
     reasons = differences or tuple(_shared(task, entry))
     return Comparability(comparable=not differences, reasons=reasons, official=official)
@@ -94,9 +95,11 @@ def paper_lines(entry: Entry) -> list[str]:
     paper = mapping(entry.get("paper"))
     if not paper:
         return [f"Comparable with the paper: {_NOT_KNOWN}."]
+
     answer = "yes" if is_comparable(entry) else "no"
     reasons = "; ".join(map(str, paper.get("why") or ()))
     line = f"Comparable with the paper: {answer} ({reasons})."
+
     return [line, f"{paper['official']}."] if paper.get("official") else [line]
 
 
@@ -143,15 +146,20 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
         yield "no paper has this task"
         if judge.get("comparable") is False:
             yield _judge_said(judge)
+
         return
+
     if paper.differs:
         yield paper.differs
+
     if imported := _recipe(entry, "imported"):
         yield f"imported from {short(imported.get('kind'))}, which asked in its own way"
     else:
         yield from _prompts_differ(task, paper, entry)
+
     if paper.judges:
         yield from _judge_differs(paper, judge)
+
     yield from _items_differ(task, paper, entry)
     figures = [metric for metric in task.metrics if task.needs_official_prompts(metric)]
     figures = figures or [
@@ -179,6 +187,7 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
         yield "unknown prompts"
     elif paper.prompts == "official" != prompts.get("set"):
         yield "own prompts"
+
     if mapping(entry.get("recipe")).get("confidence") and paper.prompts != "any":
         yield "the model was also asked how sure it is"
 
@@ -191,10 +200,12 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
     if not judge:
         yield "no judge was asked"
         return
+
     if _prompts(judge) != "official":
         yield "the judge was asked with own prompts"
     elif not asked_officially(judge):
         yield "the judge reads no prompts"
+
     # Who gave the verdicts in a file, the file's name does not say.
     name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
     if not any(is_same_model(name, each) for each in paper.judges):
@@ -212,6 +223,7 @@ def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator
         yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"
     elif data.get("split") != task.split:
         yield f"split {short(data.get('split'))}, the paper's is {task.split}"
+
     answered, scored = counts.get("answered", 0), counts.get("scored", 0)
     items = max(paper.items, entry.get("n_items", 0))
     if answered < items:
@@ -229,10 +241,12 @@ def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
         yield "by the metrics that end in _official"
     if paper.prompts == "official" or paper.judges:
         yield "the authors' prompts"
+
     if paper.judges:
         judge = _recipe(entry, "judge")
         yield _judge_said(judge)
         yield f"votes: {judge.get('votes') or 1}"
+
     yield f"all {entry['n_items']:,} items"
 
 

@@ -138,6 +138,7 @@ def check_askable(tasks: Sequence[TaskSpec], model: str) -> None:
             f"{model} is asked nothing, so that --confidence asked has no meaning for it. Leave it "
             "out."
         )
+
     check_taken_off(tasks)
     if steps := [task.name for task in tasks if task.protocol]:
         raise UsageError(
@@ -169,6 +170,7 @@ def asking_for_confidence(prompts: PromptSet) -> PromptSet:
                 "--confidence asked: the question begins the model's answer itself, so that "
                 "nothing can be added to it. Run the task without it."
             )
+
         asked: Message = {
             "role": "user",
             "content": f"{last['content'].rstrip()}\n\n{INSTRUCTION}",
@@ -256,6 +258,7 @@ def confidence_figures(
     if not _is_share(metric):
         figures["reason"] = NO_SHARE.format(metric.name)
         return figures
+
     if answers.outcome:
         single = not task.cluster and len(repeats) == 1
         clusters = None if single else answers.cluster
@@ -264,6 +267,7 @@ def confidence_figures(
             _add_calibration(figures, answers, clusters)
         else:
             figures["reason"] = NOT_BINARY.format(metric.name)
+
     return figures
 
 
@@ -289,11 +293,13 @@ def _collected(
             if reason := _left_out(score, metric):
                 collected.left_out[reason] += 1
                 continue
+
             collected.confidence.append(score.confidence or 0.0)
             collected.outcome.append(score.values[metric.name])
             collected.cluster.append(cluster)
             if score.probabilities is not None:
                 collected.probabilities.append(score.probabilities)
+
     return collected
 
 

@@ -111,6 +111,7 @@ def correct(
                 "reason": str(error),
                 "calibration": {"refused": str(error)},
             }
+
     return corrections
 
 
@@ -168,10 +169,12 @@ class _Run:
                     sum((Counter(each.classes) for each in verdicts), Counter())
                 )
                 clusters.append(item.cluster)
+
         table = np.array(rows).reshape(-1, 5)
         classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
         unit, fixed, of = table[:, 2:].T
         apart = clusters if self.task.cluster is not None else None
+
         return ids, classes, Verdicts(by_class, unit, fixed, of, apart)
 
     def has_points(self, metric: MetricSpec) -> bool:
@@ -188,6 +191,7 @@ class _Run:
         value, of = self.estimator.item_value(metric, score)
         if not of or math.isnan(value):
             return None
+
         counts = score.counts.get(metric.name)
         unasked = (
             sum(each.unasked for each in counts.verdicts) if counts is not None else 0
@@ -206,14 +210,17 @@ class _Run:
                 0.0,
                 of,
             )
+
         if counts is not None and counts.known:
             total = of if metric.kind == "ratio" else counts.of
             of_all = of / total if counts.is_share else 1.0
             unit = of_all * (total - unasked) / counts.known
             hits = value * of / unit
             return hits, counts.known - hits, unit, 0.0, of
+
         if counts is not None and counts.of > unasked:
             return None
+
         return 0.0, 0.0, 0.0, value * of, of
 
 
@@ -242,6 +249,7 @@ def _correct(
             "minus points outweigh the others, so that verdicts all of one kind count for nothing",
             labels=False,
         )
+
     shifted = [factor for factor in factors if _is_shifted(factor, mass)]
     note = f"{len(gold):,} pairs of {calibration.check['set']}, {len({*clusters}):,} clusters"
     needed, half = 0, math.nan
@@ -262,10 +270,12 @@ def _correct(
             _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
         )
         raise NotCorrectableError(f"{reason} ({note}){advice}") from None
+
     widened = _widened(factors, used, mass, pooled, error, clusters)
     if 2.0 * half > HALF_WIDTH:
         note += f": they alone leave ±{2.0 * half:.1%} of verdicts"
         note += _advice(needed, judged, verdicts, classes, form)
+
     assumes = _assumed(calibration, len(gold), used)
     note += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
     figure = _figure(value, widened, metric)
@@ -284,6 +294,7 @@ def _correct(
     }
     if metric.kind == "ratio":
         figure["of"] = float(verdicts.of.sum())
+
     corrections.figures[metric.name] = figure
     rescored = verdicts.fixed + verdicts.unit * (spread.counts @ learnt.scores)
     for name, numbers in zip(
@@ -307,17 +318,20 @@ def _factors(
     """What the judge's errors may depend on, as far as the labels and the run tell it."""
     if calibration.form == "prediction" or _is_elsewhere(calibration):
         return []
+
     items = {item.id: item for item in run.items}
     factors = _groups(labels, [items[name] for name in ids])
     texts = [run.answers.texts.get(name) for name in ids]
     if "words" in labels and None not in texts:
         factors += _length(np.array(labels["words"]), list(map(str, texts)))
+
     models = labels.get("model", ())
     if models and all(models) and run.answers.model:
         judge = str(calibration.check["judge"]["name"])
         theirs = np.array([same_family(judge, model) for model in models])
         mine = np.full(len(ids), same_family(judge, run.answers.model))
         factors.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
+
     return factors
 
 
@@ -364,6 +378,7 @@ def _by_class(
         and fewest >= FEWEST["confusion"]
     ):
         return classes, counts
+
     return (hit, f"not {hit}"), sides
 
 
@@ -422,10 +437,12 @@ def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
     longer = [each > np.median(words) for each in (words, own)]
     if not longer[0].any():
         return []
+
     low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
     scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
     beyond = float(np.mean((own < words.min()) | (own > words.max())))
     refused = f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
+
     return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
 
 
@@ -478,6 +495,7 @@ def _stratified(
         strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
         if not np.isin(strata, of_labels).all():
             continue
+
         kept = np.isin(of_labels, strata)
         gold, judged, clusters = (column[kept].tolist() for column in labels)
         numbers = np.searchsorted(strata, of_labels[kept]).tolist()
@@ -488,7 +506,9 @@ def _stratified(
         except NotCorrectableError:
             if used:
                 continue
+
             raise
+
         # Items outside the strata have no verdicts.
         index = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
         counts = np.zeros((items, len(strata), len(classes)))
@@ -499,6 +519,7 @@ def _stratified(
             replace(learnt, classes=names),
             replace(run, counts=counts.reshape(items, -1)),
         )
+
     raise AssertionError("the last try is without factors")
 
 
@@ -531,20 +552,24 @@ def _widened(
         distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
         if abs(distance) < _NOWHERE:
             continue
+
         upper = factor.labels == _KINDS[factor.name][1]
         further = drift(pooled, error, upper, clusters=clusters)
         if math.isnan(further.ci_low):
             continue
+
         if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
             raise NotCorrectableError(
                 "the judge errs otherwise on long answers than on short ones, and "
                 f"{factor.refused}. Label some of this run's own",
                 labels=False,
             )
+
         widened[factor.name] = {
             "distance": distance,
             "drift": [further.ci_low, further.ci_high],
         }
+
     return widened
 
 
@@ -558,10 +583,12 @@ def _unlike_said(
         if max(down, up) >= LEAST_SAID:
             side = _SIDES[name][each["distance"] > 0.0]
             text += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
+
     if left := [
         each.name for each in shifted if each not in used and each.name not in widened
     ]:
         text += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
+
     return text
 
 
@@ -582,4 +609,5 @@ def _advice(
     )
     if form == "confusion":
         return f"{more}; label further answers, chosen without a look at the judge's verdicts"
+
     return f"{more}; label next what the judge calls {name} ({counts[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"

@@ -124,6 +124,8 @@ class Estimator:
             metric.name: estimated(metric, scores) if metric.official is None else {}
             for metric in task.metrics
         }
+        # What items add to each metric, since each item is in the whole and in groups.
+        self._plain: dict[str, dict[str, _Share]] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
         """A metric's value on an item, estimated where need be, and its denominator.
@@ -132,11 +134,13 @@ class Estimator:
         """
         if self._without_value[metric.name]:
             return math.nan, 0.0
+
         if metric.name in score.values:
             value = score.values[metric.name]
             return value, 0.0 if math.isnan(value) else score.weights.get(
                 metric.name, 1.0
             )
+
         estimate = self._estimates[metric.name].get(score.id)
         return (
             (math.nan, 0.0) if estimate is None else (estimate.value, estimate.weight)
@@ -164,6 +168,7 @@ class Estimator:
         value = figure["value"]
         if value is None:
             return figure
+
         shares = components(metric, self._reported).shares
         weights = list(shares.values())
         strata, units = strata_of(self._task, items, drawn)
@@ -190,6 +195,7 @@ class Estimator:
         whole = estimate(counted)
         if math.isnan(whole.value):
             return figure
+
         moved = figure.copy()
         moved["sample"] = {name: figure[name] for name in ENDS}
         moved["value"] = whole.value
@@ -206,6 +212,7 @@ class Estimator:
                     bound - value, end, counted, decided, weights, estimate
                 )
                 moved[name] = _clipped(whole.value + shift, metric.limits)
+
         moved.pop("std", None)
         return moved
 
@@ -218,12 +225,15 @@ class Estimator:
         score = self._counted(metric, item)
         if score is None:
             return math.nan, math.nan
+
         value, weight = self.item_value(metric, score)
         if end is not None and metric.name in score.values:
             value = score.could_be(metric.name)[end]
             weight = weight or score.weight(metric)
+
         if math.isnan(value):
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
+
         return value * weight, weight
 
     def _counted(self, metric: MetricSpec, item: Item) -> ItemScore | None:
@@ -247,13 +257,20 @@ class Estimator:
             ]
             low = min(each[0] for each in limits) if math.isinf(low) else low
             high = max(each[1] for each in limits) if math.isinf(high) else high
+
         return (low, high) if -math.inf < low < high < math.inf else None
 
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of a metric that is no average."""
         tally = _Tally(metric, clustered=self._task.cluster is not None)
+        known = self._plain.setdefault(metric.name, {})
         for item in items:
-            self._add(tally, metric, item)
+            share = known.get(item.id)
+            if share is not None:
+                tally.add_share(share)
+            elif (share := self._add(tally, metric, item)) is not None:
+                known[item.id] = share
+
         answered = [self._scores[item.id] for item in items if item.id in self._scores]
         ended = self._ended[metric.name]
         reason = ended or _undecided(metric, answered) or tally.reason(answered)
@@ -263,24 +280,34 @@ class Estimator:
             # The answers themselves end the script: nothing is missing that could bring
             # a figure.
             figure["bound_low"] = figure["bound_high"] = None
+
         if unanswered_value(metric) is not None and len(answered) < len(items):
             figure["unanswered"] = len(items) - len(answered)
+
         return figure
 
-    def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> None:
-        """Adds an item to a tally: as decided, or with what it could have been."""
+    def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> _Share | None:
+        """Adds an item to a tally: as decided, or with what it could have been.
+
+        Returns:
+            What it adds where that is all, as of most items.
+        """
         score = self._counted(metric, item)
         if score is None:
             of_item = self._limits(item) if self._limits else {}
             tally.add_open(
                 item, _Open(*of_item.get(metric.name, metric.limits), math.inf)
             )
-        elif metric.name in score.values:
-            tally.add(item, score)
-        else:
-            limits = score.limits.get(metric.name, metric.limits)
-            opened = _Open(*limits, score.weights.get(metric.name, math.inf))
-            tally.add_open(item, opened, self._estimates[metric.name].get(item.id))
+            return None
+
+        if metric.name in score.values:
+            return tally.add(item, score)
+
+        limits = score.limits.get(metric.name, metric.limits)
+        opened = _Open(*limits, score.weights.get(metric.name, math.inf))
+        tally.add_open(item, opened, self._estimates[metric.name].get(item.id))
+
+        return None
 
     def _average(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The average of other metrics' totals, over the items on which all of them are decided."""
@@ -300,20 +327,24 @@ class Estimator:
                 _number(average.ci_high),
             )
             figure["n"] = average.n
+
         for name in BOUNDS:
             figure[name] = None if lacking else _average_bound(name, totals)
+
         scored = (total.get("scored", len(items)) for _, total in totals)
         decided = min([len(answered), *scored])
         if decided < len(items):
             figure["scored"] = decided
         if figure["value"] is None:
             figure["reason"] = lacking or (NO_COMPONENT if answered else NO_ANSWER)
+
         figure["components"] = list(parts.shares)
         if parts.missing:
             figure["missing_components"], figure["comparable"] = (
                 list(parts.missing),
                 False,
             )
+
         clear = all(total["bound_low"] == total["bound_high"] for _, total in totals)
         return _inside(figure, whole=clear and decided == len(items))
 
@@ -333,6 +364,7 @@ class Estimator:
             ]
             for name in parts.shares
         )
+
         return average_interval(
             columns,
             list(parts.shares.values()),
@@ -396,24 +428,39 @@ class _Tally:
         self.unclear: list[tuple[float, float]] = []
         self.joining: list[_Open] = []
 
-    def add(self, item: Item, score: ItemScore) -> None:
-        """Adds an item on which the metric is decided."""
+    def add(self, item: Item, score: ItemScore) -> _Share | None:
+        """Adds an item on which the metric is decided.
+
+        Returns:
+            What it adds where that is all, as of an answer that is not unclear.
+        """
         self.items += 1
         value = score.values[self.metric.name]
-        low, high = (
-            score.could_be(self.metric.name) if score.unclear else (value, value)
-        )
         if math.isnan(value):
+            low, high = score.could_be(self.metric.name)
             if not math.isnan(low):
                 self.joining.append(_Open(low, high, score.weight(self.metric)))
-            return
+
+            return None
+
         weight = score.weights[self.metric.name] if self.pooled else 1.0
         if not weight:
             self.due.append(value)
-            return
-        self.decided.append(_Share(value * weight, weight, item.cluster))
-        if score.unclear:
-            self.unclear.append(((low - value) * weight, (high - value) * weight))
+            return None
+
+        share = _Share(value * weight, weight, item.cluster)
+        self.decided.append(share)
+        if not score.unclear:
+            return share
+
+        low, high = score.could_be(self.metric.name)
+        self.unclear.append(((low - value) * weight, (high - value) * weight))
+        return None
+
+    def add_share(self, share: _Share) -> None:
+        """Adds what an item is known to add."""
+        self.items += 1
+        self.decided.append(share)
 
     def add_open(
         self, item: Item, limits: _Open, estimate: Estimated | None = None
@@ -424,10 +471,12 @@ class _Tally:
             limits = limits._replace(weight=1.0)
         if not limits.weight and self.metric.official is None:
             return
+
         self.missing.append(limits)
         if estimate is None:
             self.left.append(limits)
             return
+
         share = _Share(estimate.value * estimate.weight, estimate.weight, item.cluster)
         self.estimated.append(share)
         if estimate.own:
@@ -462,6 +511,7 @@ class _Tally:
             low, high = map(_number, self.metric.limits)
             figure = self._figure(min(self.due), low, high, len(self.due))
             return _inside(figure, whole=self._settled)
+
         shares = [*self.decided, *self.estimated]
         complete = self._interval(self.decided)
         low, high = complete.ci_low, complete.ci_high
@@ -471,6 +521,7 @@ class _Tally:
         if value != complete.value:
             partly = self._interval([*self.decided, *self.partly], fractions=True)
             low, high = _around(value, (complete, partly), self.metric.limits)
+
         # Where there is no largest value there is a smallest all the same.
         least, most = limits or self.metric.limits
         ends = _number(max(low, least)), _number(min(high, most))
@@ -479,6 +530,7 @@ class _Tally:
             # The papers' plus-minus: standard error of a proportion, items taken as
             # independent.
             figure["std"] = math.sqrt(value * (1 - value) / len(self.decided))
+
         return _inside(figure, whole=self._settled)
 
     @property
@@ -505,10 +557,12 @@ class _Tally:
         figure["bound_low"], figure["bound_high"] = bounds
         if self.pooled:
             figure["of"] = math.fsum(share.below for share in shares)
+
         if self.missing:
             figure["scored"] = self.items - len(self.missing)
             if self.estimated and value is not None:
                 figure["estimated"] = len(self.estimated)
+
         return figure
 
     def _with_left(self, value: float, shares: Sequence[_Share]) -> float:
@@ -519,6 +573,7 @@ class _Tally:
         fits = all(limits.low <= value <= limits.high for limits in self.left)
         if fits or self.metric.official is not None:
             return value
+
         stand_ins = [
             _Share(_clipped(value, (low, high)) * weight, weight, "")
             for low, high, weight in self.left
@@ -564,14 +619,17 @@ class _Tally:
         top, bottom = math.fsum(above), math.fsum(below)
         if bottom:
             ends.append(top / bottom)
+
         if self.joining:
             more = math.fsum(limits[end] * limits.weight for limits in self.joining)
             ends.append(
                 (top + more)
                 / (bottom + math.fsum(open_.weight for open_ in self.joining))
             )
+
         if not ends:
             return None
+
         # Of a pooled share an unclear answer leaves the denominator open as well: see
         # `ItemScore.limits`.
         worst = min if end == 0 else max
@@ -607,10 +665,12 @@ def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
     missing = [score for score in judged if metric.name not in score.values]
     if not missing:
         return ""
+
     if any(score.counts[metric.name].known for score in judged) and all(
         score.counts[metric.name].told for score in missing
     ):
         return ""
+
     return _lacking(missing) or NO_VERDICT
 
 
@@ -619,14 +679,17 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
     official = metric.official
     if official is None or metric.kind == "average":  # which is of metrics that end
         return ""
+
     items = max(items, len(scores))
     undecided = sum(metric.name not in score.values for score in scores.values())
     if undecided:
         return f"{official.undecided or NO_VERDICT} ({undecided} of {items} items)"
+
     if official.unanswered == "ends" and scores and items > len(scores):
         return (
             f"official script ends: no answer ({items - len(scores)} of {items} items)"
         )
+
     return ""
 
 
@@ -646,6 +709,7 @@ def _around(
     sides = [side for side in sides if not math.isnan(sum(side))]
     if not sides:
         return math.nan, math.nan
+
     low, high = (
         value - max(down for down, _ in sides),
         value + max(up for _, up in sides),
@@ -669,6 +733,7 @@ def _inside(figure: Figure, *, whole: bool) -> Figure:
         figure["bound_high"] = (
             value if whole else high if high is None else max(high, value)
         )
+
     return figure
 
 
@@ -701,6 +766,7 @@ def estimated(
     }
     if not lacking or not any(counts.known for counts in judged.values()):
         return {}
+
     rates = _Rates(judged.values(), by_item=metric.kind != "ratio")
     estimates: dict[str, Estimated] = {}
     for name, counts in lacking.items():
@@ -711,6 +777,7 @@ def estimated(
             weight=weight if metric.kind == "ratio" else 1.0,
             own=any(verdicts.known for verdicts in counts.verdicts),
         )
+
     return estimates
 
 
@@ -731,6 +798,7 @@ class _Rates:
         if counts.how == "any":
             missing = sum(verdicts.missing for verdicts in counts.verdicts)
             return self._any_of(round(counts.of), missing), 1.0
+
         hits: list[float] = []
         of: list[float] = []
         for verdicts in counts.verdicts:
@@ -739,6 +807,7 @@ class _Rates:
             hits.append(verdicts.weight * (verdicts.hits + rate * open_))
             if counts.how != "points" or verdicts.weight > 0:
                 of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
+
         return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:
@@ -776,6 +845,7 @@ class _Rates:
                 )
                 clean.append(share)
                 hidden.append(share if hits else 0.0)
+
         return math.fsum(hidden) / math.fsum(clean) if clean else 1.0
 
     def _rate_within(self, kind: str, counts: Counts) -> float:
@@ -790,10 +860,12 @@ class _Rates:
             pairs = [(hits, known) for hits, known in pairs if known]
             if how == "share" and self._by_item:
                 pairs = [(hits / known, 1.0) for hits, known in pairs]
+
             self._sums[kind] = (
                 math.fsum(pair[0] for pair in pairs),
                 math.fsum(p[1] for p in pairs),
             )
+
         hits, known = self._sums[kind]
         return hits / known if known else self._rate(kind.rpartition("/")[0], how)
 

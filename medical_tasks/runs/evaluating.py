@@ -65,6 +65,7 @@ from medical_tasks.runs.rescoring import (
 from medical_tasks.runs.results import (
     JsonDict,
 )
+from medical_tasks.runs.run_file import write_run_file
 from medical_tasks.runs.runner import (
     ANSWER,
     RoleChoice,
@@ -112,6 +113,7 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
     asking = [task for task in setup.tasks if not task.baseline]
     if setup.name.startswith(BASELINE) or not asking:
         return RunForecast(model=setup.name, tasks={})
+
     with (
         tempfile.TemporaryDirectory() as scratch,
         contextlib.closing(
@@ -124,6 +126,7 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
             )
             for task in asking
         }
+
     return RunForecast(model=setup.name, tasks=forecasts)
 
 
@@ -156,6 +159,7 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     name = full_name(arguments.model)
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
+
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
@@ -201,11 +205,14 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     if options.batch:
         check_batch(name, "--batch")
         policy.require_no_batch("--batch")
+
     if judge is not None and judge.options.batch:
         policy.require_no_batch("--judge-batch")
+
     settings = _settings(name, tasks, data, options, judge)
     settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
     settings |= {"subset": list(drawn)} if drawn is not None else {}
+
     return _Setup(
         name=name,
         tasks=tasks,
@@ -226,10 +233,15 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     if arguments.forecast:
         if is_main_process():
             _tell_forecasts(setup, path)
+
         return None
+
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(path, setup.settings, private=private)
     with locked(folder):
+        if is_main_process():
+            write_run_file(folder.path, arguments)
+
         return _finished(
             setup.name,
             dict(setup.options.model_args),
@@ -255,6 +267,7 @@ def _tell_forecasts(setup: _Setup, path: Path) -> None:
         )
         once = " for each repeat" if setup.options.repeats > 1 else ""
         tell(f"Judging is{once} with the reference answers in place of the model's.")
+
     tell("Nobody was asked, nothing is written.")
 
 
@@ -273,11 +286,13 @@ def _budget(
         named := [option for option, limit in ceilings.items() if limit is not None]
     ):
         return None
+
     if name.startswith(BASELINE):
         raise UsageError(
             f"{name} is asked nothing, so that {', '.join(named)} has no meaning for it. Leave it "
             "out."
         )
+
     check_least(ceilings, 0)
     models = [(name, model_args, "--model-args")]
     models += [
@@ -290,6 +305,7 @@ def _budget(
                 f"million tokens: {where} price_in=...,price_out=.... Without prices, "
                 "--max-tokens-total limits the tokens."
             )
+
     return RunBudget(
         max_tokens=arguments.max_tokens_total,
         max_cost=arguments.max_cost,
@@ -325,6 +341,7 @@ def _settings(
         RECIPE_KEY: options.confidence if options.confidence != "none" else None,
         "judge": judge.identity if judge is not None else None,
     }
+
     return {
         "tasks": [task.name for task in tasks],
         "model": name,
@@ -354,20 +371,25 @@ def read_roles(
                 f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. "
                 f"{known}"
             )
+
         if not equals or not name:
             raise UsageError(
                 f"--role {text}: name the model, as {role}=openai-api/HOST/NAME."
             )
+
         if role in roles:
             raise UsageError(f"--role {text}: the role {role} has a model already.")
+
         name = full_name(name)
         if name.startswith("baseline/"):
             raise UsageError(
                 f"--role {text}: a baseline answers tasks and cannot talk."
             )
+
         roles[role] = RoleChoice(
             name=name, args=read_settings(args, option=f"--role {role}")
         )
+
     lacking = [role for role in wanted if role not in roles]
     if lacking and not model.startswith("baseline/"):
         role = lacking[0]
@@ -375,6 +397,7 @@ def read_roles(
             f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for "
             "--model."
         )
+
     return roles
 
 
@@ -414,12 +437,16 @@ def _finished(
         )
         forecast = replace(request, options=replace(request.options, forecast=True))
         forecast_judging(forecast, _references(tasks, data, options))
+
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
+
     if answered is None:
         return None
+
     with early or judge_of(request, folder) as judge:
         finish(answered, folder, judge)
+
     return folder.path
 
 
@@ -463,6 +490,7 @@ def _answers(
     """
     if name.startswith(BASELINE):
         return _baseline_answers(name, model_args, tasks, data, options)
+
     alone = [task for task in tasks if task.baseline]
     of_model = [task for task in tasks if not task.baseline]
     answered: list[AnsweredTask] | None = []
@@ -471,6 +499,7 @@ def _answers(
         answered = _baseline_answers(
             f"{BASELINE}{alone[0].baseline}", {}, alone, data, own
         )
+
     others = (
         _model_answers(name, model_args, of_model, data, folder, options)
         if of_model
@@ -478,6 +507,7 @@ def _answers(
     )
     if answered is None or others is None:
         return None
+
     by_task = {each.task.name: each for each in (*answered, *others)}
     return [by_task[task.name] for task in tasks]
 
@@ -496,16 +526,19 @@ def _baseline_answers(
     )
     if model_args:
         raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+
     if (
         options.prompts != "own"
         and not copies
         and not any(task.judge for task in tasks)
     ):
         raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
+
     if options.truncate != "refuse":
         raise UsageError(no_meaning.format("--truncate"))
     if not is_main_process():
         return None
+
     return [
         run_baseline(
             name.removeprefix(BASELINE),
@@ -532,6 +565,7 @@ def _model_answers(
     for task in tasks:
         if task.arguments or options.prompts != "own":
             load_task_prompts(task, options, data[task.name])
+
     open_protocols(tasks, options)
     policy.require_processes()
     with contextlib.ExitStack() as opened:
@@ -542,10 +576,12 @@ def _model_answers(
             model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
+
         if options.batch:
             model.ask_in_batches(folder.answers.with_name(JOURNAL))
         elif is_main_process():
             note_left(folder.answers, "model", ANSWER, option="--batch")
+
         roles = _opened_roles(options, folder, opened)
         return run_model(tasks, data, model, folder, replace(options, roles=roles))
 
@@ -564,11 +600,14 @@ def _opened_roles(
                 f"--role {role}={choice.name}: a model in this process plays no role where several "
                 "processes were started. Serve it, or start one process."
             )
+
         model = open_model(choice.name, choice.args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, f"model of the role {role}")
         if options.budget is not None:
             prices = read_prices(choice.args, model=choice.name)
             model.ceiling = Ceiling(options.budget, prices)
+
         roles[role] = RoleModel(model=model, args=choice.args)
+
     return roles

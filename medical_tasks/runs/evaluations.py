@@ -89,6 +89,7 @@ def with_sd(
             for name, some in values.items()
         }
         added.append({**row, **spread})
+
     return added
 
 
@@ -132,6 +133,7 @@ def _of_metric(metric: MetricSpec, scored: ScoredTask, figures: Figures) -> Json
     }
     if metric.kind == "average":  # of totals: items have no value of it
         return found
+
     table = np.array(
         [
             [_value(metric, scores.get(item.id)) for scores in scored.repeats]
@@ -143,6 +145,7 @@ def _of_metric(metric: MetricSpec, scored: ScoredTask, figures: Figures) -> Json
     clusters = [label for label, kept in zip(labels, whole, strict=True) if kept]
     same = proportion_interval(_alike(table), clusters=labels)
     spread = within_sd(table[whole])
+
     return {
         **found,
         "items": int(whole.sum()),
@@ -181,6 +184,7 @@ def _of_verdicts(scored: ScoredTask, decided: Sequence[Row]) -> JsonDict:
             key = (str(row["id"]), str(row["sha256"]), place)
             unit = units.setdefault(key, [None] * evaluations)
             unit[row.get("evaluation", 1) - 1] = verdict
+
     several = {
         key: unit
         for key, unit in units.items()
@@ -192,6 +196,7 @@ def _of_verdicts(scored: ScoredTask, decided: Sequence[Row]) -> JsonDict:
     labels = [_label(question, by_item) for question, *_ in several]
     ratings = list(several.values())
     same = proportion_interval(all_alike(ratings), clusters=labels)
+
     return {
         "questions": len(ratings),
         "alpha": as_json(alpha_interval(ratings, clusters=labels)),
@@ -215,10 +220,13 @@ def _classes(value: object) -> Sequence[Hashable | None]:
         return [value]
     if isinstance(value, str):
         return [value] if _WORD.fullmatch(value) else []
+
     if isinstance(value, tuple | list):
         plain = all(isinstance(each, bool | str | None) for each in value)
         if not plain:
             return [str(value)]
+
         words = (_WORD.fullmatch(each) for each in value if isinstance(each, str))
         return tuple(value) if all(words) else []
+
     return []

@@ -102,10 +102,12 @@ def finish(
         summary = summary_of(scored, sample=drawn_from_set(recipe))
         if task_judge is not None and not task_judge.recipe["comparable"]:
             summary = not_comparable(summary, task.task)
+
         summary = scoring.corrections.beside(summary)
         if task.adjudication is not None:
             recipe["adjudication"] = task.adjudication.recipe(scoring.adjudicated)
             task.adjudication.note_unused(task.task, scoring.adjudicated)
+
         entry = summary.as_json(recipe)
         _add_confidence(entry, task, scored)
         _add_asking(entry, task)
@@ -117,11 +119,14 @@ def finish(
             entry["evaluations"] = reliability(
                 scored, summary.metrics, task_judge.decided
             )
+
         if task_judge is not None:
             task_judge.report(cast(JsonDict, entry), private=private)
             verdicts += task_judge.rows(private=private)
+
         entry["paper"] = comparability(original.task, entry).as_json()
         entries[task.task.name] = entry
+
     results: Results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)
     return results
@@ -153,6 +158,7 @@ def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> Answe
             replace(each, unanswered=_closed(each.unanswered)) for each in repeats
         ]
         answered = replace(answered, unanswered=_closed(answered.unanswered))
+
     return replace(answered, task=task, repeats=repeats)
 
 
@@ -174,10 +180,12 @@ def _columns(
     ]
     if calibration is not None and task.task.judge:
         columns += calibration.columns(task.task)
+
     if evaluations > 1 and task.task.judge:
         from medical_tasks.runs.evaluations import sd_columns
 
         columns += sd_columns(task.task)
+
     return columns
 
 
@@ -195,10 +203,12 @@ def _recipe(
             task.task, dict(task.scoring_args)
         )
         recipe |= {"scoring": identity} if identity else {}
+
     if judge is not None:
         recipe["judge"] = judge.recipe
         evaluations = len(judge.by_evaluation())
         recipe |= {"evaluations": evaluations} if evaluations > 1 else {}
+
     return recipe
 
 
@@ -252,6 +262,7 @@ class _Scoring:
         judges: list[Judging | None] = [None]
         if self.judge is not None:
             judges = list(self.judge.by_evaluation())
+
         source: Source = "evaluations" if len(judges) > 1 else "repeats"
         # One of the two is of length 1 (`check_evaluations`).
         repeats = (task, *task.repeats) * len(judges)
@@ -283,14 +294,17 @@ class _Scoring:
                     answers,
                 )
                 rows = self.corrections.added_to(rows)
+
             if source == "evaluations":
                 from medical_tasks.runs.evaluations import with_sd
 
                 rows = with_sd(task.task, rows, scores)
+
             items.add(rows)
             self.adjudicated += block.adjudicated
             for own, scored in zip(kept, scores, strict=True):
                 own |= _without_texts(scored, values)
+
         return ScoredTask(
             task=task.task,
             items=task.items,
@@ -359,6 +373,7 @@ def _scored_blocks(
         except plugins.PluginError as error:
             if alone:
                 raise
+
             # of private data it may hold a text
             said = PACKAGE_FAULT if private else error
             print(
@@ -369,9 +384,11 @@ def _scored_blocks(
                 item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
                 for item in answered_items
             }
+
         source, number = of
         for row in rows[before:] if number > 1 else ():
             row[source.removesuffix("s")] = number
+
         read = () if answered.adjudication is None else answered.adjudication.readings
         adjudicated = [
             name for name in decided if name in read and scores[name].unclear
@@ -402,9 +419,11 @@ def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> st
         isinstance(each, ItemScore) for each in scores
     ):
         return f"must return a list of ItemScore, got {type(scores).__name__} of something else"
+
     ids = sorted(score.id for score in scores)
     if ids != sorted(item.id for item in items):
         return f"must return one score for each of {len(items)} items, got {len(ids)} scores"
+
     limits = {metric.name: metric.limits for metric in task.metrics}
     for score in scores:
         for name, value in score.values.items():
@@ -417,6 +436,7 @@ def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> st
                     f"gave item {score.id} a value of {name} outside of the metric's limits: "
                     f"{value:g}, not from {low:g} to {high:g}"
                 )
+
     return ""
 
 
@@ -433,6 +453,7 @@ def _blocks(answered: AnsweredTask) -> Iterator[Sequence[Item]]:
         end = start + size
         while end < len(items) and items[end].cluster == items[end - 1].cluster:
             end += 1
+
         yield items[start:end]
         start = end
 
@@ -449,6 +470,7 @@ def _adjudicated(
     """
     if answered.adjudication is None:
         return {}
+
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
     readings = {item.id: texts[item.id] for item in unclear}
@@ -456,6 +478,7 @@ def _adjudicated(
     if task.drawn_whole:  # what compares an answer with others is theirs as well
         clusters = {item.cluster for item in unclear}
         again = [item for item in items if item.cluster in clusters]
+
     answers = [answered.answer(item) for item in again]
     read = task.benchmark.score_items(
         task, again, answers, replace(scoring, readings=readings)
@@ -474,6 +497,7 @@ def _adjudicated(
             f"open: those of the items {listed(unread, _NAMED)}. In the column 'reading' write "
             f"{task.reads}; or 'none' where the reply gives none."
         )
+
     return {score.id: _read_anew(scores[score.id], score) for score in read}
 
 
@@ -523,6 +547,7 @@ def _without_texts(
         few = key in values or len(values) < _BLOCK
         own = values.setdefault(key, score.values) if few else score.values
         small[name] = replace(score, values=own, parsed="", why="")
+
     return small
 
 
@@ -546,6 +571,7 @@ def _rows(
         for row in rows:
             given = repeats or [{}] * (1 + len(task.repeats))
             row |= confidence_cells(row["id"], given)
+
     metrics = task.task.metrics if task.repeats else ()
     for row in rows:
         for name in [metric.name for metric in metrics if metric.name in row]:
@@ -554,15 +580,18 @@ def _rows(
                 row[f"{name}_repeat_{number + 1}"] = (
                     score.values.get(name) if score else None
                 )
+
     if any(repeat.details for repeat in (task, *task.repeats)):
         for row, item in zip(rows, items, strict=True):
             row |= _spent_cells(task, item)
+
     if private:
         words = task.task.benchmark.note_words()
         rows = [
             redact_row(row, task.responses.get(row["id"]), note_words=words)
             for row in rows
         ]
+
     return rows
 
 
@@ -574,9 +603,11 @@ def _spent_cells(task: AnsweredTask, item: Item) -> JsonDict:
         counts = [details.get(name) for details in told]
         known = [count for count in counts if count is not None]
         cells[name] = sum(known) if known and len(known) == len(counts) else None
+
     for name in ANSWERED_BY_COLUMNS:
         names = dict.fromkeys(details[name] for details in told if details.get(name))
         cells[name] = ", ".join(names) or None
+
     return cells
 
 
@@ -584,6 +615,7 @@ def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
     """What metrics without limits of their own could be on an unanswered item."""
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
+
     limits_of = task.benchmark.unanswered_limits
     # An item that may not count at all must be able to leave the mean of the others
     # where it is, and that of any of them.
@@ -597,4 +629,5 @@ def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
                 min(low for low, _ in limits),
                 max(high for _, high in limits),
             )
+
     return lambda item: {**limits_of(task, item), **widest}

@@ -50,12 +50,14 @@ def locked(folder: RunFolder) -> Iterator[None]:
     if not is_main_process():
         yield
         return
+
     with folder_lock(folder.path, wait=False) as free:
         if not free:
             raise UsageError(
                 f"{folder.path}: another command is using this folder. Wait until it has ended, or "
                 "choose another --out."
             )
+
         with (
             in_use(folder.answers.parent)
             if folder.private
@@ -70,6 +72,7 @@ def locked(folder: RunFolder) -> Iterator[None]:
                     (folder.path / SETTINGS_FILE).unlink(missing_ok=True)
                     with contextlib.suppress(OSError):
                         folder.path.rmdir()
+
                 raise
 
 
@@ -105,6 +108,7 @@ class RunFolder:
                 "Only models named hf/PATH share work between processes: give the plain command, "
                 "without torchrun or accelerate launch."
             )
+
         return self._home / ANSWERS_FILE
 
     @property
@@ -157,6 +161,7 @@ def open_run_folder(
         raise UsageError(f"{path}: is a file. Choose another --out.")
     if not is_main_process():
         return RunFolder(path, private=private, writes=False)
+
     file = path / SETTINGS_FILE
     try:
         path.mkdir(0o755, parents=True, exist_ok=True)
@@ -170,6 +175,7 @@ def open_run_folder(
         raise UsageError(
             f"{file}: not UTF-8 text. Choose another --out, or remove the folder."
         ) from error
+
     if there is None:
         stored = _written(file, settings, new_private_id() if private else None)
     else:
@@ -182,16 +188,19 @@ def open_run_folder(
             # good.
             with locked(_run_folder(path, stored)):
                 stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
+
         if before != wanted:
             moved = _MOVED if _moved(before, wanted) else ""
             raise UsageError(
                 f"{path}: {refusal.format(_differing(before, wanted))}{moved}"
             )
+
         if private != (PRIVATE in stored):
             raise UsageError(
                 f"{path}: was made when the dataset's access class was another one. Choose another "
                 "--out."
             )
+
     return _run_folder(path, stored)
 
 
@@ -241,10 +250,12 @@ def _settings(file: Path, text: str) -> JsonDict:
         raise UsageError(
             f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder."
         ) from error
+
     if not isinstance(there, dict):
         raise UsageError(
             f"{file}: not the settings of a run. Choose another --out, or remove the folder."
         )
+
     return there
 
 

@@ -65,12 +65,14 @@ def forecast_task(
         counts = model.counted(pending)
         if counts is None:
             by = "estimate"
+
         for place, request in enumerate(pending):
             most = most_of(request, None, model.longest(request))
             prompt = most.prompt_tokens if counts is None else counts[place]
             total = Amount(
                 total.prompt_tokens + prompt, total.output_tokens + most.output_tokens
             )
+
     prices = read_prices(options.model_args, model=model.name)
     return TaskForecast(
         questions=stored + to_ask,
@@ -92,6 +94,7 @@ def _requests(
     items = Fitted(items=data.items).items
     if model.measures_alone:
         items = fit_items(task, prompts, data.items, model, options).items
+
     seen: set[str] = set()
     for repeat in range(1, options.repeats + 1):
         for item in items:
@@ -147,6 +150,7 @@ def _line(model: str, task: str, foreseen: TaskForecast) -> str:
     cost = foreseen["cost_usd_at_most"]
     tokens += [] if cost is None else [f"at most {dollars(cost)}"]
     more = ". Each item's first question; what follows depends on the answers"
+
     return (
         f"{task} with {model}: {', '.join(parts)}; {', '.join(tokens)}"
         f"{more if foreseen['more_questions'] else ''}"

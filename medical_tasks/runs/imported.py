@@ -95,6 +95,7 @@ def answered_of(
     recipe["imported"] = dict(found.origin)
     if len(found.repeats) > 1:
         recipe["repeats"] = len(found.repeats)
+
     answered = _answered(
         task, data, recipe, found.repeats, scoring_args, found.reported
     )
@@ -147,11 +148,13 @@ def kept_answers(
     again = "Give the folder that `medical-tasks import` wrote, whole, or import again."
     if not path.is_file():
         raise MissingError(f"{path}: not there. {again}")
+
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != mapping(recipe["model"]).get("sha256"):
         raise UsageError(
             f"{path}: not the answers that were scored (their sha256 differs). {again}"
         )
+
     found = [FoundAnswers(texts={}) for _ in range(recipe.get("repeats", 1))]
     texts: list[dict[str, str]] = [{} for _ in found]
     reasons: list[dict[str, str]] = [{} for _ in found]
@@ -162,8 +165,10 @@ def kept_answers(
             reasons[number][item] = line["reason"]
         else:
             texts[number][item] = line["response"]
+
         if line.get("cut"):
             cut[number].add(item)
+
     repeats = [
         FoundAnswers(texts=here, unanswered=why, cut=frozenset(ended))
         for here, why, ended in zip(texts, reasons, cut, strict=True)

@@ -40,6 +40,7 @@ def each_judge(arguments: WithJudges) -> list[WithJudge]:
             f"--judge-args is given {len(settings)} times, and --judge {len(names)} times. Give it "
             'once for all judges, or once for each in their order ("" for none).'
         )
+
     shared = {
         field.name: getattr(arguments, field.name) for field in fields(WithJudging)
     }
@@ -76,6 +77,7 @@ def judge_request(
             "--calibration-from says where the labels of --calibration CHECK are from. Give both, "
             "or neither."
         )
+
     if not any(task.judge for task in tasks):
         of_judge = {*parameters(WithJudge), "calibration", "evaluations"}
         # Where a model is asked, a forecast is about its answers too.
@@ -86,7 +88,9 @@ def judge_request(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "
                 "Leave it out."
             )
+
         return None
+
     evaluations = arguments.evaluations if isinstance(arguments, WithEvaluations) else 1
     # What judges need is loaded where one is asked.
     from medical_tasks.judges.base import JudgeOptions
@@ -119,9 +123,11 @@ def judge_request(
             "--calibration and --evaluations: the interval would carry the error of one of them "
             "alone. Give one."
         )
+
     if check is not None:
         asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
         calibration = read_calibration(check, tasks, sampled=source == "run", **asked)
+
     return JudgeRequest(
         name=name,
         args=args,

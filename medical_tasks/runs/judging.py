@@ -129,7 +129,9 @@ def open_session_in(
                 name, store=place / "none.sqlite", log_dir=place, **opening
             ) as session:
                 yield session
+
         return
+
     run = folder()
     with (
         locked(run),
@@ -152,6 +154,7 @@ def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec])
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
         return 1
+
     own = {task.name: task.votes for task in tasks if task.judge}
     return _agreed(
         own, 1, f"take different numbers of votes from the judge {name}", "--votes"
@@ -204,17 +207,21 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         raise UsageError(
             f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out."
         )
+
     if request.options.batch:
         check_batch(request.name, "--judge-batch")
         policy.require_no_batch("--judge-batch")
+
     if kind in (*_ONE_REPLY, "recorded"):
         require_evaluations(request.name, request.options.evaluations, samples=False)
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
+
     if kind in ("nli", "hf"):
         find_checkpoint(
             request.name.partition("/")[2], revision=request.args.get("revision")
         )
+
     for task in tasks:
         if task.judge:
             prompts = _judge_prompts(task, request)
@@ -264,6 +271,7 @@ class _Patient:
                 self._backend.answer(calls, budget, deliver)
         except MissingError as error:
             self.trouble = str(error)
+
         for call in calls:
             if call.key not in answered:
                 on_reply(NoReply(key=call.key, reason="not reachable"))
@@ -305,6 +313,7 @@ class RunJudge:
         if request.file is not None:
             self.asked = RecordedJudge(request.file)
             return
+
         votes, evaluations = request.options.votes, request.options.evaluations
         opened = open_judge(
             request.name, request.args, votes=votes * evaluations, log_dir=log_dir
@@ -316,6 +325,7 @@ class RunJudge:
             ask_in_batches(opened, store.with_name(JOURNAL))
         elif store is not None:
             note_left(store, "judge", VERDICT, option="--judge-batch")
+
         self.asked = _Patient(opened)
 
     def __enter__(self) -> RunJudge:
@@ -359,6 +369,7 @@ class RunJudge:
                 label=task.name,
                 prices=self._prices,
             )
+
         return TaskJudge(task, judge, self)
 
 
@@ -435,6 +446,7 @@ class TaskJudge:
         }
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
+
         said = [
             [
                 {**row, "value": row["votes"][: vote + 1][-1], "unscored": None}
@@ -482,6 +494,7 @@ class TaskJudge:
             entry["judge"] |= {"usage": self._judge.usage}
             if self._judge.adapted:
                 entry["recipe"]["judge"] |= {"adapted": self._judge.adapted}
+
             entry["judge"] |= (
                 {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
             )
@@ -503,6 +516,7 @@ class TaskJudge:
         about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
         if self._judge.reads == "pair":
             about["reads"] = "pair"
+
         made: list[dict[str, Any]] = []
         for row in self._judge.rows:
             line = {"task": self._task.name, **row, **about}
@@ -515,5 +529,7 @@ class TaskJudge:
                 }
                 if "unscored" in line:
                     line["unscored"] = redact_reason(line["unscored"])
+
             made.append(line)
+
         return made

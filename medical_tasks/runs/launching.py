@@ -34,6 +34,7 @@ def launch_text(options: Launch) -> str:
             f"{strange[0]!r}: has a character that no script can be trusted with. "
             "Give it another name."
         )
+
     a_process_a_gpu = (
         options.gpus > 1
         and run.model.startswith("hf/")
@@ -74,6 +75,7 @@ def launch_text(options: Launch) -> str:
         "quote": shlex.quote,
         "json": lambda text: json.dumps(text.replace("$", "$$"), ensure_ascii=False),
     }
+
     return environment.get_template(f"launch_{options.print}.jinja").render(values)
 
 
@@ -88,10 +90,12 @@ def _checked(options: Launch) -> Path:
             "--shard and --forecast have no meaning behind --: each part gets its own. "
             "Leave them out."
         )
+
     if run.out is None:
         raise UsageError(
             "run behind -- needs --out DIR, on a file system that all machines share."
         )
+
     out = run.out
     outside = ".." in out.parts or str(out).startswith("~") or out.parent == Path("/")
     if options.print == "k8s" and outside:
@@ -99,8 +103,10 @@ def _checked(options: Launch) -> Path:
             f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such "
             "as /shared/runs/x."
         )
+
     if options.image and options.print != "k8s":
         raise UsageError("--image is for --print k8s. Leave it out.")
+
     return out.expanduser()
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.catalog import datasets
-from medical_tasks.data.dataset_store import (
-    built_configs,
-    built_name,
-    datasets_home,
-    source_files,
-)
+from medical_tasks.data.dataset_store import built_configs, built_name, source_files
 from medical_tasks.data.task_data import rows_sha256
 from medical_tasks.errors import UsageError, failure_kind
 from medical_tasks.guard.leakcheck import LeakReport, check_leaks
 from medical_tasks.guard.policy import holding_text
 from medical_tasks.io.files import found_at, named_path
+from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.options import Leakcheck
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 
@@ -43,6 +39,7 @@ def _check_same_rows(run: Path, source: str) -> None:
     name = built_name(folder) if found_at(folder) == "folder" else None
     if name not in datasets() or found_at(run / RESULTS_FILE) != "file":
         return  # files of the user's own, or a folder that is no run: they are compared as they are
+
     try:
         tasks = read_results(run)["tasks"]
         recipes = {
@@ -59,6 +56,7 @@ def _check_same_rows(run: Path, source: str) -> None:
             f"so that it cannot be told on which rows of {name} it was. "
             f"Give the run's own command again, or --source the official files of {name}."
         ) from None
+
     for task, (config, split, sha256) in used.items():
         built = config in built_configs(folder)
         if (

@@ -109,6 +109,7 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
             _check_alike(
                 first.path, part.path, _alike(first.recipes[name]), _alike(recipe)
             )
+
     return parts
 
 
@@ -128,24 +129,28 @@ def _read_part(path: Path) -> Part:
             "them, then: medical-tasks adjudicate WHOLE, and medical-tasks score TASK --responses "
             "WHOLE --adjudicated FILE"
         )
+
     if not settings.keys() >= _RUN:
         raise UsageError(
             f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard "
             "I/N)."
         )
+
     shard = settings.pop("shard", None)
     read_shard(shard)
     entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
     recipes = {name: entry["recipe"] for name, entry in entries.items()}
     for recipe in recipes.values():
         check_recipe(path, recipe)
+
     answers = existing_run_folder(path).answers
     if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
         raise MissingError(
             f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks "
-            "run` left it; answers on credentialed data lie in the private store of the machine "
+            "run` left it; answers on credentialed data are in the private store of the machine "
             "that asked (MEDICAL_TASKS_HOME)."
         )
+
     return Part(
         path=path, answers=answers, shard=shard, settings=settings, recipes=recipes
     )
@@ -187,6 +192,7 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
     """
     if not is_main_process():
         return None
+
     upstream, parts = arguments.upstream, read_parts(arguments.runs)
     tasks = parse_task_names(",".join(parts[0].settings["tasks"]))
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
@@ -194,6 +200,7 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
         raise UsageError(
             "--forecast: merge scores what the parts have. Leave it out, or give it to `run`."
         )
+
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     with (
         policy.protect(subjects, policy.attestation_from(arguments)),
@@ -206,6 +213,7 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
             request = _replaying(
                 request, mapping(parts[0].settings.get("judge")), tasks
             )
+
         private = any(not policy.text_allowed(spec) for spec in specs.values())
         folder = open_run_folder(arguments.out, parts[0].settings, private=private)
         with locked(folder):
@@ -223,6 +231,7 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
             ]
             with run_judge(request, folder) as judge:
                 finish(answered, folder, judge)
+
             return folder.path, _next_step(answered, parts)
 
 
@@ -256,9 +265,10 @@ def _whole(
     recipes = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not recipes:
         raise IncompleteError(
-            f"no part has finished, so that nothing says what answered {task.name}. Give the "
+            f"no part has finished, so nothing shows which model answered {task.name}. Give the "
             "command of one of them again."
         )
+
     task = task.asked_with(mapping(recipes[0].get("task_args")))
     recipe = {name: value for name, value in recipes[0].items() if name != "shard"}
     if recipe.get(
@@ -269,6 +279,7 @@ def _whole(
         )
         alike = dict(sorted(set(first).intersection(*others)))
         recipe["generation"] = {**recipe["generation"], "model_args": alike}
+
     if "truncation" in recipe:
         truncations = [each["truncation"] for each in recipes]
         left = {
@@ -281,6 +292,7 @@ def _whole(
             "measured": all(each["measured"] for each in truncations),
             "words_left_out": dict(sorted(left.items())),
         }
+
     config, split = config or recipe["data"]["config"], recipe["data"]["split"]
     items = load_task_data(
         task, spec, data=data, config=config, split=split, **asked_part(recipe)
@@ -297,7 +309,7 @@ def _gather(
     """Copies what the parts' stores hold into one, all of it or nothing.
 
     Raises:
-        UsageError: parts say different things to the same questions.
+        UsageError: parts have different answers to the same questions.
     """
     fresh = not folder.answers.exists()
     # What the folder has already comes first: the others are compared with it.
@@ -322,6 +334,7 @@ def _gather(
                 folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ()
             ):
                 path.unlink()
+
             raise
 
 
@@ -364,9 +377,10 @@ def _clash(
             ids = [name for name in one if name in other and one[name] != other[name]]
             if ids:
                 items.append(f"{whole.task.name}: {listed(ids, _LISTED)}")
+
     what = "; ".join(items) or f"{len(clashes):,} records of kind {clashes[0][0]}"
     return UsageError(
-        f"{first.path} and {second.path} say different things to the same questions ({what}). "
+        f"{first.path} and {second.path} have different answers to the same questions ({what}). "
         "Leave one out."
     )
 
@@ -384,6 +398,7 @@ def _reasons(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
                     reasons[item] = ""
                 elif before == _MISSING:
                     reasons[item] = unscored.removeprefix(UNANSWERED)
+
     return reasons
 
 
@@ -410,6 +425,7 @@ def _answered(
             if reasons.get((task.name, item.id), _MISSING)
         )
         unanswered = dict.fromkeys(missing, _MISSING)
+
     own = {name: recipe.get(name, value) for name, value in answered.recipe.items()}
     own.pop("leaking_examples", None)
     return replace(
@@ -446,6 +462,7 @@ def _scoring_args(whole: _Whole, task_args: Mapping[str, str]) -> dict[str, str]
             f"{task.name}: the parts were scored otherwise ({differing(first, second)}). Give "
             "--task-args as they had it."
         )
+
     return scoring
 
 
@@ -463,8 +480,10 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
         numbers |= open_items.keys()
         if open_items:
             lines.append(f"{task.task.name}: {listed([*open_items.values()], _LISTED)}")
+
     if not numbers:
         return ""
+
     again = "Give the command of `run` without --shard, with this --out, to ask them."
     # Of parts cut in several ways, the smallest ask the fewest other items.
     count = max(read_shard(part.shard)[1] for part in parts)
@@ -474,4 +493,5 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
             f"They are in --shard {listed([f'{shard + 1}/{count}' for shard in shards], _LISTED)}: "
             "give the command of `run` (again) with that, then this one with all folders."
         )
+
     return f"Items without an answer: {'; '.join(lines)}. {again}"

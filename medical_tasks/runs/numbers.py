@@ -56,6 +56,7 @@ def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
         or group["ci_high"] is None
     ):
         return True
+
     half = group["ci_high"] - value if of_all > value else value - group["ci_low"]
     others = 1.0 if parts else max(0.0, 1.0 - group["n"] / whole["n"])
     return too_few_to_tell(
@@ -161,10 +162,12 @@ def unclear_notes(entry: Json) -> list[str]:
         further = "adjudicate: `medical-tasks adjudicate RUN`"
         if decided:
             further = "fill in the rest of their sheet and score again"
+
         notes.append(
             f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not "
             f"right; {further}."
         )
+
     if isinstance(decided, Mapping):
         by = ", ".join(
             f"{count} by {name}" for name, count in dict(decided["by"]).items()
@@ -172,6 +175,7 @@ def unclear_notes(entry: Json) -> list[str]:
         notes.append(
             f"{decided['decisions']} answers were read by adjudication ({by})."
         )
+
     return notes
 
 
@@ -183,7 +187,7 @@ def value_notes(entry: Json) -> list[str]:
 
     Example:
         >>> value_notes(entry)
-        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them.
+        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones replace them.
         ..."]
     """
     metrics = entry["metrics"]
@@ -194,8 +198,10 @@ def value_notes(entry: Json) -> list[str]:
         by_note: dict[str, list[str]] = {}
         for name in names:
             by_note.setdefault(note_of(metrics[name]), []).append(name)
+
         by_note.pop("", None)
         notes += [f"{listed(own, _NAMED)}: {note}." for note, own in by_note.items()]
+
     answered = entry["coverage"]["answered"]
     return notes + [
         f"{note}: {count} of {answered} answers."
@@ -212,7 +218,7 @@ def _estimated(metric: Json) -> str:
     if not metric.get("estimated"):
         return ""
     return (
-        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones stand for them. "
+        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones replace them. "
         "Bounds: whatever they would say"
     )
 
@@ -231,13 +237,16 @@ def _repeats(metric: Json) -> str:
     repeats, unit = metric.get("repeats", {}), metric.get("unit", "")
     if "sd_run" not in repeats:
         return ""
+
     values = [number(value, unit) for value in repeats["values"]]
     phrases = [f"{len(values)} repeats {', '.join(values)}"]
     for of, name in _SPREADS.items():
         if repeats.get(name) is not None:
             phrases.append(f"sd of {of} {number(repeats[name], unit)}")
+
     if repeats.get("stability") is not None:
         phrases.append(f"{percent(repeats['stability'])} % of items alike in all")
+
     return "; ".join(phrases)
 
 

@@ -45,6 +45,7 @@ def paired_figures(
     pairs = task.benchmark.pairs(task, items)
     if not pairs:
         return []
+
     # For the few tasks that have pairs.
     from medical_tasks.scoring.paired import ALPHA, holm
 
@@ -55,6 +56,7 @@ def paired_figures(
     for figure, p_holm in zip(figures, adjusted, strict=True):
         figure["p_holm"] = None if math.isnan(p_holm) else p_holm
         figure["flagged"] = p_holm < ALPHA
+
     return figures
 
 
@@ -110,6 +112,7 @@ def _figure(
         figure |= {"ci_low": None, "ci_high": None, "p": None, "too_few": True}
     elif binary:
         figure["p"] = paired.mcnemar(theirs, ours, clusters=families).p_exact
+
     return figure
 
 

@@ -74,6 +74,7 @@ def make_recipe(
     if prompts is not None:
         shown = {"set": prompts.name, "sha256": prompts.sha256}
         shown |= {"settings": dict(prompts.settings)} if prompts.settings else {}
+
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
@@ -327,17 +328,21 @@ def recipe_differences(
         refused.append(_said("version", *quoted, name=name))
     elif versions[0] != versions[1]:
         warned.append(_differs("interface", *versions))
+
     data = [_deciding_data(recipe) for recipe in (first, second)]
     if data[0] != data[1]:
         refused.append(_said("data", differing(*data), name=name))
+
     # What one of them does not have is not compared.
     one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
     if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
         refused.append(_said("metrics", differing(one, other), name=name))
+
     asked = [mapping(recipe.get("task_args")) for recipe in (first, second)]
     needed = {metric.needs for metric in metrics}
     if asked[0] != asked[1] and needed & {*asked[0], *asked[1]}:
         refused.append(_said("items", differing(*asked)))
+
     warned += [_swapped(first, second)]
     warned += [_prompts_differ(first, second), _imported(first, second)]
     warned.append(_generation(first, second))
@@ -347,6 +352,7 @@ def recipe_differences(
     ]
     if left[0] != left[1]:
         warned.append(_differs("truncation", *map(len, left)))
+
     warned += [_told(name, key, first, second) for key in _COMPARED]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
@@ -372,6 +378,7 @@ def _deciding_data(recipe: Json) -> JsonDict:
         attribute = str(swap.get("changed")).partition("=")[0]
         deciding["swap"] = {**swap, "changed": attribute}
         deciding.pop("rows_sha256", None)
+
     return deciding
 
 
@@ -400,6 +407,7 @@ def _settings(
     for key in dict.fromkeys([*one, *other]):
         if key in one and key in other and _same_file(one[key], other[key]):
             continue
+
         texts = {
             "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
@@ -415,6 +423,7 @@ def _settings(
             _add_setting(
                 differences, left_out, key, (one[key], other[key]), texts, key in needed
             )
+
     return differences
 
 
@@ -457,6 +466,7 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
+
     if None in parts:
         alone, other = ("first", "second") if parts[1] is None else ("second", "first")
         unasked = mapping((second if parts[1] is None else first).get("model")).get(
@@ -464,8 +474,10 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
         )
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
+
         prompts = mapping(parts[0] if parts[1] is None else parts[1])
         return _differs("not_asked", alone, short(prompts.get("set")), other)
+
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
@@ -495,6 +507,7 @@ def deciding_generation(recipe: Json) -> JsonDict:
         for key, value in mapping(generation.get("model_args")).items()
         if key not in NEUTRAL_ARGS
     }
+
     return {
         **{
             key: value
@@ -513,9 +526,11 @@ def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
         key == "baseline" and not (key in first and key in second)
     ):
         return None
+
     values = " and ".join(map(short, parts))
     if all(isinstance(value, Mapping) for value in parts):
         values = differing(*map(mapping, parts))
+
     return _differs(key, values, name=name)
 
 
@@ -538,13 +553,16 @@ def _difference(first: Json, second: Json) -> Difference:
     """How two judges differ, by the first of these: files, name, votes, all else."""
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
+
     names = [short(judge.get("name")) for judge in (first, second)]
     if names[0] != names[1]:
         return _differs("judge", *names)
+
     if first.get("votes") != second.get("votes"):
         return _differs(
             "votes", names[0], short(first.get("votes")), short(second.get("votes"))
         )
+
     return _differs("judge_asked", names[0], differing(first, second))
 
 
@@ -582,12 +600,16 @@ def short(value: Any, *, quote: bool = False) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return one_line(f"{value}")
+
     if isinstance(value, str):
         if _HASH.fullmatch(value):
             return value[:_HASH_SHOWN]
+
         return repr(one_line(value)) if quote else one_line(value) or "nothing"
+
     if not value:
         return "nothing"
+
     digest = hashlib.sha256(
         json.dumps(value, sort_keys=True, default=str).encode()
     ).hexdigest()[:_HASH_SHOWN]
@@ -613,6 +635,7 @@ def differing(first: Json, second: Json) -> str:
     ]
     if len(names) > _MOST:
         parts.append(f"{len(names) - _MOST} more")
+
     return "; ".join(parts) or "what one leaves out is nothing in the other"
 
 
@@ -627,4 +650,5 @@ def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
             flat.update(_flat(content, f"{prefix}{name}.", depth + 1))
         else:
             flat[f"{prefix}{name}"] = content
+
     return flat

@@ -60,6 +60,7 @@ def over_repeats(
     """
     if len(repeats) == 1:
         return repeats[0]
+
     lacking = {
         item: UNANSWERED + reason
         for reasons in unanswered
@@ -85,6 +86,7 @@ def _mean_score(
         mean = _mean(metric.name, scores)
         if mean is not None:
             values[metric.name], weights[metric.name] = mean
+
     return replace(
         scores[0],
         values=values,
@@ -115,6 +117,7 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
     ] or decided[:1]
     if not counted:
         return None
+
     of = math.fsum(weight for _, weight in counted)
     total = math.fsum(value * weight for value, weight in counted)
     return total / of if of else counted[0][0], of / len(counted)
@@ -180,6 +183,7 @@ class RepeatedEstimator(Estimator):
         """Computes a metric's figure: the mean over repeats, the interval of all answers."""
         if self._source == "evaluations" and not metric.judged:
             return self._each[0].entry(metric, items)
+
         figures = [estimator.entry(metric, items) for estimator in self._each]
         values = [figure["value"] for figure in figures]
         valued = [figure for figure in figures if figure["value"] is not None]
@@ -188,11 +192,13 @@ class RepeatedEstimator(Estimator):
             figure = figures[values.index(None)]
             figure[self._source] = repeats
             return figure
+
         figure = self._together(metric, items)
         if (
             figure["value"] is None
         ):  # no item is decided whole: the interval of one repeat
             figure = valued[0].copy()
+
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
         value = fmean(each["value"] for each in valued)
@@ -203,9 +209,11 @@ class RepeatedEstimator(Estimator):
         for name in BOUNDS:
             bounds = [each[name] for each in figures]
             figure[name] = None if None in bounds else fmean(bounds)
+
         estimated = max(each.get("estimated", 0) for each in figures)
         _set_counts(figure, decided, len(items), estimated)
         figure[self._source] = {**repeats, **self._spread_json(by_votes, stability)}
+
         return figure
 
     def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
@@ -216,6 +224,7 @@ class RepeatedEstimator(Estimator):
             "stability": stability,
         }
         numbers |= {"sd_judge": spread.sd_judge} if self._votes else {}
+
         return {
             name: None if math.isnan(number) else number
             for name, number in numbers.items()
@@ -226,6 +235,7 @@ class RepeatedEstimator(Estimator):
         figure = super().entry(self._reported[metric.name], items)
         if figure["value"] is None or metric.kind != "proportion":
             return figure
+
         cells = [
             (
                 item.cluster if self._task.cluster else item.id,
@@ -239,6 +249,7 @@ class RepeatedEstimator(Estimator):
         interval = asdict(proportion_interval(right, clusters=labels))
         for name in ("value", "ci_low", "ci_high"):
             figure[name] = interval[name]
+
         return figure
 
     def _split(
@@ -259,6 +270,7 @@ class RepeatedEstimator(Estimator):
         def cell(metric: MetricSpec, score: ItemScore | None) -> tuple[float, float]:
             if score is None:
                 return sums(metric, unanswered_value(metric), None)
+
             return sums(
                 metric, score.values.get(metric.name), score.weights.get(metric.name)
             )
@@ -276,6 +288,7 @@ class RepeatedEstimator(Estimator):
                 for item in items
             ]
             columns += [*np.moveaxis(np.array(cells), -1, 0).swapaxes(2, 3)]
+
         decided = np.all(
             [np.isfinite(column).all(axis=(1, 2)) for column in columns], axis=0
         )
@@ -288,6 +301,7 @@ class RepeatedEstimator(Estimator):
             clusters = [
                 item.cluster for item, kept in zip(items, counted, strict=True) if kept
             ]
+
         added = linear(
             [*shares.values()], columns, np.ones(above.shape, dtype=np.bool_)
         )
@@ -303,4 +317,5 @@ class RepeatedEstimator(Estimator):
             if counted.any() and metric.kind != "average"
             else math.nan
         )
+
         return int(decided.sum()), stability, spread

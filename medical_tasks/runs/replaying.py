@@ -97,6 +97,7 @@ def check_recipe(folder: Path, recipe: object) -> None:
     numbers = [parts.get("repeats", 1), drawn.get("asked"), drawn.get("seed")]
     for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
         sound = sound and all(isinstance(each, kind) for each in held)
+
     if not sound or not all(
         names <= mapping(parts.get(name2)).keys() for name2, names in wanted.items()
     ):
@@ -136,11 +137,13 @@ def run_responses(
         return _from_file(name, task, data, recipe, responses)
     if name.startswith(IMPORTED):
         return kept_answers(task, data, recipe, folder).responses
+
     if responses is not None:
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. "
             "Leave it out."
         )
+
     return replayed(task, data, recipe, folder, upstream=upstream).responses
 
 
@@ -195,11 +198,13 @@ def replayed(
             folder, "baseline", recipe.get("baseline"), answered.recipe.get("baseline")
         )
         return answered
+
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(
             f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole."
         )
+
     ran = recipe["prompts"]
     confidence: Confidence = recipe.get(RECIPE_KEY, "none")
     prompts = load_task_prompts(
@@ -218,6 +223,7 @@ def replayed(
             f"{ran['sha256'][:12]}, now {prompts.sha256[:12]}), so its answers cannot be found. "
             f"Use the version that made it ({recipe['suite']}), or run again."
         )
+
     _check_same(folder, "prompts", ran.get("settings"), dict(prompts.settings))
     options = RunOptions(
         prompts=ran["set"],
@@ -258,14 +264,17 @@ def _from_file(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with "
             "--responses FILE."
         )
+
     ids = [item.id for item in data.answerable]
     tables = recipe["model"].get("tables")
     with reading_tables(TableChoice(**tables) if tables else table_choice()):
         answers = read_responses(responses, ids, task=task, items=data.answerable)
+
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(
             f"{responses}: not the file that was scored (its sha256 differs). Give that one, or "
             "score this one."
         )
+
     return answers

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from medical_tasks.options import Score
     from medical_tasks.runs.judging import JudgeRequest, RunJudge
 
+NOT_GIVEN: Final = "none given"
+"""Why an item that a file of answers has no row of is unanswered."""
+
 
 def rescore(
     arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
@@ -75,9 +78,11 @@ def rescore(
     if others:
         names = ", ".join(each.name for each in (task, *others))
         raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
+
     spec = dataset_spec(task.dataset)
     if not is_main_process():
         return None  # there is nothing to share among processes
+
     request = judge_request(
         arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
     )
@@ -86,6 +91,7 @@ def rescore(
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. "
             "Leave it out."
         )
+
     drawn = read_drawn(arguments)
     task = _as_asked(task, responses, arguments.task_args)
     with policy.protect(
@@ -97,9 +103,11 @@ def rescore(
         ) as (data, config):
             read = replace(arguments, data=data, config=config)
             answered, settings = _answered(task, spec, read, responses)
+
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         if arguments.confidence == ASKED:
             answered, settings = _stating_confidence(answered, settings)
+
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
             answered,
@@ -115,11 +123,13 @@ def rescore(
             forecast_judging(request, [answered], kept=kept_store(path))
             tell("No judge was asked and nothing is written.")
             return None
+
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
             keep_answers(answered, folder)
             with judge_of(request, folder) as judge:
                 finish([answered], folder, judge)
+
             return folder.path, bool(answered.unanswered)
 
 
@@ -130,11 +140,13 @@ def _stating_confidence(
     check_taken_off([answered.task])
     if answered.states_confidence:
         return answered, settings
+
     if answered.recipe["prompts"] is not None:
         raise UsageError(
             "--confidence asked: the run's questions did not ask how sure the model is. Leave it "
             "out, or run again with it."
         )
+
     recipe = {**answered.recipe, RECIPE_KEY: ASKED}
     return replace(answered, recipe=recipe), {**settings, RECIPE_KEY: ASKED}
 
@@ -145,11 +157,13 @@ def _adjudication(
     """The decisions on unclear answers that a sheet has."""
     if path is None:
         return None
+
     if answered.repeats:
         raise UsageError(
             f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
             "has one answer to each. Leave it out."
         )
+
     # readers of judges: slow
     from medical_tasks.runs.adjudicating import read_adjudication
 
@@ -173,6 +187,7 @@ def _scoring_args(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
             "it out."
         )
+
     from_run = task.scoring_args(ran)
     for name, value in from_run.items():
         if own.get(name, value) != value:
@@ -180,6 +195,7 @@ def _scoring_args(
                 f"--task-args: {name}={own[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
+
     return {**from_run, **task.scoring_args(own)}
 
 
@@ -205,6 +221,7 @@ def _answered(
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(file, Path) and file.is_dir():
         return _from_run(task, spec, arguments)
+
     check_one(
         subset=arguments.subset,
         evaluations=arguments.evaluations > 1,
@@ -223,6 +240,7 @@ def _answered(
             "data": {task.name: data.identity},
         }
         return published, settings
+
     content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form
     # of its own.
@@ -239,6 +257,7 @@ def _answered(
     source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
+
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
     asked = {
         name: value
@@ -247,7 +266,8 @@ def _answered(
     }
     if asked:
         recipe["task_args"] = asked
-    answered = _of_responses(task, data, responses, recipe, "not in the responses")
+
+    answered = _of_responses(task, data, responses, recipe, NOT_GIVEN)
     # Not their content: a corrected file is scored again into the same folder, in which
     # nothing else lies.
     return answered, {
@@ -271,6 +291,7 @@ def _from_run(
         raise UsageError(
             f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}."
         )
+
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
     _check_same_items(folder, recipe, arguments)
@@ -280,6 +301,7 @@ def _from_run(
             f"{folder}: ran on some of the items, or several times; --subset draws from one whole "
             "run. Leave it out."
         )
+
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     data = load_task_data(
         task, spec, data=arguments.data, config=config, split=split, **part
@@ -297,6 +319,7 @@ def _from_run(
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
+
     answered = _of_responses(
         task, data, ran.responses, recipe, "not answered in the run"
     )
@@ -307,6 +330,7 @@ def _from_run(
         why = {item: ran.unanswered[item] for item in answered.unanswered}
         reported = entries[task.name].get("reported", ())
         answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
+
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
@@ -317,6 +341,7 @@ def _from_run(
     )  # fmt: skip
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
+
     return answered, {**settings, "data": {task.name: data.identity}}
 
 
@@ -330,6 +355,7 @@ def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
         *split_names(split)
     }:
         other = f"split {split}, got --split {arguments.split}"
+
     if other:
         raise UsageError(f"{folder}: ran on {other}. Leave it out.")
 
@@ -373,6 +399,7 @@ def checked_task_args(
                 f"--task-args: {name!r} is not a setting of "
                 f"{', '.join(task.name for task in tasks)}. {hint}"
             )
+
     return dict(arguments)
 
 

@@ -19,11 +19,14 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.errors import UsageError, listed
+from medical_tasks.guard import policy
+from medical_tasks.io.cells import plain
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.store import Texts
 from medical_tasks.io.tables import (
@@ -37,6 +40,7 @@ from medical_tasks.io.tables import (
     read_table,
     settled_rows,
 )
+from medical_tasks.io.wording import ANSWER_COLUMNS, quoted_question
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
@@ -48,7 +52,7 @@ LARGEST: Final = 10_000_000
 
 _FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
 _LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
-_TABLE: Final = "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
+_TABLE: Final = f"Save it as CSV UTF-8 or XLSX with the columns {ANSWER_COLUMNS}, named in the first row."
 _TEXTS: Final = (
     "response",
     "output",
@@ -121,6 +125,11 @@ class GivenAnswers:
                 {str(name): cell_text(value) for name, value in record.items()}
                 for record in records
             ]
+        if not isinstance(answers, Iterable):
+            raise UsageError(
+                "responses are a dict of id to text, records, a DataFrame or a file, got "
+                f"{type(answers).__name__} {answers!r}."
+            )
         text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
         return cls(content=text.encode(), table=table)
 
@@ -154,7 +163,7 @@ def read_file(path: Source, *, option: str = "--responses") -> bytes:
     """Reads a responses file; `option` is the one that named it, for messages."""
     if isinstance(path, GivenAnswers):
         return path.content
-    table = "a CSV, XLSX or parquet file with the columns id and response"
+    table = f"a CSV, XLSX or parquet file with the columns {ANSWER_COLUMNS}"
     return read_content(path, form=f"Give {option} {table}, or JSON Lines like {_FORM}")
 
 
@@ -186,14 +195,15 @@ def read_responses(
         records = list(records)
         _check_submission(path, [value for _, value in records], check)
     responses, strange = Texts(), []
-    published, answers = _answers(path, records, table, _Names(ids, items), task)
-    for answer in _once(path, answers):
+    names = _Names(ids, items)
+    published, answers = _answers(path, records, table, names, task)
+    for answer in _once(path, answers, names):
         if answer.id not in ids:
             strange.append(answer)
         elif answer.text is not None:
             responses.put(answer.id, answer.text)
     if strange and not (published and len(responses)):
-        raise _no_items(path, strange, ids)
+        raise _no_items(path, strange, names)
     if strange:
         print(
             f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, "
@@ -219,10 +229,21 @@ def _check_submission(
         )
 
 
-def _no_items(
-    path: Source, strange: Sequence[Answer], ids: Collection[str]
-) -> UsageError:
+def _no_items(path: Source, strange: Sequence[Answer], names: _Names) -> UsageError:
     """The error for answers to what is no item of the task."""
+    ids = names.ids
+    if names.by_questions:
+        asked = [f"{quoted_question(each.id)} ({each.place})" for each in strange]
+        first = quoted_question(names.question(min(ids)))
+        count = (
+            f"{len(strange)} questions are none"
+            if len(strange) > 1
+            else "1 question is none"
+        )
+        return UsageError(
+            f"{path}: {count} of the task's: {listed(asked, _SHOWN)}. It asks such as {first}. "
+            "Is it the right task and --config?"
+        )
     sample = ", ".join(map(repr, sorted(ids)[:3]))
     count = (
         f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
@@ -306,13 +327,16 @@ def _taken_out(
         raise UsageError(f"{path}, {place}: {error}") from None
 
 
+_TEXT: Final = is_text(blank=True)
+
+
 def _checked_text(where: str, text: object) -> str:
     """Refuses what is no text of a model."""
     if not isinstance(text, str):
         raise UsageError(
             f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
         )
-    if not is_text(blank=True).holds(text):
+    if not _TEXT.holds(text):
         raise UsageError(
             f"{where}: has characters that are none (half of a pair). Write it anew."
         )
@@ -323,18 +347,36 @@ class _Names:
     """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
 
     def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
-        """Keeps ids, the numbers that a spreadsheet makes of them, and questions."""
-        self._ids = ids
-        self._numbers: dict[Decimal, list[str]] = {}
-        self._asked: dict[str, list[str]] = {}
-        self._fields = {item.id: item.fields for item in items}
-        for identifier in ids:
+        """Keeps ids and items; only tables and authors' files need more of them.
+
+        `by_questions` is whether the file names the items by their questions, which
+        messages then quote; those of credentialed data they never do.
+        """
+        self.ids, self._items = ids, items
+        self.by_questions = False
+
+    @cached_property
+    def _numbers(self) -> dict[Decimal, list[str]]:
+        """The ids that are numbers, however a spreadsheet writes them."""
+        numbers: dict[Decimal, list[str]] = {}
+        for identifier in self.ids:
             if (number := _number(identifier)) is not None:
-                self._numbers.setdefault(number, []).append(identifier)
-        for item in items:
-            self._asked.setdefault(
-                _same(str(item.fields.get(_QUESTION, ""))), []
-            ).append(item.id)
+                numbers.setdefault(number, []).append(identifier)
+        return numbers
+
+    @cached_property
+    def _asked(self) -> dict[str, list[str]]:
+        """The ids of the items that ask each question."""
+        asked: dict[str, list[str]] = {}
+        for item in self._items:
+            question = _same(str(item.fields.get(_QUESTION, "")))
+            asked.setdefault(question, []).append(item.id)
+        return asked
+
+    @cached_property
+    def _fields(self) -> dict[str, Row]:
+        """The items' fields."""
+        return {item.id: item.fields for item in self._items}
 
     @property
     def distinct_questions(self) -> bool:
@@ -343,12 +385,22 @@ class _Names:
             question and len(ids) == 1 for question, ids in self._asked.items()
         )
 
+    def question(self, identifier: str) -> str:
+        """The question of an item."""
+        return str(self._fields[identifier].get(_QUESTION, ""))
+
+    def shown(self, identifier: str) -> str:
+        """An item as a message names it to whoever wrote the file."""
+        if self.by_questions and identifier in self._fields:
+            return quoted_question(self.question(identifier))
+        return f"id {named(identifier)}"
+
     def by_id(self, text: str) -> list[str]:
         """The items whose id it can be.
 
         Also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007).
         """
-        if text in self._ids:
+        if text in self.ids:
             return [text]
         number = _number(text)
         return self._numbers.get(number, []) if number is not None else []
@@ -359,10 +411,10 @@ class _Names:
 
     def meant(self, column: str, cell: object) -> list[str]:
         """The items that a cell can name: by their questions in that column, else by their ids."""
+        find = self.by_question if folded(column) == _QUESTION else self.by_id
         text = str(cell).strip()
-        return (
-            self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
-        )
+        # A sheet that we wrote as CSV has '0071 for 0071.
+        return find(text) or find(plain(text))
 
     def fits(self, identifier: str, required: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
@@ -409,7 +461,7 @@ def _text_column(
     ]
     if len(candidates) != 1:
         several = f"{' and '.join(map(repr, candidates))} could each be the model's answers; leave out all but one"
-        none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
+        none = f"no column with the answers: name it 'answer'. There are {', '.join(map(named, columns))}"
         raise UsageError(f"{path}: {several if candidates else none}. {_TABLE}")
     theirs = (
         {column.name for column in source.columns} - {source.key, _QUESTION}
@@ -455,8 +507,12 @@ def _named_items(
         for name in columns
         if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
     ]
+    named_by = whole or columns[:1]
+    names.by_questions = not policy.protecting() and [
+        folded(name) for name in named_by
+    ] == [_QUESTION]
     for place, row in rows:
-        yield _named_item(f"{path}, {place}", row, whole or columns[:1], names)
+        yield _named_item(f"{path}, {place}", row, named_by, names)
 
 
 def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
@@ -465,11 +521,11 @@ def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> 
     cell, ids = row[first], items.meant(first, row[first])
     where = f"{where}, column {first!r}"
     if cell is None:
-        raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+        raise UsageError(f"{where}: empty beside an answer. Name the item it answers.")
     if len(ids) > 1:
         raise UsageError(
             f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
-            "number of the id. Say which item it answers."
+            "number of the id. Name the item it answers."
         )
     if any(items.meant(name, row[name]) != ids for name in others):
         names = " and ".join(map(repr, columns))
@@ -497,7 +553,8 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, _answers(path, values, table, _Names((), ()))[1]))
+    names = _Names((), ())
+    return list(_once(path, _answers(path, values, table, names)[1], names))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -567,15 +624,15 @@ def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
     return read_json(path, content, form=_FORM), False
 
 
-def _once(path: Source, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(path: Source, answers: Iterable[Answer], names: _Names) -> Iterator[Answer]:
     """The answers, of which no two are to the same item."""
     places: dict[str, str] = {}
     for answer in answers:
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
-                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id "
-                f"{named(answer.id)}; one answer an item is scored. Remove one of them."
+                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer "
+                f"{names.shown(answer.id)}; one answer an item is scored. Remove one of them."
             )
         places[answer.id] = answer.place
         yield answer

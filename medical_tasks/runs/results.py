@@ -32,6 +32,7 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.files import read_text
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.runs.confidence import ConfidenceFigures
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
@@ -71,6 +72,13 @@ ANSWERED_BY_COLUMNS: Final = ("provider", "served_model")
 """Columns of who gave an item's answer, where that is told."""
 _MOST_WORDS: Final = 64
 """A text of more words is never taken for several groups."""
+_NUMBERED: Final = Pattern(
+    r"(?P<below>up to |under |below |less than )?"
+    r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\b"
+    r"(?P<above> or more| and more|\+)?"
+)
+"""How a group of numbers is named: "3", "3 to 4", "up to 2", "5 or more"."""
+_LEFT_OVER: Final = frozenset({"", "none", "other", "unknown"})
 
 Json: TypeAlias = Mapping[str, Any]
 """JSON values by name, such as a recipe or the settings of a model."""
@@ -278,6 +286,7 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
             numbers[name if end == "value" else f"{name}_{end}"] = (
                 math.nan if value is None else value
             )
+
     reasons = {
         name: figure["reason"] for name, figure in figures.items() if "reason" in figure
     }
@@ -357,13 +366,16 @@ def write_run(
         for draft, content in zip(drafts.values(), contents.values(), strict=True):
             draft.write_bytes(content)
             flush_to_disk(draft)
+
         for path, draft in drafts.items():
             draft.replace(path)
+
         if not verdicts:
             (folder / VERDICTS_FILE).unlink()
     except OSError as error:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
+
         raise IncompleteError(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers "
             "are kept. Free some space, or choose another --out, and give the same command again."
@@ -405,6 +417,7 @@ def item_rows(
         for metric in task.metrics:
             if metric.kind != "average":  # which is of totals, not of this item
                 row |= _cells(metric, score)
+
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = (
@@ -415,7 +428,9 @@ def item_rows(
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         if asked:
             row["asked"] = asked.get(item.id)
+
         rows.append(row)
+
     return rows
 
 
@@ -427,6 +442,7 @@ def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | Non
         value = score.values.get(metric.name)
         # Of what is not decided the weight is no more than a limit.
         weight = None if value is None else score.weights.get(metric.name, 0.0)
+
     cells = {metric.name: value}
     return (
         {**cells, weight_column(metric.name): weight}
@@ -446,6 +462,28 @@ def groups_in(item: Item, by: str) -> tuple[str, ...]:
     return (groups,) if isinstance(groups, str) else groups
 
 
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Sorts groups as a reader counts: by their numbers, what is left over last.
+
+    Example:
+        >>> in_order(["10", "5 or more", "other", "3 to 4", "up to 2", "renal"])
+        ["up to 2", "3 to 4", "5 or more", "10", "renal", "other"]
+    """
+    return sorted(groups, key=_place)
+
+
+def _place(group: str) -> tuple[int, float, int, str]:
+    """Where a group stands: those with a number, then names, then what is left over."""
+    if group in _LEFT_OVER:
+        return 2, 0.0, 0, group
+    stated = _NUMBERED.match(group)
+    if stated is None:
+        return 1, 0.0, 0, group
+    # "under 5" lies before "5", "5 or more" behind it.
+    side = -1 if stated["below"] else 1 if stated["above"] else 0
+    return 0, float(stated["number"]), side, group
+
+
 def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
     """The groups a row is in: its text whole where that is a group, else those it is made of.
 
@@ -455,6 +493,7 @@ def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
     words = text.split(" ")
     if text in groups or not 1 < len(words) <= _MOST_WORDS:
         return (text,)
+
     # The ways to read the first words as groups, shortest first.
     read: dict[int, tuple[str, ...]] = {0: ()}
     for end in range(1, len(words) + 1):
@@ -463,6 +502,7 @@ def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
             if start in read and name in groups:
                 read[end] = (*read[start], name)
                 break
+
     return tuple(dict.fromkeys(read.get(len(words), (text,))))
 
 
@@ -494,12 +534,14 @@ def read_results(folder: Path) -> Results:
             "`score` wrote (its --out); a run that was stopped goes on when its command is given "
             "again."
         )
+
     try:
         content: Any = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(
             f"{path}: not valid JSON ({error}). Give the same command again to write it anew."
         ) from error
+
     version, tasks = (
         content.get(name) if isinstance(content, dict) else None
         for name in ("schema_version", "tasks")
@@ -512,6 +554,7 @@ def read_results(folder: Path) -> Results:
             f"{path}: not results that this version reads (schema_version {version!r}, expected "
             f"{SCHEMA_VERSION})."
         )
+
     results: Results = content
     return results
 
@@ -531,6 +574,7 @@ def read_sound_results(folder: Path) -> Results:
                 "that are numbers, as if the file was changed. Give the same command again to "
                 "write it anew."
             )
+
     return results
 
 
@@ -539,10 +583,12 @@ def _is_entry(task: Any) -> bool:
     counts, breakdown = task.get("coverage", {}), task.get("breakdown", {})
     if not all(isinstance(part, dict) for part in (task["recipe"], counts, breakdown)):
         return False
+
     asked, scored = counts.get("asked", 0), counts.get("scored", 0)
     numbers = (task.get("n_items", 0), asked, scored)
     if any(type(count) is not int for count in numbers) or not 0 <= scored <= asked:
         return False
+
     return _are_metrics(task.get("metrics", {})) and all(
         isinstance(groups, dict) and all(map(_are_metrics, groups.values()))
         for groups in breakdown.values()
@@ -578,16 +624,19 @@ def read_items(folder: Path) -> list[JsonDict]:
             f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` "
             "wrote."
         )
+
     if file_sha256(path) != read_results(folder).get("items_sha256"):
         raise UsageError(
             f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped "
             "while writing). Give that command again: finished answers are kept."
         )
+
     try:
         with pq.ParquetFile(path) as file:
             rows: list[JsonDict] = file.read(use_threads=False).to_pylist()
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
+
     return rows
 
 
@@ -607,16 +656,20 @@ def read_verdicts(folder: Path) -> list[JsonDict]:
             else "it is not UTF-8 text"
         )
         raise damaged(path, reason) from error
+
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise damaged(path, f"line {number} is not JSON") from error
+
         names = (row.get("task"), row.get("id")) if isinstance(row, dict) else (None,)
         if not all(isinstance(name, str) for name in names):
             raise damaged(path, f"line {number} is no verdict")
+
         rows.append(row)
+
     return rows
 
 

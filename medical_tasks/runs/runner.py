@@ -235,6 +235,7 @@ class _Conversation:
             self.replies.setdefault(self.role, []).append(text)
             self.role_records.setdefault(self.role, {})[key] = record
             return
+
         self.records[key] = record
         self.answers.append(text)
         self.calls.append(tuple(record.get("tool_calls", ())))
@@ -267,6 +268,7 @@ class _Conversation:
             self.run.texts.put(self.item.id, self.done.text)
             self.run.details.put(self.item.id, json.dumps(self._details(self.done)))
             self.done = Done("")
+
         self.run.conversations.append(self)
         self.opening, self.chat, self.replies = (), (), {}
         self.answers = [""] * len(self.answers)
@@ -296,10 +298,13 @@ class _Conversation:
         ):
             counts = [record.get(name) for record in records]
             details[name] = None if None in counts else sum(counts)
+
         for name in ("reasoning", "provider", "served_model"):
             details[name] = str(records[-1].get(name) or "") if records else ""
+
         if self.calls and self.calls[-1]:
             details["tool_calls"] = self.calls[-1]
+
         return details
 
 
@@ -375,14 +380,18 @@ def run_model(
     if not model.is_main:
         while requests := [read_request(text) for text in model.share([])]:
             _generate(model, requests, None, Progress("", 0, quiet=True))
+
         return None
+
     with Store(folder.answers) as store:
         _note_moved(store, runs, model, options)
         if options.budget is not None:
             _book_stored(store, model, options, options.budget)
+
         several = any(item.asking > 1 for run in runs for item in run.fitted.items)
         if options.batch and (options.repeats > 1 or several):
             _ask_ahead(runs, model, store, options)
+
     repeats = []
     for repeat in range(1, options.repeats + 1):
         again = options.of_repeat(repeat)
@@ -394,13 +403,17 @@ def run_model(
                 Texts(folder=place),
                 [],
             )
+
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
+
         made = batches_of(folder.answers, "model", ANSWER)
         repeats.append([_answered(run, model, again, made) for run in runs])
+
     model.share([])
     if options.budget is not None:
         _note_stop(options.budget, repeats)
+
     return [
         replace(
             first,
@@ -436,6 +449,7 @@ def _prepared(
                     f"--batch: {task.name} asks how probable its choices are, which is asked one "
                     "by one. Leave it out for this task."
                 )
+
     protocols = open_protocols(tasks, options)
     return [
         _TaskRun(
@@ -475,8 +489,10 @@ def _converse(
                     number,
                     others,
                 )
+
             going_on = _follow(runs, going_on, model, store, options)
             number += 1
+
         for conversation in block:
             conversation.close()
 
@@ -527,7 +543,9 @@ def _request(
     if tools:
         if refused := model.no_tools():
             raise UsageError(f"{task.name}: {refused}")
+
         content["tools"] = [tool.sha256 for tool in tools]
+
     stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
@@ -538,6 +556,7 @@ def _request(
     else:
         content |= {"max_new_tokens": size, "stop": list(stop)}
         content |= {"turn": turn} if turn > 1 else {}
+
     content |= {"repeat": repeat} if repeat > 1 else {}
     content |= {"asking": asking} if asking > 1 else {}
     return Request(
@@ -578,8 +597,11 @@ def _ask(
             for together in _of_one_repeat(pending):
                 if not role:
                     model.share([write_request(request) for request in together])
+
                 failures |= _generate(model, together, store, progress, role=role)
+
         finished = store.get_many(ANSWER, requests)
+
     for each in conversations:
         key = each.request.key
         if key in finished:
@@ -636,15 +658,18 @@ def _follow(
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
         if run.protocol is not None and dialogues:
             turns = run.protocol.next_turns(dialogues, store)
+
         for each, turn in zip(own, turns, strict=True):
             if isinstance(turn, Done):
                 each.done = turn
                 continue
+
             each.role = turn.role
             if turn.role not in {"", *run.task.roles}:
                 raise ValueError(
                     f"{run.task.name}: its protocol asks {turn.role!r}, none of its roles"
                 )
+
             number = 1 + len(
                 each.replies.get(turn.role, ()) if turn.role else each.answers
             )
@@ -659,6 +684,7 @@ def _follow(
                 tools=turn.tools,
             )
             going_on.append(each)
+
     return going_on
 
 
@@ -675,6 +701,7 @@ def _generate(
     model.start()
     if store is not None:
         print(_asking(requests, model), file=sys.stderr, flush=True)
+
     by_key = {each.key: each for each in requests}
     last = time.monotonic()
 
@@ -695,6 +722,7 @@ def _generate(
                 request = by_key[result.key]
                 most = most_of(request, None, model.longest(request))
                 record["estimate"] = [most.prompt_tokens, most.output_tokens]
+
             store.put(ANSWER, result.key, record)
 
     written = [request for request in requests if not request.continuations]
@@ -703,6 +731,7 @@ def _generate(
         model.generate(written, on_result)
     if chosen:
         model.loglikelihood(chosen, on_result)
+
     return failures
 
 
@@ -712,6 +741,7 @@ def _note_moved(
     """Says why nothing that is there is used, where the address of a server is part of the keys."""
     if "base_url" not in model.identity or not store.holds(ANSWER):
         return
+
     for run in runs:
         items = run.fitted.items[:_BLOCK]
         opened = [
@@ -720,6 +750,7 @@ def _note_moved(
         ]
         if store.get_many(ANSWER, [request.key for request in opened]):
             return
+
     print(
         f"note: the answers in this folder are not used: they are another address's than "
         f"{model.endpoint}, or another model's. With --model-args served=NAME answers are known by "
@@ -738,6 +769,7 @@ def _asking(requests: Sequence[Request], model: Model) -> str:
         else "how probable their choices are"
     )
     where = f", at {model.endpoint}" if model.endpoint else ""
+
     return (
         f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
     )
@@ -755,6 +787,7 @@ def _book_stored(
     for kind, _, record in store.records():
         if kind != ANSWER:
             continue
+
         prompt, output = record.get("estimate", (0, 0))
         known = (record.get("prompt_tokens"), record.get("output_tokens"))
         taken = Amount(
@@ -773,6 +806,7 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
     )
     if not left:
         return
+
     answered = sum(len(task.responses) for task in tasks)
     option, _, limit = budget.refused_by.partition(" ")
     go_on = (
@@ -810,6 +844,7 @@ def _answered(
         run.meter.add(each.records)
         for role, records in each.role_records.items():
             run.role_meters.setdefault(role, Meter()).add(records)
+
     sources = run.prompts.sources
     return AnsweredTask(
         task=task,
@@ -869,6 +904,7 @@ def _recipe(
     recipe["generation"] |= {"batches": list(batches)} if batches else {}
     if run.meter.adapted:
         recipe["generation"]["adapted"] = dict(sorted(run.meter.adapted.items()))
+
     optional = {
         "repeats": options.repeats if options.repeats > 1 else None,
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
@@ -894,6 +930,7 @@ def _recipe(
             "measured": run.fitted.measured,
             "words_left_out": dict(sorted(run.fitted.shortened.items())),
         }
+
     return recipe
 
 
@@ -920,7 +957,9 @@ def fit_items(
                 f"{truncate} has no meaning for it. Leave it out, and run tasks with notes by "
                 "themselves."
             )
+
         return Fitted(items=items)
+
     if shortened is not None:
         cut = {item.id: shortened[item.id] for item in items if item.id in shortened}
         return Fitted(
@@ -936,14 +975,17 @@ def fit_items(
     lengths = []
     for start in range(0, len(items), _BLOCK):
         lengths += measure(items[start : start + _BLOCK])
+
     measured = None not in lengths
     if not measured and model.is_main:
         print(_UNMEASURED.format(task=task.name, model=model.name), file=sys.stderr)
+
     over = _too_long(items, lengths)
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items), model))
+
     cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
     fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
     return Fitted(items=fitted, shortened=cut, measured=measured)
@@ -982,6 +1024,7 @@ def _words_to_cut(
     for _ in range(_TRIES):
         if not searched:
             break
+
         names = sorted(searched)
         tried = [shorten(items[name], guess[name]) for name in names]
         for name, item, length in zip(names, tried, measure(tried), strict=True):
@@ -993,10 +1036,13 @@ def _words_to_cut(
                 if length is None or (emptied and name not in high):
                     searched.discard(name)  # even without its documents it does not fit
                     continue
+
                 low[name] = words
+
             guess[name] = (low[name] + high[name]) // 2 if name in high else words * 2
             if name in high and high[name] - low[name] <= 1:
                 searched.discard(name)
+
     return high
 
 
@@ -1011,6 +1057,7 @@ def _refusal(
         f"{name}: {length.tokens:,} tokens, room for {length.room:,}"
         for name, length in ranked
     ]
+
     return (
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
         "together with the answer:\n  "

@@ -39,6 +39,7 @@ from medical_tasks.runs.results import (
     PairedFigure,
     TaskEntry,
     groups_in,
+    in_order,
 )
 from medical_tasks.scoring.choice_orders import CHOSEN, PREFERENCE, place_p_values
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
@@ -100,6 +101,7 @@ class Summary:
             entry["pairs"] = list(self.pairs)
         if self.notes:
             entry["notes"] = dict(sorted(self.notes.items()))
+
         return entry
 
 
@@ -122,6 +124,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     )
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
+
     return _cut(_with_groups(summary, scored, estimator), scored.task)
 
 
@@ -168,6 +171,7 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
         return Estimator(
             scored.task, scores, items=items, unanswered_limits=scored.limits
         )
+
     return RepeatedEstimator(
         scored.task,
         scores,
@@ -199,6 +203,7 @@ def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
         if item not in scores
     )
     unclear = Counter(score.unclear for score in scores.values() if score.unclear)
+
     return {
         "asked": len(scored.items),
         "answered": len(scores),
@@ -231,24 +236,29 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
             by, group = metric.part
             figures = breakdown.setdefault(by, {}).setdefault(group, {})
             figures[metric.whole] = estimator.entry(metric, items)
+
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
             for group in groups_in(item, by):
                 members.setdefault(group, []).append(item)
+
         within = tuple(metric for metric in task.metrics if by not in metric.not_by)
         of_groups = replace(task, metrics=within)
         breakdown[by] = {
             group: _figures(of_groups, estimator, members[group])
-            for group in sorted(members)
+            for group in in_order(members)
         }
+
     for by, groups in breakdown.items():
         for figures in groups.values():
             _mark_too_few(figures, summary.metrics, parts=by not in task.groups)
+
     # Evaluations are of the same answers.
     asked_once = len(scored.repeats) == 1 or scored.source == "evaluations"
     if CHOSEN in breakdown and asked_once:
         _test_places(breakdown[CHOSEN], items, scored.repeats[0])
+
     return replace(summary, breakdown=breakdown)
 
 
@@ -283,6 +293,7 @@ def _cut(summary: Summary, task: TaskSpec) -> Summary:
                 value = figures[name][end]
                 if value is not None:
                     figures[name][end] = min(max(value, low), high)
+
     return summary
 
 

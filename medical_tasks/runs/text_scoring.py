@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
@@ -26,10 +26,11 @@ _NAMES = {
 _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
+Sheet: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
+"""The rows of a table, each with its place."""
 
-def scored(
-    arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]]
-) -> dict[str, Any]:
+
+def scored(arguments: ScoreText, sheet: Sheet) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
     from medical_tasks.models.text_metrics import (
         MODEL_METRICS,
@@ -43,25 +44,12 @@ def scored(
     check_least({"--seed": seed}, 0)
     if not sheet:
         raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
-    columns = {
-        name: _columns(where, sheet, name, getattr(arguments, name))
-        for name in (*_NAMES, "cluster")
-    }
+
+    columns = _all_columns(arguments, sheet)
     named = column_names("--metrics", arguments.metrics)
     models = dict(arguments.task_args)
     metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
-    if columns["prediction"][0] in columns["reference"]:
-        raise UsageError(
-            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name "
-            "two columns."
-        )
-    texts = {
-        name: [_texts(where, place, row, of) for place, row in sheet]
-        for name, of in columns.items()
-    }
-    for name in ("reference", "cluster"):
-        if columns[name]:
-            _check_filled(where, sheet, name, columns[name], texts[name])
+    texts = _all_texts(where, sheet, columns)
     predictions = ["".join(found) for found in texts["prediction"]]
     estimates, values = score_texts(
         predictions,
@@ -85,6 +73,7 @@ def scored(
         {"row": place} | {name: column[number] for name, column in values.items()}
         for number, (place, _) in enumerate(sheet)
     ]
+
     return {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
@@ -99,9 +88,39 @@ def scored(
     }
 
 
+def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...]]:
+    """The columns of each part: prediction, reference, source and cluster."""
+    where = str(arguments.table)
+    columns = {
+        name: _columns(where, sheet, name, getattr(arguments, name))
+        for name in (*_NAMES, "cluster")
+    }
+    if columns["prediction"][0] in columns["reference"]:
+        raise UsageError(
+            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name "
+            "two columns."
+        )
+
+    return columns
+
+
+def _all_texts(
+    where: str, sheet: Sheet, columns: Mapping[str, Sequence[str]]
+) -> dict[str, list[list[str]]]:
+    """The texts of each part, those of a row together."""
+    texts = {
+        name: [_texts(where, place, row, of) for place, row in sheet]
+        for name, of in columns.items()
+    }
+    for name in ("reference", "cluster"):
+        if columns[name]:
+            _check_filled(where, sheet, name, columns[name], texts[name])
+    return texts
+
+
 def _check_filled(
     where: str,
-    sheet: Sequence[tuple[str, Mapping[str, object]]],
+    sheet: Sheet,
     name: str,
     columns: Sequence[str],
     texts: Sequence[Sequence[str]],
@@ -133,6 +152,7 @@ def _notes(
             "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 "
             "there."
         ] = unread
+
     return [
         f"{count} of {len(predictions)} {note}"
         for note, count in notes.items()
@@ -154,6 +174,7 @@ def table_of(content: Mapping[str, Any]) -> str:
         )
         for name, each in content["metrics"].items()
     ]
+
     return "\n".join(
         [
             *align(("table", "column", "metric", "value", "95 % interval", "n"), rows),
@@ -164,7 +185,7 @@ def table_of(content: Mapping[str, Any]) -> str:
 
 def _columns(
     where: str,
-    sheet: Sequence[tuple[str, Mapping[str, Any]]],
+    sheet: Sheet,
     name: str,
     given: str | None,
 ) -> tuple[str, ...]:
@@ -183,7 +204,9 @@ def _columns(
                 f"{where}: which column is the {name}? Name it with --{name}. There are "
                 f"{', '.join(there)}."
             )
+
         return () if found is None else (found,)
+
     names = (
         (given,)
         if given in there or name != "reference"
@@ -195,6 +218,7 @@ def _columns(
             raise UsageError(
                 f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}."
             )
+
     return names
 
 
@@ -213,7 +237,9 @@ def _texts(
                     f"{where}, {place}: column {column} holds {type(each).__name__}, not text. "
                     "Write it as text."
                 )
+
             found.append("" if each is None else str(each))
+
     return found
 
 

@@ -115,6 +115,7 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
             f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
         )
         return Outcome(stdout="", stderr_tail=reason, exit="error", seconds=0.0)
+
     with _Run(code, chosen) as run:
         run.start()
         run.watch()
@@ -137,6 +138,7 @@ def _fixed_plan() -> Mapping[str, object]:
             f"is {platform.system()} on {platform.machine()}, expected Linux on "
             f"{' or '.join(MACHINES)}",
         )
+
     runtime = find_runtime()
     # A folder to mount on, in a mount namespace of its own; none of the sources may lie
     # under it.
@@ -155,6 +157,7 @@ def _fixed_plan() -> Mapping[str, object]:
             "place",
             f"none of {', '.join(map(str, places))} is a folder without Python in it",
         )
+
     return {
         "base": str(base),
         **dataclasses.asdict(runtime),
@@ -202,6 +205,7 @@ class _Run:
             self.selector.close()
             if self.status is not None:
                 os.close(self.status)
+
             if self.process is not None:
                 for pipe in (
                     self.process.stdin,
@@ -246,6 +250,7 @@ class _Run:
             raise SandboxError("start", system_reason(error), error.errno) from error
         finally:
             os.close(theirs)
+
         for name, pipe in (
             ("stdout", self.process.stdout),
             ("stderr", self.process.stderr),
@@ -253,6 +258,7 @@ class _Run:
         ):
             if pipe is not None:
                 self.selector.register(pipe, selectors.EVENT_READ, name)
+
         deadline = time.monotonic() + _SETUP_S
         self._write(json.dumps(self.plan).encode() + b"\n")
         self._await("unshared", deadline)
@@ -275,6 +281,7 @@ class _Run:
         """
         if self.process is None:
             return
+
         place = Path("/proc") / str(self.process.pid)
         try:
             users = groups = f"0 0 1\n{_NOBODY} {_NOBODY} 1\n"
@@ -283,6 +290,7 @@ class _Run:
                 users, groups = (
                     f"{_NOBODY} {own} 1\n" for own in (os.geteuid(), os.getegid())
                 )
+
             (place / "uid_map").write_text(users)
             (place / "gid_map").write_text(groups)
         except OSError as error:
@@ -320,6 +328,7 @@ class _Run:
         """Reads what has come; False when nothing came in time or nothing more can come."""
         if not self.selector.get_map() or patience <= 0:
             return False
+
         events = self.selector.select(patience)
         for key, _ in events:
             piece = os.read(key.fd, _PIECE)
@@ -327,6 +336,7 @@ class _Run:
                 self.texts[key.data] += piece
             else:
                 self.selector.unregister(key.fileobj)
+
         return bool(events)
 
     def watch(self) -> None:
@@ -342,9 +352,11 @@ class _Run:
             ):
                 self.stopped = "output"
                 break
+
             if not self._read(deadline - time.monotonic()) and self.selector.get_map():
                 self.stopped = "timeout"
                 break
+
         self.seconds = time.monotonic() - started
 
     def end(self) -> None:
@@ -355,12 +367,14 @@ class _Run:
         process = self.process
         if process is None or process.returncode is not None:
             return
+
         _close(process.stdin)
         deadline = time.monotonic() + _END_S
         most = self.limits.output_bytes + _PIECE
         while self._read(deadline - time.monotonic()):
             for text in (self.texts["stdout"], self.texts["stderr"]):
                 del text[most:]
+
         try:
             process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -380,17 +394,20 @@ class _Run:
                 "program",
                 "the process that waits for it was killed from outside the sandbox",
             )
+
         limits = self.limits
         if any(
             len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")
         ):
             self.stopped = "output"
+
         stdout = bytes(self.texts["stdout"][: limits.output_bytes]).decode(
             "utf-8", "replace"
         )
         stderr = bytes(self.texts["stderr"]).decode("utf-8", "replace")[-_TAIL:]
         kind, reason = self._judged(ended, stderr)
         tail = f"{stderr.rstrip()}\n{reason}".lstrip() if reason else stderr
+
         return Outcome(stdout=stdout, stderr_tail=tail, exit=kind, seconds=self.seconds)
 
     def _judged(self, ended: Mapping[str, Any] | None, stderr: str) -> tuple[Exit, str]:
@@ -402,14 +419,17 @@ class _Run:
         limits = self.limits
         if self.stopped == "output":
             return "output", f"Stopped: it wrote more than {limits.output_bytes} bytes."
+
         if self.stopped == "timeout" or ended is None:
             return (
                 "timeout",
                 f"Stopped: it had not ended after {limits.wall_seconds:g} seconds.",
             )
+
         code = int(ended["code"])
         if code == 0:
             return "ok", ""
+
         # The system may send its signal a little before the time it tells is up.
         early = limits.cpu_seconds / 2 if code == -signal.SIGXCPU else 0.1
         if code < 0 and ended["cpu"] >= limits.cpu_seconds - early:
@@ -417,11 +437,13 @@ class _Run:
                 "timeout",
                 f"Stopped: it used more than {limits.cpu_seconds} seconds of processor time.",
             )
+
         last = stderr.rstrip().rsplit("\n", 1)[-1]
         if last.startswith("MemoryError"):
             return "memory", f"It needed more than {limits.memory_mb} MiB of memory."
         if code == -9:
             return "memory", "Stopped: the machine ran out of memory."
+
         return "error", f"It was ended by signal {-code}." if code < 0 else ""
 
 
@@ -504,6 +526,7 @@ def find_runtime() -> Runtime:
             f"({', '.join(map(str, loaders))}); expected one. Run medical-tasks with a Python of "
             "your distribution."
         )
+
     home = f"/usr/{libdir}/python{version[0]}.{version[1]}"
     binds = [(str(interpreter), INTERPRETER), (str(library), home)]
     binds += [(str(path), f"{_LIBRARIES}/{path.name}") for path in libraries]
@@ -514,6 +537,7 @@ def find_runtime() -> Runtime:
     )
     # -P and -s keep folders of this machine off the path, -B writes no compiled files.
     options = ["-P", "-s", "-B", "-X", "utf8"]
+
     return Runtime(
         version=".".join(map(str, version)),
         binds=tuple(binds),
@@ -544,6 +568,7 @@ def _look(interpreter: Path) -> list[Any]:
             f"sandbox: {interpreter} does not start by itself ({error}), so no program can run "
             "with it. Run medical-tasks with a Python of your distribution or of python.org."
         ) from error
+
     return found
 
 
@@ -608,6 +633,7 @@ def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine
         for name, number in calls.items()
         if number is not None
     }
+
     return Machine(
         audit_arch=audit_arch,
         allowed=allowed,
@@ -660,8 +686,10 @@ def filter_program(machine: Machine) -> bytes:
     steps.append((_LOAD, 0, 0, _NUMBER))
     if machine.first_foreign is not None:
         steps += [(_NOT_LESS, 0, 1, machine.first_foreign), _end(KILL)]
+
     for number in machine.allowed.values():
         steps += [(_EQUAL, 0, 1, number), _end(ALLOW)]
+
     others = machine.others
     steps += _only(others["ioctl"], _SECOND_ARGUMENT, _IOCTLS)
     steps += _only(others["prlimit64"], _FIRST_ARGUMENT, (0, PROGRAM_PID))
@@ -673,6 +701,7 @@ def filter_program(machine: Machine) -> bytes:
         _end(refuse(errno.ENOSYS)),
         _end(refuse(errno.EPERM)),
     ]
+
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
 
 

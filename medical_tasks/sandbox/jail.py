@@ -209,19 +209,25 @@ def main() -> NoReturn:
     plan: Plan = json.loads(_line())
     with report.stage("kill me first when memory is short"):
         Path("/proc/self/oom_score_adj").write_text("1000")
+
     with report.stage("namespaces"):
         _done(_libc.unshare(ctypes.c_int(NAMESPACES)), "unshare")
+
     report.send(unshared=True)
     if _line() != b"go\n":
         os._exit(1)
+
     with report.stage("process 1"):
         watch, alive = os.pipe()
         init = os.fork()
+
     if init == 0:
         os.close(alive)
         _init(plan, report, watch)
+
     for number in (1, 2, watch, report.pipe):
         os.close(number)
+
     ended = os.pidfd_open(init)
     select.select([_LIFELINE, ended], [], [])
     os.kill(init, signal.SIGKILL)
@@ -252,10 +258,13 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
             _libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))),
             "sethostname",
         )
+
     with report.stage("file system"):
         _build(plan)
+
     with report.stage("user and capabilities"):
         _become_nobody(plan)
+
     with report.stage("lifeline"):
         # Forgotten by the kernel when the user id changes.
         _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
@@ -263,16 +272,20 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
         # end of this pipe.
         if select.select([watch], [], [], 0)[0]:
             os._exit(1)
+
     report.send(running=True)
     with report.stage("the program's process"):
         silence, other = os.pipe()
         os.close(other)
         program = os.fork()
+
     if program == 0:
         with report.stage("start of the program"):
             _become_program(plan, silence)
+
     for number in (1, 2, silence):
         os.close(number)
+
     _, status, usage = os.wait4(program, 0)
     report.send(
         code=os.waitstatus_to_exitcode(status), cpu=usage.ru_utime + usage.ru_stime
@@ -293,6 +306,7 @@ def _build(plan: Plan) -> None:
     )
     for source, place in plan["binds"]:
         _bind(Path(source), base / place.lstrip("/"))
+
     for place in plan["withheld"]:
         mount(
             "tmpfs",
@@ -301,8 +315,10 @@ def _build(plan: Plan) -> None:
             _BARE | _FIXED,
             "size=4k,nr_inodes=1,mode=0555",
         )
+
     for name, target in plan["links"]:
         (base / "lib" / name).symlink_to(target)
+
     program = base / PROGRAM.lstrip("/")
     program.write_bytes(plan["program"].encode("utf-8", "surrogatepass"))
     program.chmod(0o444)
@@ -326,6 +342,7 @@ def _bind(source: Path, place: Path) -> None:
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
+
     kept = os.statvfs(source).f_flag
     mount(str(source), str(place), None, MOUNT_BIND)
     flags = (
@@ -344,6 +361,7 @@ def _become_nobody(plan: Plan) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
+
     drop_capabilities(plan["capset"])
     if os.getresuid() != (NOBODY,) * 3 or os.getresgid() != (NOBODY,) * 3:
         raise ValueError(
@@ -376,6 +394,7 @@ def _become_program(plan: Plan, silence: int) -> NoReturn:
         (resource.RLIMIT_AS, memory, memory),
     ):
         resource.setrlimit(kind, (soft, hard))
+
     command = [*plan["command"], PROGRAM]
     install_filter(bytes.fromhex(plan["filter"]))
     os.execve(command[0], command, plan["environment"])  # noqa: S606 - a program of the runtime, no shell

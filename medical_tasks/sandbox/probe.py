@@ -90,12 +90,15 @@ def _holds() -> str | None:
             ],
         )
         done = run_code(program)
+
     try:
         reached = json.loads(done.stdout) if done.exit == "ok" else None
     except json.JSONDecodeError:
         reached = None
+
     if reached is None:
         return f"the program that tries to get out ended early ({done.exit}: {done.stderr_tail.strip()[-300:]})"
+
     return f"a program in it could {', '.join(reached)}" if reached else None
 
 
@@ -159,4 +162,5 @@ def attempts_program(
         ),
     }
     program = Path(__file__).with_name("attempts.txt").read_text(encoding="utf-8")
+
     return program.replace("GIVEN", repr(json.dumps(given)))

@@ -96,6 +96,7 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, 
             "f1": _share(2 * hits, true + labelled),
         }
         figures[name] = {**shares, "n_true": true, "n_given": labelled}
+
     return figures
 
 
@@ -139,6 +140,7 @@ def cohen_interval(
     """
     drawing: Drawing = {"seed": seed, "resamples": resamples}
     columns = _kappa_columns(gold, given, classes)
+
     return bootstrap_statistic(
         columns, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS, **drawing
     )
@@ -180,6 +182,7 @@ def _kappa_columns(
         *((rows == numbers) & labelled),
         *((columns == numbers) & labelled),
     ]
+
     return [column.astype(np.float64) for column in sums]
 
 
@@ -194,6 +197,7 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
         np.array(margins[half:], dtype=np.float64),
     )
     n, chance = one.sum(axis=0), (one * other).sum(axis=0)
+
     return np.asarray((n * np.asarray(agreed) - chance) / (n * n - chance))
 
 
@@ -211,6 +215,7 @@ def rating_counts(
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
     np.add.at(table, (np.repeat(np.arange(len(ratings)), raters), flat), 1)
+
     return table
 
 
@@ -260,6 +265,7 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
             _share(sum(own == other for own, other in decided), len(decided))
         )
         counted.append(len(decided))
+
     return LeaveOneOut(
         references=tuple(references), accuracy=tuple(accuracy), counted=tuple(counted)
     )
@@ -304,12 +310,14 @@ def _codes(
     }
     if len(numbers) < len(classes):
         raise ValueError(f"classes must differ; got {list(classes)}")
+
     numbers[None] = len(classes)
     unknown = [label for label in labels if label not in numbers]
     if unknown:
         raise ValueError(
             f"{name} must be of the classes {', '.join(classes)}; got {unknown[0]!r}"
         )
+
     return np.array([numbers[label] for label in labels], dtype=np.intp)
 
 
@@ -344,6 +352,7 @@ def agreement_of(
         [str(other[number]) for number in both],
     )
     kept = None if clusters is None else [clusters[number] for number in both]
+
     return Agreement(
         agreement=accuracy_interval(left, right, clusters=kept),
         kappa=cohen_interval(left, right, classes=classes, clusters=kept),

@@ -34,6 +34,7 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
     """
     if metric.kind != "average":
         return Components(shares={metric.name: 1.0}, missing=())
+
     parts = {
         name: components(reported[name], reported)
         for name in metric.of
@@ -45,6 +46,7 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
     for component in present:
         for name, share in component.shares.items():
             shares[name] = shares.get(name, 0.0) + share / len(present)
+
     missing += [name for component in parts.values() for name in component.missing]
     return Components(shares=shares, missing=tuple(dict.fromkeys(missing)))
 

@@ -92,6 +92,7 @@ def bleu_corpus(
         any(true) for _, true in segments
     )
     reference_length = sum(min(map(len, true)) for _, true in segments)
+
     return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
 
 
@@ -104,6 +105,7 @@ def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
     matches = [
         sum(clipped_matches(said, true, n) for said, true in segments) for n in orders
     ]
+
     return matches, [
         sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders
     ]
@@ -138,6 +140,7 @@ def _bleu(
         score = penalty * math.exp(
             math.fsum(map(math.log, precisions[:orders])) / orders
         )
+
     return Bleu(
         score=score,
         precisions=tuple(precisions),
@@ -194,6 +197,7 @@ def _sacrebleu(
     matches, totals = _matches(segments)
     reference_length = sum(_reference_length(said, true) for said, true in segments)
     orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
+
     return _bleu(
         segments,
         reference_length,
@@ -213,6 +217,7 @@ def bleu_sums(
     texts = (prediction, *as_references(prediction, references))
     said, *true = (tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts)
     matches, totals = _matches([(said, true)])
+
     return (
         *matches,
         *totals,
@@ -233,11 +238,14 @@ def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...
     """
     if not any(matches):
         return (0.0,) * len(matches)
+
     precisions, half = [], 1.0
     for hits, total in zip(matches, totals, strict=True):
         if total and not hits:
             half /= 2
+
         precisions.append((hits or half) / total if total else 0.0)
+
     return tuple(precisions)
 
 
@@ -266,6 +274,7 @@ def sari(source: str, prediction: str, references: References) -> Sari:
     """
     if not isinstance(source, str):
         raise ValueError(f"source must be a text; got {type(source).__name__}")
+
     known = as_references(prediction, references)
     old, new, *true = (
         tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known)
@@ -279,6 +288,7 @@ def sari(source: str, prediction: str, references: References) -> Sari:
         for n in range(1, MAX_ORDER + 1)
     ]
     keep, delete, add = (100 * mean(column) for column in zip(*orders, strict=True))
+
     return Sari(score=(keep + delete + add) / 3, keep=keep, delete=delete, add=add)
 
 
@@ -291,6 +301,7 @@ def sari_corpus(
         raise ValueError(
             f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}"
         )
+
     rows = [
         sari(source, text, known)
         for source, (text, known) in zip(sources, segments, strict=True)
@@ -310,6 +321,7 @@ def _parts(
     pooled: Ngrams = Counter()
     for counts in references:
         pooled.update(counts)
+
     # Source and prediction count once a reference, so that they weigh what the pooled
     # references weigh.
     often = len(references)
@@ -328,6 +340,7 @@ def _parts(
     added, addable = new.keys() - old.keys(), pooled.keys() - old.keys()
     well_added = len(added & pooled.keys())
     add = harmonic(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
+
     return keep, delete, add
 
 
@@ -368,7 +381,9 @@ def tokenize_13a(text: str) -> list[str]:
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
+
     text = f" {text} "
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
+
     return text.split()

@@ -167,6 +167,7 @@ def bootstrap_statistic(
     check_limits(limits)
     if not len(columns):
         raise ValueError("columns must hold at least one column; got none")
+
     named = {
         f"columns[{i}]": as_column(f"columns[{i}]", column)
         for i, column in enumerate(columns)
@@ -175,6 +176,7 @@ def bootstrap_statistic(
     kept = list(named.values())
     weights = np.abs(np.stack(kept)).sum(axis=0)
     table = sum_table(kept, weights, clusters)
+
     return _estimate(table, function, limits, **drawing)
 
 
@@ -203,9 +205,11 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
         raise ValueError(
             f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}"
         )
+
     n, k, votes = cells.shape
     if not cells.size:
         return Repeats()
+
     cell, judge = (
         cells.mean(axis=2),
         cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan,
@@ -239,6 +243,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     # No test whether runs differ comes first: with few runs it would miss differences
     # that matter.
     margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
+
     return replace(result, sd_items=_root(items), margin=margin)
 
 
@@ -266,8 +271,10 @@ def linear(
         total = math.fsum(below[counted])
         if not total:
             return np.full_like(added, np.nan)
+
         ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
         added = added + share * (ratio + (above - ratio * below) / mean)
+
     return added
 
 
@@ -296,9 +303,11 @@ def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> 
     resamples = check_whole("resamples", resamples, least=100)
     if not table.n_clusters:
         return Draws(math.nan, np.empty(0), 0.0)
+
     value = _apply(function, np.array([table.totals()]))[0]
     if table.n_clusters == 1:
         return Draws(float(value), np.empty(0), table.effective)
+
     sums = np.concatenate(list(_resampled_sums(table.rows, seed, resamples)))
     return Draws(float(value), _apply(function, sums), table.effective)
 
@@ -325,11 +334,13 @@ def interval_of(
     defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
     if np.any((defined < low - 1e-9) | (defined > high + 1e-9)):
         raise ValueError(
-            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to "
+            f"the statistic must be within its limits, {low:g} to {high:g}; got {defined.min():g} to "
             f"{defined.max():g}"
         )
+
     if math.isnan(draws.value):
         return math.nan, math.nan
+
     if not draws.values.size or (draws.all_same and draws.undefined):
         ends = low, high
     elif draws.all_same:
@@ -351,6 +362,7 @@ def interval_of(
                 _lower_end(draws.values, low, level),
                 -_lower_end(-draws.values, -high, level),
             )
+
     return finite_end(max(low, ends[0])), finite_end(min(high, ends[1]))
 
 

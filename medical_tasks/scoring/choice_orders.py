@@ -115,12 +115,14 @@ class Orders(NamedTuple):
         as_given = tuple(range(choices))
         if self.number is None:
             return list(_rotations(as_given))
+
         most = math.factorial(choices)
         if self.number > most:
             raise UsageError(
                 f"--task-args order={self.number}: item {name} has {choices} choices, which have "
                 f"only {most} orders. Give at most that, or order=all."
             )
+
         drawn = itertools.chain.from_iterable(
             _rotations(base) for base in self._bases(name, choices)
         )
@@ -162,22 +164,28 @@ def read_orders(task: str, arguments: Mapping[str, str]) -> Orders | None:
                     f"{task}: {name}={arguments[name]} is about the orders of the choices, and "
                     "no order is given. Add order=all, or leave it out."
                 )
+
         return None
+
     if wording not in (None, PARAPHRASE):
         raise UsageError(f"{task}: wording must be {PARAPHRASE}, got {wording!r}.")
+
     if order == _ALL and seed is not None:
         raise UsageError(
             f"{task}: order=all draws nothing, so that order_seed={seed} has no meaning. Leave it "
             "out, or give order a number."
         )
+
     number = None
     if order != _ALL:
         rule = f"{_ALL}, or a whole number from 2 to {_MOST_ORDERS}"
         number = _whole(task, "order", order, rule=rule, low=2, high=_MOST_ORDERS)
+
     rule = f"a whole number from 0 to {_LARGEST_SEED}"
     drawn = 0
     if seed is not None:
         drawn = _whole(task, "order_seed", seed, rule=rule, low=0, high=_LARGEST_SEED)
+
     return Orders(number=number, seed=drawn, paraphrased=wording is not None)
 
 
@@ -204,6 +212,7 @@ def ordered_task(task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
     """
     if read_orders(task.name, arguments) is None:
         return task
+
     set_ = {name: arguments[name] for name in ORDER_ARGUMENTS if name in arguments}
     paper = task.paper
     if paper is not None:
@@ -211,6 +220,7 @@ def ordered_task(task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
         paper = replace(
             paper, differs="; ".join(filter(None, (paper.differs, differs)))
         )
+
     return replace(
         task,
         paper=paper,
@@ -245,13 +255,16 @@ def in_orders(
     orders = read_orders(task.name, task.options)
     if orders is None:
         return list(items)
+
     made: list[Item] = []
     for item in items:
         of_item = orders.of(item.id, len(item.fields[choices]))
         copies = [_copy(item, order, choices, answer) for order in of_item]
         if orders.paraphrased:
             copies.append(_control(copies[0]))
+
         made += copies
+
     return made
 
 
@@ -272,6 +285,7 @@ def _copy(item: Item, order: Order, choices: str, answer: str) -> Item:
         "order": order,
         "question_id": item.id,
     }
+
     return replace(
         item,
         id=f"{item.id}@{shown}",
@@ -305,6 +319,7 @@ def order_metrics(
     """
     low, high = (-1 / len(places), 1 - 1 / len(places)) if same_number else (-0.5, 1.0)
     common = _common(needs="order")
+
     return (
         MetricSpec(
             name="always_right",
@@ -429,9 +444,11 @@ def with_order_values(
     orders = read_orders(task.name, task.options)
     if orders is None:
         return list(scores)
+
     questions: dict[str, list[int]] = {}
     for number, item in enumerate(items):
         questions.setdefault(item.fields["question_id"], []).append(number)
+
     made = list(scores)
     for name, numbers in questions.items():
         group = [items[number] for number in numbers]
@@ -440,10 +457,12 @@ def with_order_values(
         figures = _of_question(group, own, wanted, right)
         if orders.paraphrased:
             figures |= _beside_wording(figures["flip_rate"], group, own, wanted, right)
+
         carrier = next((n for n, score in enumerate(own) if score.unclear), 0)
         for place, number in enumerate(numbers):
             whole = figures if place == carrier else {}
             made[number] = _with_values(task, group[place], own[place], whole)
+
     return made
 
 
@@ -481,6 +500,7 @@ def _beside_wording(
     ]
     contents = [answer.content for answer in pair if answer is not None]
     by_wording = _flip_rate(contents, 2)
+
     return {
         "flip_rate_wording": by_wording,
         "flip_excess": flips.less(by_wording),
@@ -534,6 +554,7 @@ def _with_values(
             weights={},
             unscored=None,
         )
+
     values = {**score.values, **_preferences(item, score)}
     values |= dict.fromkeys(_WHOLE, math.nan)
     limits = dict(score.limits)
@@ -545,12 +566,15 @@ def _with_values(
             del values[name]
             limits[name] = (figure.low, figure.high)
             unscored = unscored or OTHER_ORDERS
+
     values = {name: value for name, value in values.items() if name in declared}
     if score.unclear:
         own = [metric for metric in task.metrics if metric.needs in ORDER_ARGUMENTS]
         if is_control(item):
             own = [metric for metric in own if not metric.part]
+
         limits |= unclear_limits(own, values)
+
     return replace(score, values=values, limits=limits, unscored=unscored)
 
 
@@ -586,6 +610,7 @@ def place_p_values(
         score = scores.get(item.id)
         if score is None or is_control(item):
             continue
+
         place = _place(item, score)
         order: Order = item.fields["order"]
         for number, standing in enumerate(order):
@@ -593,6 +618,7 @@ def place_p_values(
             if place is not None:
                 answers = questions.setdefault(item.fields["question_id"], [])
                 answers.append((standing, order[place]))
+
     p_values = [place_p_value(list(seen[number].values())) for number in sorted(seen)]
     pairs = zip(p_values, holm(p_values), strict=True)
     return dict(zip(string.ascii_uppercase, pairs, strict=False))
@@ -616,6 +642,7 @@ def preference_table(entry: ResultEntry) -> list[Table]:
     }
     if not places:
         return []
+
     # Results of several repeats have no exact ones.
     exact = all("p_holm" in figure for figure in places.values())
     adjusted = (
@@ -639,6 +666,7 @@ def preference_table(entry: ResultEntry) -> list[Table]:
         note="How much more often answers choose a place than if none mattered. Each choice stands "
         "in the places equally often, so that what the choices say cancels out.",
     )
+
     return [table]
 
 

@@ -145,6 +145,7 @@ def calibration_error(
     if not n:
         nothing = Estimate(math.nan, math.nan, math.nan, 0)
         return CalibrationError(estimate=nothing, plug_in=math.nan, bins=())
+
     code = equal_mass_bins(sure, bins)
     made = _bins(sure, outcome, code, clusters)
     weights = np.bincount(code) / n
@@ -154,6 +155,7 @@ def calibration_error(
     direction = _direction(gaps, np.diag(covariance), weights)
     noise = _noise(covariance, seed, resamples)
     value, low, high = _inverted(plug_in, direction, weights, noise)
+
     return CalibrationError(
         estimate=Estimate(value, low, high, n), plug_in=plug_in, bins=made
     )
@@ -181,10 +183,13 @@ def equal_mass_bins(confidence: Floats, most: int = MOST_BINS) -> Codes:
     for index, count in enumerate(counts):
         if inside >= share - _ROUNDING:
             current, inside = current + 1, 0
+
         of_value[index] = current
         inside += int(count)
+
     if current and inside < share / 2.0:
         of_value[of_value == current] = current - 1
+
     return np.asarray(of_value[place.reshape(-1)])
 
 
@@ -250,10 +255,12 @@ def ranking(
     if not n:
         nothing = Estimate(math.nan, math.nan, math.nan, 0)
         return Ranking(auroc=nothing, aurc=nothing, curve=[nothing] * len(SHARES))
+
     order = np.argsort(-sure, kind="stable")
     area = Estimate(math.nan, math.nan, math.nan, n)
     if np.isin(good, (0.0, 1.0)).all():
         area = auroc(sure, good, clusters=clusters)
+
     sure, good = sure[order], good[order]
     starts = np.flatnonzero(np.diff(-sure, prepend=-math.inf))
     code = _codes(clusters, n)[order]
@@ -269,6 +276,7 @@ def ranking(
         _estimated(float(value), column, effective, n)
         for value, column in zip(values, found.T, strict=True)
     ]
+
     return Ranking(auroc=area, aurc=estimates[0], curve=estimates[1:])
 
 
@@ -288,6 +296,7 @@ def _checked(
     check_same_length(confidence=sure, outcome=good)
     if np.isnan(sure).any() or np.isnan(good).any():
         raise ValueError("every answer must have a confidence and an outcome; got nan")
+
     return sure, good
 
 
@@ -319,6 +328,7 @@ def _bins(
                 accuracy=proportion_interval(right[inside], clusters=labels),
             )
         )
+
     return made
 
 
@@ -341,6 +351,7 @@ def _covariance(
     smoothed = (np.bincount(code, right) + 1.0) / (counts + 2.0)
     least = smoothed * (1.0 - smoothed) / counts
     lacking = np.maximum(0.0, least - np.diag(covariance))
+
     return np.asarray(covariance + np.diag(lacking))
 
 
@@ -356,6 +367,7 @@ def _direction(gaps: Floats, variances: Floats, weights: Floats) -> Floats:
     beyond = max(0.0, scatter - (len(gaps) - 1)) / float(precision.sum())
     shrunk = mean + beyond / (beyond + variances) * (gaps - mean)
     error = float(weights @ np.abs(shrunk))
+
     return np.ones_like(gaps) if error < _ROUNDING else shrunk / error
 
 
@@ -372,6 +384,7 @@ def _noise(covariance: Floats, seed: int, resamples: int) -> Floats:
     generator = np.random.default_rng(seed)
     standard = np.stack([generator.permutation(quantiles) for _ in roots], axis=1)
     drawn = standard @ (vectors * np.sqrt(np.maximum(roots, 0.0))).T
+
     return np.asarray(drawn)
 
 
@@ -390,10 +403,12 @@ def _inverted(
         low, high = 0.0, 1.0
         if below(low, observed) <= share:
             return low
+
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
             over = below(middle, observed) > share
             low, high = (middle, high) if over else (low, middle)
+
         return (low + high) / 2.0
 
     # An error smaller than chance leaves is luck: the upper end is not drawn to 0 by it
@@ -403,6 +418,7 @@ def _inverted(
     largest = max(plug_in, float(by_chance))
     upper = fits(_TAIL * below(0.0, largest), largest)
     value = fits(0.5, plug_in)
+
     return value, fits(1.0 - _TAIL, plug_in), max(value, upper)
 
 
@@ -410,6 +426,7 @@ def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Fl
     """How often each answer is in each resample of clusters, in chunks of resamples."""
     if groups < 2:
         return
+
     generator = np.random.default_rng(seed)
     chunk = max(1, _CHUNK // max(len(code), groups))
     for start in range(0, resamples, chunk):
@@ -440,6 +457,7 @@ def _ranked(weights: Floats, good: Floats, starts: Codes) -> Floats:
         grown = harmonic[taken.astype(np.intp)] - harmonic[before.astype(np.intp)]
         area = rate * counts + (mistakes - rate * before) * grown
         aurc = area.sum(axis=1) / total
+
     curve = [_at_shares(one, other) for one, other in zip(taken, won, strict=True)]
     return np.column_stack([aurc, np.array(curve)])
 

@@ -57,6 +57,7 @@ def medcon(
         _share(both, len(said)),
         _share(both, len(meant)),
     )
+
     return Medcon(
         precision=precision,
         recall=recall,
@@ -134,6 +135,7 @@ def radgraph_reward(
             for kind, end in each.relations
         }
         complete.append({*alone, *bound})
+
     return RadGraphReward(_f1(*simple), _f1(*partial), _f1(*complete))
 
 
@@ -151,10 +153,12 @@ def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
         raise ValueError(
             f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities'
         )
+
     found = []
     for key, entity in entities.items():
         if not _has_texts(entity, "tokens", "label"):
             raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
+
         relations = []
         for relation in entity.get("relations", ()):
             kind, end = (
@@ -167,8 +171,11 @@ def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
                     f"{side}: a relation of entity {key} is not [kind, id of an entity of the same "
                     "report]"
                 )
+
             relations.append((kind, entities[end]["tokens"]))
+
         found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
+
     return found
 
 

@@ -90,12 +90,14 @@ class JudgeError:
                 "the labels do not tell the judge's verdicts from guesses (sensitivity + "
                 "specificity near 1)"
             )
+
         a = judge - quantile**2 * square
         b = float(self.slope @ scaled @ self.weights) + quantile**2 * linear / 2.0
         root = math.sqrt(
             b * b
             + a * (float(self.weights @ scaled @ self.weights) + quantile**2 * own)
         )
+
         return (root - b) / a, (root + b) / a
 
 
@@ -184,6 +186,7 @@ def rescoring(
         raise ValueError(
             f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
         )
+
     rows, columns = (
         np.array([numbers[name] for name in each], dtype=np.intp)
         + stratum * len(classes)
@@ -196,6 +199,7 @@ def rescoring(
     by = table if form == "confusion" else table.T
     if form == "prediction":
         rows, columns = columns, rows
+
     least = FEWEST[form] if fewest is None else fewest
     few = [
         f"{int(count)} {name}"
@@ -206,6 +210,7 @@ def rescoring(
         raise NotCorrectableError(
             f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}"
         )
+
     shares = by / by.sum(axis=1, keepdims=True)
     counts = np.tile(np.eye(size // several)[0], several)
     if form == "prediction":
@@ -217,16 +222,19 @@ def rescoring(
                 "the judge's verdicts do not depend on the gold class (sensitivity + specificity "
                 "near 1)"
             )
+
         scores = values = np.linalg.solve(shares, counts)
         centre = counts
+
     codes = (
         np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
     )
     number = int(codes.max()) + 1
     if number < 2:
         raise NotCorrectableError(
-            "all labels are of one cluster, which does not tell how the judge's errors vary"
+            "all labels are from one cluster, which does not show how the judge's errors vary"
         )
+
     sums, errors = np.zeros((number, size)), values[columns] - centre[rows]
     np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])
     covariance = number / (number - 1.0) * sums.T @ sums
@@ -243,6 +251,7 @@ def rescoring(
     covariance *= np.outer(wider, wider)
     np.fill_diagonal(covariance, np.maximum(variances, floors))
     equal = _equal(np.bincount(codes))
+
     return Rescoring(
         tuple(classes), form, table, scores, covariance, equal, errors, rows, several
     )
@@ -308,6 +317,7 @@ def corrected(
         raise NotCorrectableError(
             "the run has one cluster only, which does not tell how items vary"
         )
+
     residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
     sums = np.bincount(codes, residuals[counted])
     clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
@@ -343,6 +353,7 @@ def corrected(
             "judge errs otherwise here than on the labelled answers. Label some of this run's own",
             labels=False,
         )
+
     value, low, high = (
         float(min(max(each, limits[0]), limits[1])) for each in (value, low, high)
     )
@@ -355,6 +366,7 @@ def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     mass = run.unit @ run.counts / (below or 1.0)
     if mass.sum() <= 0.0:
         raise NotCorrectableError("the run has no verdicts")
+
     fixed = float(run.fixed.sum()) / below
     value = fixed + float(mass @ learnt.scores)
     slope, weights = np.zeros(len(mass)), mass
@@ -366,6 +378,7 @@ def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
             exchange * (learnt.by_stratum(mass * learnt.scores) - of) + learnt.hits * of
         )
         slope = exchange * of / mass.sum()
+
     return value, JudgeError(
         weights, slope, learnt.covariance, max(1.0, learnt.clusters - 1.0)
     )
@@ -480,6 +493,7 @@ def tells_apart(
     )
     if not (left.ci_low > 0.0 and smallest.value >= 1.0):
         return left, Estimate(math.nan, math.nan, math.nan, n)
+
     low, high = (
         1.0 / each if each > 0.0 else math.nan
         for each in (smallest.ci_high, smallest.ci_low)

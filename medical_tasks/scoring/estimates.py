@@ -113,23 +113,28 @@ def as_column(
         raise ValueError(
             f"{name} must be one-dimensional, one number an item; got shape {array.shape}"
         )
+
     if array.size and array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as "
             f"{array.tolist()[0]!r}"
         )
+
     column = array.astype(np.float64)
     if np.isinf(column).any():
         raise ValueError(
             f"{name} must be finite (nan where there is no value); got "
             f"{column[np.isinf(column)][0]}"
         )
+
     if limits is None:
         return column
+
     low, high = limits
     outside = column[(column < low - _ROUNDING) | (column > high + _ROUNDING)]
     if outside.size:
-        raise ValueError(f"{name} must lie in {low:g} to {high:g}; got {outside[0]:g}")
+        raise ValueError(f"{name} must be in {low:g} to {high:g}; got {outside[0]:g}")
+
     return np.clip(column, low, high)
 
 
@@ -241,10 +246,12 @@ def sum_table(
         codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
         sums = np.stack([_sums(column, codes) for column in stacked[:, kept]])
         weight = _sums(weights[kept], codes)
+
     rows = np.ascontiguousarray(sums.T)
     heaviest = weight.max() if n else 0.0
     scaled = weight / heaviest if heaviest > 0.0 else weight
     effective = math.fsum(scaled) ** 2 / math.fsum(scaled**2) if heaviest > 0.0 else 0.0
+
     return SumTable(rows=rows[np.lexsort(rows.T[::-1])], n=n, effective=effective)
 
 
@@ -259,6 +266,7 @@ def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
         raise ValueError(
             f"clusters must have one label an item; got {len(clusters)} labels for {n} items"
         )
+
     numbers = {label: number for number, label in enumerate(dict.fromkeys(clusters))}
     codes = list(map(numbers.__getitem__, clusters))
     for label, number in numbers.items():
@@ -267,6 +275,7 @@ def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
                 f"clusters must name a cluster for every item; got {label!r} for item "
                 f"{codes.index(number)}"
             )
+
     return codes
 
 

@@ -75,13 +75,17 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
             units[-1] += sizes[cell]
         else:
             units.append(sizes[cell])
+
         of_cell[cell] = len(units) - 1
+
     if len(units) > 1 and units[-1] * drawn < _LEAST * total:
         units[-2:] = [units[-2] + units[-1]]
         of_cell = {cell: min(index, len(units) - 1) for cell, index in of_cell.items()}
+
     shares = [divmod(each * drawn, total) for each in units]
     left = drawn - sum(whole for whole, _ in shares)
     rounded_up = sorted(range(len(units)), key=lambda index: -shares[index][1])[:left]
+
     return Strata(
         of_cell,
         units,
@@ -165,11 +169,13 @@ def whole_set_estimate(
     totals = sums @ (of / least)[stratum]
     if not n or (totals[1::2] == 0.0).any():
         return Estimate(math.nan, math.nan, math.nan, n)
+
     ratios, (low, high) = totals[::2] / totals[1::2], limits
     value = min(max(float(np.asarray(shares) @ ratios), low), high)
     # Nothing is left to chance where the whole set was drawn.
     if (drawn >= of).all():
         return Estimate(value, value, value, n)
+
     # What each unit adds to the estimate's error, to first order, and how far that is
     # from the mean of its stratum.
     added = (np.asarray(shares) / totals[1::2]) @ (
@@ -198,14 +204,17 @@ def whole_set_estimate(
         if variance > 0.0:
             few = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
             effective = value * (1.0 - value) / variance * few**2
+
         return Estimate(
             value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n
         )
+
     if t * math.sqrt(variance) > ROUNDING and low < value < high:
         ends = score_ends(value, variance, t=t, exposure=effective, limits=limits)
     else:
         share = unseen_share(_TAIL, effective)
         ends = value - share * (value - low), value + share * (high - value)
+
     return Estimate(value, finite_end(ends[0]), finite_end(ends[1]), n)
 
 
@@ -227,4 +236,5 @@ def whole_set_shift(
     columns = outermost((decided, counted), key=lambda each: total_of(each, shares))
     in_set = estimate(columns).value - estimate(counted).value
     in_sample = total_of(columns, shares) - total_of(counted, shares)
+
     return outermost(0.0, sampled + in_set - in_sample)

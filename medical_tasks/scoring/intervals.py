@@ -49,9 +49,11 @@ def wilson_interval(
     )
     if successes > n:
         raise ValueError(f"successes must be at most n, {n}; got {successes}")
+
     level = check_probability("confidence", confidence)
     if n == 0:
         return math.nan, math.nan
+
     return wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
 
 
@@ -70,10 +72,12 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
         raise ValueError(
             f"n_asked must be at least the number of values_scored, {len(column)}; got {items}"
         )
+
     defined = column[~np.isnan(column)]
     denominator = items - (len(column) - len(defined))
     if denominator == 0:
         return math.nan, math.nan
+
     total = math.fsum(defined)
     return total / denominator, min(
         (total + (denominator - len(defined))) / denominator, 1.0
@@ -137,12 +141,14 @@ def beta_quantile(p: float, a: float, b: float) -> float:
         return 0.0
     if p >= 1.0:
         return 1.0
+
     low, high = 0.0, 1.0
     x = a / (a + b)
     for _ in range(_MOST_STEPS):
         excess = beta_cdf(x, a, b) - p
         if excess == 0.0:
             return x
+
         low, high = (low, x) if excess > 0.0 else (x, high)
         density = math.exp(min(_log_density(x, a, b), 700.0))
         step = x - excess / density if density > 0.0 else low
@@ -150,7 +156,9 @@ def beta_quantile(p: float, a: float, b: float) -> float:
             step = 0.5 * (low + high)
         if abs(step - x) <= 2.0 * sys.float_info.epsilon * step or step in (low, high):
             return step
+
         x = step
+
     raise ArithmeticError(f"beta_quantile did not settle for p={p!r}, a={a!r}, b={b!r}")
 
 
@@ -189,6 +197,7 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
             coefficient = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         else:
             coefficient = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+
         d = 1.0 + coefficient * d
         d = 1.0 / (d if abs(d) > _TINY else _TINY)
         c = 1.0 + coefficient / c
@@ -196,4 +205,5 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
         value *= c * d
         if abs(c * d - 1.0) < sys.float_info.epsilon:
             return value
+
     raise ArithmeticError(f"beta_cdf did not settle for x={x!r}, a={a!r}, b={b!r}")

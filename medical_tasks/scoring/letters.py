@@ -53,11 +53,13 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
     """
     if not choices:
         return None
+
     mentions = _mentions(_plain(spoken(text)), tuple(choices))
     reading = _Answer(mentions)
     found = reading.choice()
     if found is not None:
         return Letter(string.ascii_uppercase[found[0]], found[1])
+
     by_text = (
         None
         if reading.claimed
@@ -69,9 +71,11 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
         return Letter(
             string.ascii_uppercase[by_text], "the only choice whose text it has"
         )
+
     named = _taken(mentions)
     if not named:
         return None
+
     return Letter("", SEVERAL if len(named) > 1 else NOT_TAKEN)
 
 
@@ -138,6 +142,7 @@ def _plain(answer: str) -> str:
     alone = _ALONE.fullmatch(text)
     if alone:
         return alone[1]
+
     text = _marks_in_lines(_BOX.sub(lambda box: "☐" if " " in box[0] else "✅", text))
     text = _MARK_LAST.sub(" is correct", text)
     text = text.replace("<-", "←").replace("←", " - ")
@@ -148,6 +153,7 @@ def _plain(answer: str) -> str:
     text = _BULLET.sub("", re.sub(r" ?(?:\n ?)+", "\n", text.strip()))
     for sign in ".,:)":
         text = text.replace(f" {sign}", sign)
+
     return _OPENING.sub("", _FROM.sub("", text.replace("( ", "(")))
 
 
@@ -161,6 +167,7 @@ def _marks_in_lines(text: str) -> str:
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:
         return text
+
     return "\n".join(
         f"{name}: {'' if mark == '✅' else 'in'}correct" for name, mark in marked
     )
@@ -221,8 +228,10 @@ def _patterns(
         parts.append(
             f"(?P<{string.ascii_uppercase[number]}>{f'(?:{words[number][0]} )?' if article else ''}{text})"
         )
+
     if not parts:
         return letter, None
+
     return letter, re.compile(
         rf"(?<![^\W_])(?<![0-9]\.)(?:{'|'.join(parts)})(?![^\W_]|\.[0-9])", re.I
     )
@@ -266,6 +275,7 @@ def _mentions(text: str, choices: tuple[str, ...]) -> str:
             ),
             text,
         )
+
     return text
 
 
@@ -369,6 +379,7 @@ class _Answer:
         """
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
+
         text = re.sub(
             r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I
         )
@@ -388,6 +399,7 @@ class _Answer:
         if self._only_lists():
             self.claimed = True
             return None
+
         found = sorted(self._claims(), key=lambda claim: claim.place)
         claims = [claim for claim in found if claim.strength] or found
         self.claimed = bool(claims)
@@ -405,6 +417,7 @@ class _Answer:
             0,
         )
         taken = frozenset[int]().union(*(claim.taken for claim in claims[first:]))
+
         return (min(taken), claims[first].why) if len(taken) == 1 else None
 
     def _claims(self) -> Iterator[_Claim]:
@@ -420,6 +433,7 @@ class _Answer:
                     continue
                 if self._stands(match):
                     yield self._claim(match, why, strength)
+
         for match in _RULES["correction"].finditer(self.text):
             if self._stands(match):
                 yield _Claim(
@@ -429,6 +443,7 @@ class _Answer:
                     _PLAINLY,
                     corrects=True,
                 )
+
         yield from self._confirmed()
         yield from self._by_verdicts()
         yield from self._last_line()
@@ -450,6 +465,7 @@ class _Answer:
                 (stronger for name, stronger in ends if _RULES[name].search(said)),
                 _PLAINLY,
             )
+
         return _Claim(
             match.start(),
             _taken(match["who"]),
@@ -466,6 +482,7 @@ class _Answer:
         sentence = self._sentence_before(match.start())
         ends = [end.end() for end in _RULES["clause_end"].finditer(sentence)]
         clause = sentence[ends[-1] :] if ends else sentence
+
         return not (
             _RULES["negation"].search(clause)
             or _RULES["others"].search(clause + match[0])
@@ -521,6 +538,7 @@ class _Answer:
                     and not denied
                 ):
                     right[_number(match[1])] = part.start()
+
         if len(judged) > 2 and len(right) == 1:
             ((number, place),) = right.items()
             yield _Claim(place, frozenset((number,)), "called correct", _PLAINLY)
@@ -570,6 +588,7 @@ class _Answer:
         """
         line = rest.partition("\n")[0]
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
+
         return (
             _RULES["label_alone"].fullmatch(line.strip()) is not None
             if not texts
@@ -599,6 +618,7 @@ class _Answer:
             last = match.end()
             if denied:
                 continue
+
             number = _number(match[0])
             named.add(number)
             words, signs = sizes[number]
@@ -611,6 +631,7 @@ class _Answer:
                 or words >= _LONG
                 or (edge and self.text.count(" ") < _SHORT_ANSWER)
             )
+
         return named.pop() if len(named) == 1 and meant else None
 
     def _denies(self, match: re.Match[str], between: str | None) -> bool:
@@ -624,6 +645,7 @@ class _Answer:
         sentence = self.text[
             self._sentence_start(match.start()) : self._sentence_end(match.end())
         ]
+
         return (
             any(_RULES[name].search(clause) for name in ("denies_text", "others"))
             or any(

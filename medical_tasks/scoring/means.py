@@ -87,6 +87,7 @@ def mean_interval(
     check_limits(limits, finite=False)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
+
     return _interval([column, counted], [1.0], clusters, limits, confidence)
 
 
@@ -119,15 +120,18 @@ def proportion_interval(
         right, n = values.count(1.0), len(values)
         low, high = wilson_interval(right, n, confidence=confidence)
         return Estimate(right / n, low, high, n)
+
     column = as_binary("values", values)
     counted = ~np.isnan(column)
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
         if len(set(codes.tolist())) < len(codes):
             return mean_interval(column, clusters=clusters, confidence=confidence)
+
     decided = column[counted]
     low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)
     value = float(decided.mean()) if len(decided) else math.nan
+
     return Estimate(value, low, high, len(decided))
 
 
@@ -162,6 +166,7 @@ def ratio_interval(
     )
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
+
     return _interval([above, below], [1.0], clusters, limits)
 
 
@@ -192,6 +197,7 @@ def average_interval(
     named = [
         as_column(f"columns[{index}]", column) for index, column in enumerate(columns)
     ]
+
     return _interval(named, shares, clusters, limits)
 
 
@@ -232,12 +238,15 @@ def score_ends(
         effective = share * (1.0 - share) * span**2 / variance
         ends = wilson(share, effective, t)
         return low + span * ends[0], low + span * ends[1]
+
     if math.isfinite(low):
         lower, upper = _count_ends(value - low, variance, t=t, exposure=exposure)
         return low + lower, low + upper
+
     if math.isfinite(high):
         lower, upper = _count_ends(high - value, variance, t=t, exposure=exposure)
         return high - upper, high - lower
+
     reach = t * math.sqrt(variance)
     return value - reach, value + reach
 
@@ -259,11 +268,13 @@ def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
         raise ValueError(
             f"denominators must be at least 0; got {below[below < 0.0][0]:g}"
         )
+
     astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)
     if limits is not None:
         room = 1e-9 * np.maximum(1.0, below)
         least, most = (_times(limit, below) for limit in limits)
         astray |= (above < least - room) | (above > most + room)
+
     if astray.any():
         span = (
             ""
@@ -316,6 +327,7 @@ def _interval(
     error = _contributions(columns, shares, clusters)
     if not math.isfinite(error.value):
         return Estimate(math.nan, math.nan, math.nan, error.items)
+
     value = min(max(error.value, low), high)
     if error.clusters == 1:
         ends = low, high
@@ -329,6 +341,7 @@ def _interval(
         )
     else:
         ends = _ends_of_alike(value, error.effective, tail, (low, high))
+
     # An interval holds its value, whatever rounding makes of the ends.
     low, high = min(ends[0], value), max(ends[1], value)
     return Estimate(value, finite_end(low), finite_end(high), error.items)
@@ -346,6 +359,7 @@ def _contributions(
         return _Contributions(
             math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective
         )
+
     ratios = [total / of for total, of in zip(above, below, strict=True)]
     value = math.fsum(
         share * ratio for share, ratio in zip(shares, ratios, strict=True)
@@ -354,11 +368,13 @@ def _contributions(
     for index, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
         numerators, denominator = table.rows[:, 2 * index], table.rows[:, 2 * index + 1]
         added += share / of * (numerators - ratio * denominator)
+
     k = table.n_clusters
     variance = k / (k - 1.0) * math.fsum(added**2) if k > 1 else math.nan
     exposure = 1.0 / math.fsum(
         share**2 / of for share, of in zip(shares, below, strict=True)
     )
+
     return _Contributions(value, variance, table.n, exposure, k, table.effective)
 
 
@@ -374,9 +390,11 @@ def _ends_of_alike(
     share = unseen_share(tail, clusters)
     if math.isfinite(low) and math.isfinite(high):
         return value - share * (value - low), value + share * (high - value)
+
     if math.isfinite(low) or math.isfinite(high):
         t = student_quantile(1.0 - tail, max(1.0, clusters - 1.0))
         return score_ends(value, 0.0, t=t, exposure=clusters, limits=limits)
+
     return -math.inf, math.inf
 
 
@@ -393,6 +411,7 @@ def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> 
     first, middle = 1.0 - t * t * quadratic, 2.0 * value + t * t * linear
     reach = math.sqrt(max(0.0, middle**2 - 4.0 * first * value**2))
     lower = 2.0 * value**2 / (middle + reach)
+
     # So few items may lie so far apart that no mean is too large for them.
     return lower, (middle + reach) / (2.0 * first) if first > 0.0 else math.inf
 

@@ -78,7 +78,9 @@ def without_marks(text: str) -> str:
         mark = _BEHIND.search(text, max(0, len(text) - _LONGEST_MARK))
         if mark is None:
             break
+
         text = text[: mark.start()].rstrip()
+
     return text
 
 

@@ -126,6 +126,7 @@ def paired_bootstrap_statistic(
             "columns_a and columns_b must have equally many columns, at least one; "
             f"got {len(columns_a)} and {len(columns_b)}"
         )
+
     first = {
         f"columns_a[{i}]": as_column(f"columns_a[{i}]", column)
         for i, column in enumerate(columns_a)
@@ -136,6 +137,7 @@ def paired_bootstrap_statistic(
     }
     check_same_length(**first, **second)
     weights = np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0)
+
     return _compare(
         list(first.values()),
         list(second.values()),
@@ -179,6 +181,7 @@ def _compare(
         # The runs can be exchanged item by item: zero difference, and an interval that
         # is its own mirror image.
         low, high = -(high - low) / 2.0, (high - low) / 2.0
+
     return Comparison(
         value_a=values[0],
         value_b=values[1],
@@ -208,6 +211,7 @@ def _orientation(
     differing = np.flatnonzero(forward.rows != backward.rows)
     if not differing.size:
         return forward, 0
+
     return (
         (forward, 1)
         if forward.rows.flat[differing[0]] < backward.rows.flat[differing[0]]
@@ -241,9 +245,11 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
         return 1.0
     if draws.all_same:
         return _p_of_one_outcome(draws, span)
+
     if draws.few:
         statistic = abs(draws.value) / draws.standard_error
         return min(1.0, 2.0 * student_tail(statistic, draws.size - 1.0))
+
     return _p_of_draws(draws)
 
 
@@ -262,6 +268,7 @@ def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
         return 1.0
     if span is None:
         return math.nan
+
     opposite = span[0] if draws.value > 0.0 else span[1]
     share = draws.value / (draws.value - opposite)
     return min(1.0, 2.0 * math.pow(1.0 - share, draws.effective))
@@ -287,6 +294,7 @@ def _p_of_draws(draws: Draws) -> float:
     level = (max(beyond, counted) + 1) / (len(draws.values) + 1)
     if level >= 0.5:
         return 1.0
+
     quantile = -normal_quantile(level) * math.sqrt(df / draws.size)
     if beyond < counted:
         # The distance from the value to zero, in distances from the value to the draw
@@ -299,7 +307,9 @@ def _p_of_draws(draws: Draws) -> float:
             return 2.0 * student_tail(
                 -normal_quantile((beyond + 1) / (len(draws.values) + 1)), df
             )
+
         quantile *= value / (value - away)
+
     return 2.0 * student_tail(quantile, df)
 
 
@@ -326,6 +336,7 @@ def mcnemar(
     table = sum_table([second - first, counted], counted, clusters)
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
     p_exact, p_mid = sign_flip_p_values(differences[differences != 0])
+
     return McNemar(
         **{
             name: int(((first == x) & (second == y)).sum())
@@ -347,6 +358,7 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
     """
     if not differences.size:
         return 1.0, 1.0
+
     sizes = np.abs(differences)
     unit = int(np.gcd.reduce(sizes))
     sizes //= unit
@@ -361,6 +373,7 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
     least = math.ldexp(1.0, 1 - len(sizes))
     if observed == 0:
         return 1.0, 1.0 - at / 2.0
+
     return min(1.0, max(2.0 * (beyond + at), least)), max(
         2.0 * beyond + at, least / 2.0
     )
@@ -432,6 +445,7 @@ def paired_proportions(
         spread = share * (better + worse)
         away = share * abs(better - worse) / math.sqrt(spread) if spread else 0.0
         p = min(1.0, 2.0 * student_tail(away, df))
+
     return Comparison(
         value_a=float(first[kept].mean()) if n else math.nan,
         value_b=float(second[kept].mean()) if n else math.nan,
@@ -457,10 +471,12 @@ def _design_effect(table: SumTable, better: float, worse: float) -> float:
     n, k = table.n, table.n_clusters
     if not 1 < k < n:
         return 1.0
+
     mean = (better - worse) / n
     alone = n / (n - 1) * (better + worse - n * mean**2)
     if alone <= ROUNDING:
         return n / table.effective
+
     residuals = table.rows[:, 0] - mean * table.rows[:, 1]
     return max(1.0, k / (k - 1) * float(residuals @ residuals) / alone)
 
@@ -493,14 +509,17 @@ def minimum_detectable_difference(
     k = table.n_clusters
     if k < 2:
         return math.nan
+
     mean = table.totals()[0] / table.n
     residuals = table.rows[:, 0] - mean * table.rows[:, 1]
     if np.abs(residuals).max() > 1e-12 * table.n:
         return (
             multiplier * math.sqrt(k / (k - 1) * float(residuals @ residuals)) / table.n
         )
+
     if limits is None:
         return math.nan
+
     reach = abs(mean) + limits[1] - limits[0]
     share = unseen_share(ALPHA / 2.0, table.effective)
     return multiplier * reach * math.sqrt(share / table.effective)
@@ -542,6 +561,7 @@ def equivalence(
     k, n = table.n_clusters, float(table.n)
     if k < 2:
         return math.nan, math.nan
+
     each = (second - first)[~np.isnan(counted)]
     mean = table.totals()[0] / n
     alone = n / (n - 1) * float(((each - mean) ** 2).sum())
@@ -560,6 +580,7 @@ def equivalence(
                 1.0,
                 (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone,
             )
+
         return (
             (mean - shift) * n / math.sqrt(spread)
             if spread > 0.0
@@ -568,6 +589,7 @@ def equivalence(
 
     over, under = beyond(-margin), beyond(margin)
     within = max(student_tail(over, df), student_tail(-under, df))
+
     return within, min(1.0, 2.0 * min(student_tail(under, df), student_tail(-over, df)))
 
 
@@ -591,10 +613,12 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
         raise ValueError(
             f"p_values must be one number a test; got shape {array.shape} of {array.dtype}"
         )
+
     raw = array.astype(np.float64)
     outside = raw[(raw < 0.0) | (raw > 1.0)]
     if outside.size:
-        raise ValueError(f"p_values must lie in 0 to 1; got {outside[0]:g}")
+        raise ValueError(f"p_values must be in 0 to 1; got {outside[0]:g}")
+
     adjusted = np.full(raw.shape, math.nan)
     tested = np.flatnonzero(~np.isnan(raw))
     order = tested[np.argsort(raw[tested], kind="stable")]
@@ -602,4 +626,5 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     adjusted[order] = (
         np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
     )
+
     return [float(p) for p in adjusted]

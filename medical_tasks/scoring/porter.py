@@ -124,6 +124,7 @@ def _participles(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
+
     before = next(
         (
             word.removesuffix(ending)
@@ -138,6 +139,7 @@ def _participles(word: str) -> str:
         return before + "e"
     if before[-2:-1] == before[-1] and _shape(before)[-1] == "c":
         return before if before[-1] in "lsz" else before[:-1]
+
     return before + "e" if _measure(before) == 1 and _ends_short(before) else before
 
 

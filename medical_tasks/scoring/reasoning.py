@@ -81,9 +81,11 @@ def spoken(text: str) -> str:
     text = _after_plain(text)
     if not any(bracket in text for bracket in "<[◁＜"):
         return text
+
     folded = text.casefold()
     if not any(word in folded for word in _MARK_WORDS):
         return text
+
     parts: list[str] = []
     inside = ""  # the kind of block that is open
     start = 0
@@ -98,9 +100,12 @@ def spoken(text: str) -> str:
             inside = ""
         else:
             continue
+
         start = mark.end()
+
     if not inside:
         parts.append(text[start:])
+
     return (
         parts[0]
         if len(parts) == 1

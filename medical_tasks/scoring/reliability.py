@@ -83,11 +83,13 @@ def intraclass(values: npt.ArrayLike) -> Intraclass:
     n, k = table.shape
     if n < 2:
         return Intraclass(one_way=math.nan, absolute=math.nan, consistency=math.nan)
+
     items, judges, rest = _mean_squares(_icc_sums(table).sum(axis=0)[np.newaxis])
     within = (n * judges + n * (n - 1) * rest) / (n * n)
     between, among, error, single = (
         float(square[0]) for square in (items, judges, rest, within)
     )
+
     return Intraclass(
         one_way=_ratio(between - single, between + (k - 1) * single),
         absolute=_ratio(
@@ -126,6 +128,7 @@ def intraclass_interval(
     spread = float(np.ptp(table)) if table.size else 0.0
     variance = float(table.var()) if table.size else 0.0
     most = _most_apart(k) * spread**2 / (2.0 * variance) if variance else math.nan
+
     return _interval(sums, differing, n=n, k=k, most=most)
 
 
@@ -150,10 +153,12 @@ def alpha_interval(
     for unit in known:
         for rating in unit:
             classes.setdefault(rating, len(classes))
+
     counts = np.zeros((len(known), len(classes)))
     for row, unit in zip(counts, known, strict=True):
         for rating in unit:
             row[classes[rating]] += 1.0
+
     paired = counts.sum(axis=1) >= 2.0
     kept = None if clusters is None else _kept(clusters, paired)
     counts = counts[paired]
@@ -170,6 +175,7 @@ def alpha_interval(
     expected = 1.0 - float((shares**2).sum())
     width = int(of.max()) if len(of) else 2
     most = _most_apart(width) / expected if expected > _ROUNDING else math.nan
+
     return _interval(sums, differing, n=int(paired.sum()), k=width, most=most)
 
 
@@ -215,6 +221,7 @@ def interval_alpha(
     variance = float(cells[known].var()) if known.any() else 0.0
     width = int(of.max()) if len(of) else 2
     most = _most_apart(width) * spread**2 / (2.0 * variance) if variance else math.nan
+
     return _interval(sums, differing, n=int(paired.sum()), k=width, most=most)
 
 
@@ -316,22 +323,28 @@ def _interval(
     clusters = len(sums)
     if n < 2 or math.isnan(most):
         return Estimate(math.nan, math.nan, math.nan, n)
+
     total = sums.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         within, at_all = (float(part[0]) for part in differing(total[np.newaxis]))
         others, others_at_all = differing(total - sums)
+
     if not at_all > 0.0:
         return Estimate(math.nan, math.nan, math.nan, n)
+
     share, least = within / at_all, _ROUNDING * at_all
     if within <= least:
         # No unit differs: the share of clusters that may, unseen, as far as can be.
         if clusters < 2:
             return Estimate(1.0, math.nan, math.nan, n)
+
         unseen = min(1.0, unseen_share(_TAIL, clusters) * most)
         return Estimate(1.0, 1.0 - unseen, 1.0, n)
+
     # Where all that differs is in one cluster, nothing is known of its spread.
     if clusters < 2 or not ((others > least) & (others_at_all > least)).all():
         return Estimate(1.0 - share, math.nan, math.nan, n)
+
     shares = others / others_at_all
     # Further apart than chance, as no rating by itself makes them: a plainer scale.
     farthest = max(share, float(shares.max()))
@@ -346,6 +359,7 @@ def _interval(
         1.0 - _back(middle + side * reach, k, plain=scale is _plain)
         for side in (-1.0, 1.0)
     )
+
     # A few units may lie below -1 themselves; further down an end says nothing.
     return Estimate(1.0 - share, max(low, min(1.0 - share, -1.0)), min(high, 1.0), n)
 

@@ -55,6 +55,7 @@ def auroc(
     hits, misses = good == 1.0, good == 0.0
     if not hits.any() or not misses.any():
         return Estimate(math.nan, math.nan, math.nan, n)
+
     codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
     above = _placed(sure[hits], sure[misses])
     below = 1.0 - _placed(sure[misses], sure[hits])
@@ -66,6 +67,7 @@ def auroc(
     sums = np.array([np.bincount(codes, each) for each in added], dtype=np.float64)
     counts = tuple(len(np.unique(codes[side])) for side in (hits, misses))
     low, high = _ends(value, sums, counts, np.bincount(codes).astype(np.float64))
+
     return Estimate(value, min(low, value), max(high, value), n)
 
 
@@ -94,13 +96,16 @@ def _ends(
         # No answer differs from another of its side: as many may, unseen, as can.
         unseen = unseen_share(_TAIL, fewest)
         return value * (1.0 - unseen), value + unseen * (1.0 - value)
+
     if fewest < 2:
         return UNIT
+
     effective = float(sizes.sum() ** 2 / (sizes**2).sum())
     t = student_quantile(1.0 - _TAIL, max(1.0, effective - 1.0))
     middle = math.log(value / (1.0 - value))
     reach = t * math.sqrt(variance) / (value * (1.0 - value))
     low, high = ((1.0 + math.tanh((middle + x) / 2.0)) / 2.0 for x in (-reach, reach))
+
     return low, high
 
 
@@ -110,9 +115,10 @@ def _variance(sums: Floats, counts: tuple[int, ...]) -> float:
     A side that is in one cluster alone counts as it is: its own spread is not known.
     """
     clusters = int(sums.shape[1])
-    of_sides = math.fsum(
+    of_sides: float = math.fsum(
         count / max(1, count - 1) * float(side @ side)
         for side, count in zip(sums, counts, strict=True)
     )
-    together = float(sums[0] @ sums[1]) * clusters / max(1, clusters - 1)
+    together: float = float(sums[0] @ sums[1]) * clusters / max(1, clusters - 1)
+
     return max(0.0, of_sides + 2.0 * together)

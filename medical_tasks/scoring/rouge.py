@@ -75,6 +75,7 @@ def rouge(
             raise ValueError(
                 f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}"
             )
+
     said = _Text(prediction, stem)
     true = [_Text(reference, stem) for reference in known]
     return {
@@ -108,6 +109,7 @@ class _Text:
             hits = shared(
                 count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n)
             )
+
         precision = hits / max(len(self.tokens) - n + 1, 1)
         recall = hits / max(len(reference.tokens) - n + 1, 1)
         return Overlap(
@@ -126,6 +128,7 @@ def _summary_hits(prediction: _Text, reference: _Text) -> int:
                 place for columns in lines for place in columns.positions_in(line)
             }
         )
+
     return (found & Counter(prediction.tokens)).total()
 
 
@@ -162,6 +165,7 @@ class Columns:
         flats = [whole]
         for _, places in matching:
             flats.append(_next_row(flats[-1], places, whole))
+
         found = []
         k, column = len(matching), self.width
         while k and column:
@@ -170,12 +174,14 @@ class Columns:
                 found.append(row)
                 k, column = k - 1, column - 1
                 continue
+
             left = (1 << column) - 1
             # A flat bit less is one more in length.
             if (flats[k] & left).bit_count() < (flats[k - 1] & left).bit_count():
                 column -= 1
             else:
                 k -= 1
+
         return found
 
 

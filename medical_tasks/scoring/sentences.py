@@ -88,8 +88,10 @@ def read_punkt(folder: str | Path) -> Punkt:
             raise UsageError(
                 f"{place / name}: not UTF-8. Download it again."
             ) from error
+
         hashed.update(f"{name}\0{len(data)}\0".encode() + data)
         tables.append([line.split("\t") for line in lines if line])
+
     abbreviations, collocations, starters, cases = tables
     if any(len(row) != 2 for row in (*collocations, *cases)) or not all(
         value.isdecimal() for _, value in cases
@@ -98,6 +100,7 @@ def read_punkt(folder: str | Path) -> Punkt:
             f"{place}: collocations and contexts of two columns each are expected. Download it "
             "again."
         )
+
     return Punkt(
         abbreviations=frozenset(word for word, *_ in abbreviations),
         collocations=frozenset((first, second) for first, second in collocations),
@@ -119,6 +122,7 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
         if any(_ends(word, after, punkt) for word, after in itertools.pairwise(words)):
             raw.append((start, end))
             start = following
+
     raw.append((start, len(text.rstrip())))
     spans: list[tuple[int, int]] = []
     taken = 0
@@ -135,6 +139,7 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
             taken = closers.end()
         elif start < end:
             spans.append((start, end))
+
     return spans
 
 
@@ -147,7 +152,9 @@ def _contexts(text: str) -> Iterator[tuple[int, int, str]]:
         first = before + 1 if before > stop else begin
         if held is not None and stop <= first:
             yield _context(text, held, begin)
+
         held, begin, stop = found, first, found.start()
+
     if held is not None:
         yield _context(text, held, begin)
 
@@ -174,9 +181,11 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
         return True
     if not word.endswith("."):
         return False
+
     kind, following = _kind(word), _kind_after(after, punkt)
     if (kind, following) in punkt.collocations:
         return False
+
     initial = _INITIAL.fullmatch(word) is not None
     starts = _starts(after, following, punkt)
     capital = after[0].isupper()
@@ -185,8 +194,10 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
         return not initial and (
             starts is True or (capital and following in punkt.starters)
         )
+
     if not initial:
         return kind != "##number##" or starts is not False
+
     never_small = capital and not punkt.cases.get(following, 0) & _LOWER
     return starts is True or (starts is None and not never_small)
 
@@ -208,6 +219,7 @@ def _kind_after(word: str, punkt: Punkt) -> str:
     lower = word.lower()
     if _NUMBER.fullmatch(lower):
         return "##number##"
+
     plain = lower[:-1]
     ends = (
         plain
@@ -274,10 +286,12 @@ def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, in
         return punkt_spans(text, rules)
     if rules == "punkt":
         return punkt_spans(text)
+
     if rules != "medical":
         raise ValueError(
             f"rules must be medical, punkt, or parameters of Punkt; got {rules!r}"
         )
+
     return _medical_spans(text)
 
 
@@ -322,17 +336,21 @@ def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
         return True
     if "\n" in gap and _BULLET.fullmatch(following):
         return True
+
     core = word.rstrip(_CLOSERS).lstrip(_OPENERS)
     if not core or core[-1] not in _MARKS:
         return False
     if core[-1] != "." or core.endswith(("?.", "!.")):
         return True
+
     nextword = following.lstrip(_OPENERS)
     if core.endswith(".."):
         return not nextword[:1].islower()
+
     first = place == 0 or "\n" in text[words[place - 1][1] : words[place][0]]
     if first and _LISTED.fullmatch(word):
         return False
+
     return not _abbreviates(
         core[:-1], nextword, text[slice(*words[place - 1])] if place else ""
     )
@@ -345,13 +363,16 @@ def _abbreviates(word: str, following: str, before: str) -> bool:
         return True
     if plain in BEFORE_NUMBERS and following[:1].isdigit():
         return True
+
     if len(word) == 1 and word.isupper():  # "Dr. J. Lee", and not "hepatitis B. The"
         initials = len(before) == 2 and before[0].isupper() and before[1] == "."
         return (initials or before.rstrip(".").lower() in _TITLES) and following[
             :1
         ].isupper()
+
     if plain in OFTEN_LAST or _DOTTED.fullmatch(word):
         return not _opens(following)
+
     return False
 
 

@@ -87,6 +87,7 @@ def split_confidence(text: str) -> Stated:
     """
     if "confidence" not in text.lower():
         return Stated(text, None)
+
     said = spoken(text)
     values = [
         (match.start(), match["text"] or match["number"] or "")
@@ -96,6 +97,7 @@ def split_confidence(text: str) -> Stated:
     confidence = read_confidence(max(values)[1]) if values else None
     if said == text:
         return Stated(_without(text), confidence)
+
     # Reasoning stays as it is, for readers that look at whole replies.
     reasoning = text[: -len(said)] if said and text.endswith(said) else ""
     return Stated(reasoning + _without(said), confidence)
@@ -113,17 +115,20 @@ def read_confidence(text: str) -> float | None:
     match = _NUMBER.fullmatch(text)
     if match is None or _OPEN_END.match(match["rest"]):
         return None
+
     written, of = match["number"], (match["of"] or "").lower()
     number = float(written.replace(",", "."))
     pointed = not written.isdigit()
     if not of and written == "1":
         return None  # 1 % or certain: nobody can tell
+
     if of.endswith("10"):
         share = number / 10.0
     elif not of and pointed and number <= 1.0:
         share = number
     else:
         share = number / 100.0
+
     return share if share <= 1.0 else None
 
 

@@ -28,6 +28,7 @@ def tango_spread(better: float, worse: float, n: float, shift: float) -> float:
     b = -better - worse + (2 * n - better + worse) * shift
     c = -worse * shift * (1.0 - shift)
     least = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+
     return max(0.0, n * (2 * least + shift * (1.0 - shift)))
 
 
@@ -56,10 +57,12 @@ def tango_interval(better: float, worse: float, n: float, t: float) -> Limits:
     def end(outside: float) -> float:
         if fits(outside):
             return outside
+
         inside = found
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2.0
             inside, outside = (middle, outside) if fits(middle) else (inside, middle)
+
         return inside
 
     return end(-1.0), end(1.0)

@@ -23,14 +23,17 @@ def as_references(prediction: str, references: References) -> tuple[str, ...]:
     """The references as a tuple, once both sides are known to be texts."""
     if not isinstance(prediction, str):
         raise ValueError(f"prediction must be a text; got {type(prediction).__name__}")
+
     several = (references,) if isinstance(references, str) else tuple(references)
     if not several:
         raise ValueError(
             'references must hold at least one text ("" for an empty one); got none'
         )
+
     for text in several:
         if not isinstance(text, str):
             raise ValueError(f"references must hold texts; got {type(text).__name__}")
+
     return several
 
 
@@ -43,11 +46,13 @@ def as_segments(
             raise ValueError(
                 f"{name} must be a list with one entry a prediction; got one text"
             )
+
     if len(predictions) != len(references):
         raise ValueError(
             f"predictions and references must be of the same length; got {len(predictions)} and "
             f"{len(references)}"
         )
+
     return [
         (text, as_references(text, known))
         for text, known in zip(predictions, references, strict=True)
@@ -89,13 +94,16 @@ def exact_match(
     def left(text: str) -> str:
         for pattern in patterns:
             text = pattern.sub("", text)
+
         if ignore_case:
             text = text.lower()
         if ignore_punctuation:
             text = text.translate(_PUNCTUATION)
+
         return text.translate(_DIGITS) if ignore_numbers else text
 
     said = left(prediction)
+
     return float(any(said == left(reference) for reference in known))
 
 

@@ -248,7 +248,7 @@ def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
         (b"[" * 100_000, "in.jsonl, line 1: not JSON"),
         (
             b'{"inputs": {}, "inputs": {"age": 3}}\n',
-            "in.jsonl, line 1: a key of the line stands twice",
+            "in.jsonl, line 1: a key of the line appears twice",
         ),
     ],
 )

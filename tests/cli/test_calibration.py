@@ -271,7 +271,7 @@ def test_too_few_labels_give_no_value_and_general_ones_a_warning(
     )
     one = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
     assert score(check | {"labels": one}, out="one") == 0
-    assert "all labels are of one cluster" in capsys.readouterr().out
+    assert "all labels are from one cluster" in capsys.readouterr().out
     assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
     assert "They are of another task" in capsys.readouterr().out
     assert (

@@ -81,15 +81,19 @@ def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_
     answers = golds(demos)
     words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
     responses(tmp_path / "r.jsonl", dict(list(answers.items())[:10]))
-    assert main(words) == 5
+    assert main(words) == 0
     entry = results(tmp_path / "out")["tasks"]["medcalc"]
     missing = len(answers) - 10
-    assert entry["coverage"]["unscored"] == {"no answer: not in the responses": missing}
+    assert entry["coverage"]["unscored"] == {"no answer: none given": missing}
     assert entry["metrics"]["accuracy"]["value"] == 1.0
     assert entry["metrics"]["accuracy"]["bound_low"] == pytest.approx(10 / len(answers))
     told = capsys.readouterr()
-    assert f"{missing} x no answer: not in the responses" in told.out
-    assert "not every item is scored" in told.err
+    assert f"{missing} x no answer: none given" in told.out
+    assert (
+        f"note: medcalc: {missing} of {len(answers)} questions have no answer in the file. "
+        "The values are over the 10 answers that it has." in told.err
+    )
+    assert "error" not in told.err
     responses(tmp_path / "r.jsonl", answers)
     assert main(words) == 0
     assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(

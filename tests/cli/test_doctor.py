@@ -23,6 +23,7 @@ from medical_tasks.harness import examining
 from medical_tasks.harness.examining import examine
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
+from tests.support import ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,10 +35,15 @@ def sandbox_tried_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
-    """Package versions that the examined environment pretends to have; None is absent."""
-    pretended: dict[str, str | None] = {}
+    """Package versions that the examined environment pretends to have; None is absent.
+
+    The suite also runs with newer ones than the pinned (`make check-newest`).
+    """
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    hub = re.findall(r"(?m)^huggingface_hub==(.+)$", pins)
+    pretended: dict[str, str | None] = {"huggingface-hub": hub[0]}
     true_version = importlib.metadata.version
 
     def version(package: str) -> str:
@@ -176,6 +182,7 @@ def test_a_damaged_dataset_is_told_and_does_not_hide_the_other_findings(
     assert re.findall(r"^\S.*", printed, re.MULTILINE) == [
         "Broken:",
         "Installed:",
+        "Folders:",
         "Optional, not installed:",
     ]
     assert main(["doctor", "--json"]) == 3
@@ -212,6 +219,27 @@ def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -
         assert (
             "ACCELERATE_USE_CPU=true" in texts("warning").get("processes", "")
         ) is warned
+
+
+def test_the_folders_are_shown_with_the_variable_that_decided(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert texts("folder")["datasets"] == f"{here}/home (MEDICAL_TASKS_DATA)"
+    store = f"{here}/private/private (MEDICAL_TASKS_HOME)"
+    assert texts("folder")["private store"] == store
+    monkeypatch.delenv("MEDICAL_TASKS_DATA")
+    monkeypatch.setenv("XDG_DATA_HOME", str(here / "xdg"))
+    before = here / "xdg" / "medical-tasks" / "datasets"
+    assert "datasets not read" not in texts("folder")
+    before.mkdir(parents=True)
+    told = texts("folder")["datasets not read"]
+    assert told.endswith(
+        f"Move them to {here}/private/datasets, or export MEDICAL_TASKS_DATA={before}"
+    )
+    main(["doctor"])
+    assert f"\nFolders:\n  datasets: {here}/private/datasets (" in (
+        capsys.readouterr().out
+    )
 
 
 def test_a_vllm_program_is_looked_for(

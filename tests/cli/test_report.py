@@ -32,7 +32,7 @@ def test_one_run_has_its_report_beside_its_results(
         )
         assert said.err == ""
     page = (runs[0] / "report.html").read_text()
-    assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
+    assert page.startswith(f"{MARK}\n<!-- answers: 31 -->\n<!DOCTYPE html>")
     assert "100.0" in page
     assert len(page) < 3_000_000
     assert not [path for path in runs[0].iterdir() if path.name.endswith(".part")]
@@ -93,7 +93,7 @@ def test_what_is_not_shown_or_not_written_is_said(
     assert page.is_file()
     page.write_text("chapter one of somebody's thesis")
     assert main(words) == 2
-    assert "is there and is no report of this suite" in capsys.readouterr().err
+    assert "exists and is not a report of this suite" in capsys.readouterr().err
     assert page.read_text() == "chapter one of somebody's thesis"
 
 

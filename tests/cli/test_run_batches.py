@@ -423,7 +423,7 @@ def test_a_batch_lies_at_one_address(
 ) -> None:
     monkeypatch.setenv("TEST_HOST_BASE_URL", f"{server.base_url} http://127.0.0.1:9/v1")
     assert main(ASK) == 2
-    assert "--batch: a batch lies at one address, got 2" in capsys.readouterr().err
+    assert "--batch: a batch has one address, got 2" in capsys.readouterr().err
     assert server.steps == []
 
 

@@ -62,7 +62,7 @@ def test_answers_are_taken_apart_for_a_clinician(
     assert decompose() == 0
     said = capsys.readouterr().out
     assert "4 answers taken apart into 8 statements, in out.jsonl" in said
-    assert "is for a clinician to say" in said
+    assert "is for a clinician to decide" in said
     rows = read_gold_file(Path("out.jsonl"))
     assert [row["question"] for row in rows] == [line["Question"] for line in ANSWERS]
     assert rows[1]["must_have"] == [
@@ -106,7 +106,7 @@ def test_a_file_that_somebody_changed_is_left_alone(
 ) -> None:
     Path("out.jsonl").write_text("mine\n", encoding="utf-8")
     assert decompose() == 2
-    assert "is there already, and is not as an earlier run" in capsys.readouterr().err
+    assert "already exists and was changed since" in capsys.readouterr().err
     Path("out.jsonl").unlink()
     assert decompose() == 0
     sorted_by_hand = (

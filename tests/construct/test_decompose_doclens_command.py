@@ -7,7 +7,7 @@ import pytest
 
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.cli.entry import main
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from tests.benchmarks.doclens.doclens_judges import checkout
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use

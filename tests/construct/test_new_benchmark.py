@@ -29,7 +29,7 @@ def test_the_printed_commands_run(
         assert main(shlex.split(command)) == 0
     assert "100.0 %" in capsys.readouterr().out
     assert main(["new-benchmark", name, form, "--out", "made"]) == 2
-    assert "is there already, and nothing is written over" in capsys.readouterr().err
+    assert "already exists and is not overwritten" in capsys.readouterr().err
     if form == "--package":
         done = subprocess.run(
             [

@@ -212,6 +212,8 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(
     import datasets
     import pyarrow.parquet as pq
 
+    if not hasattr(datasets.config, "DEFAULT_CDC_OPTIONS"):
+        pytest.skip("this version of datasets has no such chunking")
     before = datasets.config.DEFAULT_CDC_OPTIONS
     assert before
     build_source(SOURCE, place=official, config="full", folder=folder)

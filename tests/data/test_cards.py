@@ -185,6 +185,7 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
     assert set(own_tasks()) - set(ids) == {
         "archehr_heuristic",
         "doclens_own",
+        "kqa_own",
         "medcalc_fair",
         "medcalc_own",
         "medcalc_twins",

@@ -18,12 +18,12 @@ from medical_tasks.data.dataset_store import (
     built_configs,
     built_name,
     built_split,
-    datasets_home,
     read_rows,
+    rows_hash,
 )
-from medical_tasks.data.task_data import built_from, source_configs
+from medical_tasks.data.task_data import built_from, rows_sha256, source_configs
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import datasets_home, private_home
 from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
@@ -82,28 +82,56 @@ def test_what_is_built_and_its_rows_with_their_types(built: Path) -> None:
         assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
 
 
-def test_rows_hold_no_text_but_of_the_latest_row_group(
+def test_rows_hold_no_text_but_columns_of_the_latest_row_group(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pyarrow.parquet as pq
 
     monkeypatch.setattr(dataset_store, "_GROUPS_KEPT", 1)
-    read: list[int] = []
+    read: list[str] = []
     whole = pq.ParquetFile.read_row_group
 
-    def counted(file: Any, number: int, **given: Any) -> Any:
-        read.append(number)
-        return whole(file, number, **given)
+    def counted(file: Any, number: int, *, columns: list[str], **given: Any) -> Any:
+        read.extend(columns)
+        return whole(file, number, columns=columns, **given)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
     names = list(built_configs(built)["full"].splits)
     rows = read_rows(built, "full", "+".join(names), spec=SPEC)
-    assert (len(rows), read) == (9, [])
     expected = [row for name in names for row in make_rows(name)]
+    columns = list(expected[0])
+    assert (len(rows), read) == (9, [])
+    assert [row[columns[0]] for row in rows[:3]] == [
+        row[columns[0]] for row in expected[:3]
+    ]
+    assert read == columns[:1]
     assert [rows[0], *rows] == [expected[0], *expected]
-    assert len(read) == 3
+    assert read == columns * 3
+    assert list(rows[0]) == columns
     assert rows[0] == expected[0]
-    assert len(read) == 4
+    assert read == columns * 4
+    with pytest.raises(KeyError, match="absent"):
+        rows[0]["absent"]
+    assert read == columns * 4
+
+
+def test_hash_of_the_rows_is_recorded_and_is_that_of_the_rows(
+    built: Path, copy: Path
+) -> None:
+    splits = built_configs(built)["full"].splits
+    assert len(splits) > 1
+    for name, split in splits.items():
+        rows = read_rows(built, "full", name, spec=SPEC)
+        assert split.rows_sha256 == rows_hash(rows) == rows_hash(make_rows(name))
+        assert rows_sha256(built, "full", name, spec=SPEC) == split.rows_sha256
+    of_sum = rows_sha256(built, "full", "+".join(splits), spec=SPEC)
+    assert of_sum == rows_hash(row for name in splits for row in make_rows(name))
+    content = json_of(copy / MARKER)
+    del content["configs"]["full"]["splits"]["test"]["rows_sha256"]
+    (copy / MARKER).write_text(json.dumps(content))  # as earlier versions built it
+    assert rows_sha256(copy, "full", "test", spec=SPEC) == (
+        built_configs(built)["full"].splits["test"].rows_sha256
+    )
 
 
 def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None:

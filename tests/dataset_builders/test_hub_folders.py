@@ -156,7 +156,7 @@ def test_a_file_of_ones_own_is_built_for_its_owner_alone(tmp_path: Path) -> None
     assert built.splits == {"test": 3}
     assert built.folder.stat().st_mode & 0o077 == 0
     file.write_text(json.dumps([*records, records[0]]), encoding="utf-8")
-    with pytest.raises(UsageError, match="record 4: example_id '0' stands twice"):
+    with pytest.raises(UsageError, match="record 4: example_id '0' appears twice"):
         build_dataset("doclens_own", source=file, config="own", out=tmp_path / "own")
 
 

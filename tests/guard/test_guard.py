@@ -30,7 +30,8 @@ from medical_tasks.guard.addresses import (
     read_address,
     read_host,
 )
-from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
+from medical_tasks.guard.policy import WithheldError, write_decision
+from medical_tasks.io.user_folders import audit_path
 from medical_tasks.models import knock, wire
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (

@@ -27,9 +27,10 @@ from medical_tasks.data.dataset_store import (
     BuiltSplit,
     marker_text,
 )
-from medical_tasks.guard.policy import WithheldError, audit_path
-from medical_tasks.guard.private_store import list_folders, private_home
+from medical_tasks.guard.policy import WithheldError
+from medical_tasks.guard.private_store import list_folders
 from medical_tasks.harness import lighteval_launcher
+from medical_tasks.io.user_folders import audit_path, private_home
 from tests.case_tables import json_of, tables
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer

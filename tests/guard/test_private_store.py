@@ -24,7 +24,6 @@ from medical_tasks.guard.private_store import (
     list_folders,
     new_private_id,
     private_folder,
-    private_home,
     purge,
     redact_reason,
     redact_row,
@@ -32,6 +31,7 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
+from medical_tasks.io.user_folders import audit_path, private_home
 from tests.case_tables import json_of, tables
 
 CASES = tables(__file__, "private_store")
@@ -217,7 +217,7 @@ def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> Non
 def test_the_audit_log_and_what_is_not_ours_stay(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    from medical_tasks.guard.policy import audit_path, write_decision
+    from medical_tasks.guard.policy import write_decision
 
     private_folder(new_private_id())
     write_decision(audit_path(), {"decision": "local"})
@@ -361,7 +361,7 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
     for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
         with pytest.raises(
             RefusedError,
-            match=r"file.json: lies in the run's folder .*run, which holds no text",
+            match=r"file.json: is in the run's folder .*run, which holds no text",
         ):
             check_place(tmp_path / place)
 
@@ -374,7 +374,7 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         RefusedError,
-        match=r"lies in the git work tree .* or add the file to .gitignore",
+        match=r"is in the git work tree .* or add the file to .gitignore",
     ):
         check_place(tmp_path / "deep" / "file.json")
 
@@ -384,5 +384,5 @@ def test_in_a_work_tree_only_what_git_ignores(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("/private/\n")
     check_place(tmp_path / "private" / "file.json")
-    with pytest.raises(RefusedError, match="lies in the git work tree"):
+    with pytest.raises(RefusedError, match="is in the git work tree"):
         check_place(tmp_path / "file.json")

@@ -24,6 +24,8 @@ from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.judging import HarnessJudge, harness_request
+from medical_tasks.runs.results import read_items
+from medical_tasks.spec import TaskSpec
 from tests.case_tables import tables
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
@@ -59,6 +61,21 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
     told = render(str(caught.value.message)).plain
     assert message.format(folder=folder) in told
     assert "written -T config=demo" in told
+
+
+@pytest.mark.parametrize("task", [MEDCALC, tasks()["medcalc_fair"]])
+def test_max_samples_asks_the_items_that_run_asks(
+    demos: Path, tmp_path: Path, task: TaskSpec
+) -> None:
+    from medical_tasks import _registry
+
+    made = getattr(_registry, task.name)(config="demo", data=str(demos), max_samples=12)
+    out = ["--config", "demo", "--data", str(demos), "--out", str(tmp_path / "run")]
+    words = ["run", "--tasks", task.name, "--model", "baseline/empty", *out]
+    assert main([*words, "--max-samples", "12"]) == 0
+    asked = [row["id"] for row in read_items(tmp_path / "run")]
+    assert len(asked) > 3
+    assert [sample.id for sample in made.dataset] == asked
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
         lambda tmp: _changed(
             sources.every_eval_ever(tmp / "items.jsonl", ASKED), model_id="acme/other"
         ),
-        "has answers of acme/llm-7b, acme/other. Say whose are meant: --model NAME",
+        "has answers of acme/llm-7b, acme/other. Choose one: --model NAME",
     ),
     "two evaluations": (
         every_eval_ever.read,

@@ -186,7 +186,7 @@ def test_it_is_read_and_what_was_not_plain_is_said(
     ("content", "choice", "message"),
     [
         (book(ROWS, OTHERS), {}, "sheets 'A', 'B', more than one has the columns to read. .* --sheet A"),
-        (book(NOTES, NOTES), {}, "none that is shown has the columns to read. .*columns id and response"),
+        (book(NOTES, NOTES), {}, "none that is shown has the columns to read. .*columns question .or id. and answer"),
         (book(OTHERS, done=lambda made: made.create_sheet("Z") and hide("A")(made)), {}, "none that is shown"),
         (book(ROWS), {"sheet": ["a b"]}, "no sheet 'a b'. There are 'A'"),
         (lines("Answers of X", "id,answers", "1,2"), {}, "row 2: a cell in column 2, .* no name in the header .row 1"),

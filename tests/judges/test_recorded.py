@@ -159,6 +159,6 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     )
     with pytest.raises(
         UsageError,
-        match="id 'a' has the value \"true\", and values of this question are of the kind of true, false",
+        match="id 'a' has the value \"true\", and values of this question are like true, false",
     ):
         judge.ask([asked])

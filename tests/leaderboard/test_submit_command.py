@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 from tests.case_tables import json_of
@@ -307,7 +307,7 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
     assert check() == 2
     told = capsys.readouterr().err
     assert (
-        "s.json: its records do not say which task it is of. Say it with --task: archehr_together"
+        "s.json: its records do not name a task. Name it with --task: archehr_together"
         in told
     )
     assert "SECRET" not in told
@@ -317,7 +317,7 @@ def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     ran(tasks=f"{TASK},archehr_answer_first,archehr_question")
     assert submit() == 2
     assert (
-        "Say which with --task: archehr_together, archehr_answer_first, archehr_question."
+        "Choose one with --task: archehr_together, archehr_answer_first, archehr_question."
         in capsys.readouterr().err
     )
     assert submit("--task", "medical|archehr_evidence") == 2
@@ -342,7 +342,7 @@ def test_where_the_file_may_not_lie(
     scored(SOUND)
     responses = ("--responses", "answers.json")
     assert submit(*responses, "--out", "run/submission.json") == 4
-    assert "run/submission.json: lies in the run's folder" in capsys.readouterr().err
+    assert "run/submission.json: is in the run's folder" in capsys.readouterr().err
     assert submit(*responses, "--out", "answers.json") == 2
     assert (
         "answers.json: is the file that was scored, which the run needs"
@@ -350,7 +350,7 @@ def test_where_the_file_may_not_lie(
     )
     (here / ".git").mkdir()
     assert submit(*responses) == 4
-    assert "submission.json: lies in the git work tree" in capsys.readouterr().err
+    assert "submission.json: is in the git work tree" in capsys.readouterr().err
     assert not list(here.rglob("submission.json"))
     assert json_of(Path("answers.json")) == SOUND
 

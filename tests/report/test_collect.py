@@ -109,6 +109,19 @@ def test_everything_of_a_run(demos: Path, reference: Path) -> None:
         assert item.verdicts == ()
 
 
+def test_an_open_task_that_ran_beside_a_credentialed_one_stays_open_without_texts(
+    demos: Path, tmp_path: Path
+) -> None:
+    names = "medcalc,ehrnoteqa_mc_level1"
+    run = ran(demos, tmp_path / "both", names, "baseline/reference", LEXICAL)
+    data = report_data([run], TextPlaces(data=demos), tell=lambda said: None)
+    medcalc = task(data, "medcalc")
+    assert medcalc.access == "open"
+    assert task(data, "ehrnoteqa_mc_level1").access == "credentialed"
+    assert "as it has credentialed tasks too" in medcalc.texts
+    assert {item.answer for item in medcalc.items} == {""}
+
+
 def test_items_by_attributes_and_statements_by_kind_are_counted_once(
     demos: Path, reference: Path, random: Path
 ) -> None:
@@ -337,7 +350,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         "--out",
         str(out),
     ]
-    assert main(words) == 5
+    assert main(words) == 0
     (shown,) = report_data([out], TextPlaces(data=demos)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
     data = report_data([reference, out], TextPlaces(data=demos, responses=[file]))
@@ -346,7 +359,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     # an empty answer is one
     assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()
     assert items["3"].answer == items["3"].answer_sha256 == ""
-    assert items["3"].unscored == "no answer: not in the responses"
+    assert items["3"].unscored == "no answer: none given"
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
     with pytest.raises(
@@ -361,7 +374,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         report_data([reference], TextPlaces(data=demos, source=tmp_path / "own.csv"))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
         report_data([reference], TextPlaces(data=demos), max_text_bytes=-1)
-    with pytest.raises(UsageError, match="a report is of one run or more"):
+    with pytest.raises(UsageError, match="a report needs at least one run"):
         report_data([])
 
 

@@ -12,6 +12,7 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.report.folders import (
     MARK,
+    check_answers,
     read_run,
     report_places,
     short_names,
@@ -170,13 +171,13 @@ def test_a_suffix_and_a_format_must_agree(
 def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "report.html").write_bytes(content)
     with pytest.raises(
-        UsageError, match=r"report\.html: is there and is no report of this suite"
+        UsageError, match=r"report\.html: exists and is not a report of this suite"
     ):
         report_places([tmp_path], None, None)
     assert (tmp_path / "report.html").read_bytes() == content
     (tmp_path / "report.html").unlink()
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(UsageError, match="is there and cannot be read"):
+    with pytest.raises(UsageError, match="exists and cannot be read"):
         report_places([tmp_path], None, "html")
 
 
@@ -188,3 +189,21 @@ def test_reports_are_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text() == f"{MARK}\ntwo"
     assert (tmp_path / "report.md").read_text() == f"{MARK}\ntwo"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_page_without_answers_is_not_written_over_one_with_them(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "report.html"
+    check_answers(page, 0)  # nothing is there yet
+    write_report(page, "first", answers=31)
+    check_answers(page, 1)
+    with pytest.raises(
+        UsageError,
+        match=r"report\.html: this report has 31 answers, and the new one would have "
+        r"none\. Give --responses",
+    ):
+        check_answers(page, 0)
+    assert page.read_text() == f"{MARK}\n<!-- answers: 31 -->\nfirst"
+    write_report(page, "second")
+    check_answers(page, 0)

@@ -224,9 +224,7 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
         "cited_official: n/a, official script ends: no citations (1 of 12 items)."
         in text
     )
-    assert (
-        "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
-    )
+    assert "right, rate: 2 of 12 items lack verdicts; known ones replace them." in text
     assert "blank: n/a" not in text  # it says so itself
 
 

@@ -234,14 +234,14 @@ def test_parts_that_disagree_are_named_with_their_items(
     other, last = ran(tmp_path / "other", "1/3"), ran(tmp_path / "last", "2/2")
     with pytest.raises(
         UsageError,
-        match=r"first and \S+other say different things to the same questions \(medcalc: [0-9]+, ",
+        match=r"first and \S+other have different answers to the same questions \(medcalc: [0-9]+, ",
     ):
         mt.merge(first, other, last, out=tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
     mt.merge(first, out=tmp_path / "merged")
     with pytest.raises(
         UsageError,
-        match=r"merged and \S+other say different things to the same questions \(medcalc: ",
+        match=r"merged and \S+other have different answers to the same questions \(medcalc: ",
     ):
         mt.merge(other, out=tmp_path / "merged")
     assert answers(tmp_path / "merged") == answers(first)

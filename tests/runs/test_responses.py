@@ -118,7 +118,7 @@ def test_a_question_names_its_item_where_it_has_its_own() -> None:
         Path("t"), known, content=table.encode(), task=KQA, items=items
     ) == {first.id: "Yes."}
     with pytest.raises(
-        UsageError, match="1 id is no item of the task: a text of 25 characters"
+        UsageError, match="1 question is none of the task.s: .What did nobody ever ask"
     ):
         read_responses(
             Path("t"),

@@ -19,6 +19,7 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import (
     Results,
+    in_order,
     item_rows,
     read_items,
     read_results,
@@ -144,6 +145,19 @@ def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
         "task": "toy", "id": "0", "cluster": "0", "group_kind": "b", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
         "unscored": None, "unclear": "",
     }  # fmt: skip
+
+
+def test_groups_stand_in_the_order_in_which_a_reader_counts() -> None:
+    in_order_of_reading = [
+        "under 2", "2", "3 to 4", "5 or more", "10", "10.5+", "renal", "yes", "none",
+        "other",
+    ]  # fmt: skip
+    assert in_order(sorted(in_order_of_reading)) == in_order_of_reading
+    kinds = ("5 or more", "10", "up to 2")
+    items = [item(str(number), kind) for number, kind in enumerate(kinds)]
+    scores = {each.id: scored(each.id, 1.0) for each in items}
+    groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
+    assert list(groups) == ["up to 2", "5 or more", "10"]
 
 
 def test_shared_notes_widen_the_interval() -> None:

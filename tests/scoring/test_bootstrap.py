@@ -158,7 +158,7 @@ def test_memory_is_bounded() -> None:
             [[3, 2], [1, 2]],
             quotient,
             {},
-            "the statistic must lie in its limits, 0 to 1; got 1 to 3",
+            "the statistic must be within its limits, 0 to 1; got 1 to 3",
         ),
         (
             [[1], [2]],

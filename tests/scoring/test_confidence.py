@@ -144,7 +144,7 @@ def test_degenerate_answers() -> None:
 @pytest.mark.parametrize(
     ("sure", "right", "said"),
     [
-        ([1.2], [1], "confidence must lie in 0 to 1; got 1.2"),
+        ([1.2], [1], "confidence must be in 0 to 1; got 1.2"),
         ([0.5], [0.5], "right must be 0 or 1"),
         ([math.nan], [1], "every answer must have a confidence"),
         ([0.5, 0.5], [1], "must have the same length"),

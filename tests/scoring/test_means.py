@@ -239,8 +239,8 @@ def test_results_are_plain_numbers_in_their_limits() -> None:
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        ([0.5, 60.0], {}, "values must lie in 0 to 1; got 60"),
-        ([0.5, -0.01], {}, "values must lie in 0 to 1; got -0.01"),
+        ([0.5, 60.0], {}, "values must be in 0 to 1; got 60"),
+        ([0.5, -0.01], {}, "values must be in 0 to 1; got -0.01"),
         (
             [0.5],
             {"confidence": 0.0},

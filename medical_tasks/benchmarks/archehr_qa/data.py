@@ -70,12 +70,14 @@ def find_splits(place: Path) -> dict[str, Path]:
     found = _splits(place)
     if found:
         return found
+
     releases = {root: splits for root in _roots(place) if (splits := _splits(root))}
     if len(releases) > 1:
         names = ", ".join(root.relative_to(place).as_posix() for root in releases)
         raise UsageError(
             f"{place}: has several releases: {names}. Give --source the folder of one."
         )
+
     return next(iter(releases.values()), {})
 
 
@@ -97,7 +99,9 @@ def find_questions(place: Path) -> dict[str, Path]:
                 f"{place}: has two files of the split {split}: {files[split]} and {path}. Give "
                 "one of them."
             )
+
         files[split] = path
+
     return {split: files[split] for split in QUESTION_SPLITS if split in files}
 
 
@@ -109,6 +113,7 @@ def question_files(place: Path) -> list[Path]:
     alone = place / CASES_FILE
     if alone.is_file():
         return [alone]
+
     above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
     inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
     ends = dict.fromkeys(
@@ -118,13 +123,14 @@ def question_files(place: Path) -> list[Path]:
         *(place / end for end in ends),
         *(folder / path for folder in above for path in inner),
     ]
+
     return [path for path in paths if path.is_file()]
 
 
 def _check_folder(place: Path) -> None:
     if place.is_file():
         raise UsageError(
-            f"{place}: is a file. Give --source its folder, since key and mapping lie beside it."
+            f"{place}: is a file. Give --source its folder, since it also needs the key and the mapping."
         )
 
 
@@ -134,6 +140,7 @@ def _splits(root: Path) -> dict[str, Path]:
     files = {split: path for split, path in places.items() if path.is_file()}
     if not alone.is_file():
         return files
+
     if files:
         folders = " and ".join(FOLDERS[split] for split in files)
         raise UsageError(
@@ -141,6 +148,7 @@ def _splits(root: Path) -> dict[str, Path]:
             "one split, or move "
             "the file that belongs to neither away."
         )
+
     return {split_of(root): alone}
 
 
@@ -396,11 +404,13 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
     (source,) = SOURCES
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
+
     released = config == _OFFICIAL
     splits = find_splits(place) if released else find_questions(place)
     if not splits:
         _check_other(released, place)
         return source
+
     files = {}
     for split, cases in splits.items():
         files[split] = _file(
@@ -411,12 +421,14 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
         ):
             if (path := cases.with_name(name)).is_file():
                 files[f"{split}/{name}"] = _file(path, place, said)
+
         if released and f"{split}/{KEY_FILE}" not in files:
             print(
                 f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only "
                 "the form is scored",
                 file=sys.stderr,
             )
+
     # The published numbers are those of a release's folders; a folder alone may be any
     # part of one.
     published = {
@@ -440,6 +452,7 @@ def _check_other(released: bool, place: Path) -> None:
             "that nothing can be cited. Build "
             "them as --config questions, or give the folder of PhysioNet's release."
         )
+
     if not released and find_splits(place):
         raise UsageError(
             f"{place}: is PhysioNet's release, and the configuration questions is made of the "
@@ -471,6 +484,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             "build PhysioNet's release with "
             f"{KEY_FILE} in the split's folder: medical-tasks build archehr_qa --source FOLDER"
         )
+
     gold, has_gold = _GOLD.get(
         _form(task), ("labels of its sentences", lambda row: bool(row["relevance"]))
     )
@@ -486,6 +500,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
                 f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}",
                 file=sys.stderr,
             )
+
     return [
         Item(
             id=row["id"],

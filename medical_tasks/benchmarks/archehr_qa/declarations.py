@@ -85,6 +85,7 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
     if kind == "cited":
         parts = ["factuality", which, how, part]
         return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
+
     return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
 
 
@@ -116,4 +117,5 @@ def metrics_of(kind: str) -> tuple[MetricSpec, ...]:
                 official=official if entry["name"].endswith(OFFICIAL) else None,
             )
         )
+
     return tuple(metrics)

@@ -100,6 +100,7 @@ class Embeddings(Words):
 
         if self._embedder is None:
             self._embedder = open_embedder(self._folder)
+
         parts = [(note_sentences(item), questions(item)) for item in items]
         vectors = self._embedder.embed(
             [text for sentences, asked in parts for text in (*sentences, *asked)]
@@ -115,6 +116,7 @@ class Embeddings(Words):
             )
             rows.append(_means(cosines.tolist()))
             start = end
+
         return rows
 
 
@@ -142,6 +144,7 @@ class Chooser:
             self._chosen[key] = tuple(
                 item.fields["sentence_ids"][place] for place in places
             )
+
         return self._chosen[key]
 
 
@@ -177,6 +180,7 @@ def questions(item: Item) -> tuple[str, ...]:
     patient = one_line(fields["patient_question"]) or one_line(
         fields["patient_narrative"]
     )
+
     return tuple(
         text for text in (patient, one_line(fields["clinician_question"])) if text
     )
@@ -217,10 +221,12 @@ def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list
                     * here
                     / (here + _K1 * (1 - _B + _B * length / usual))
                 )
+
         return total
 
     wanted = [Counter(_words(text)) for text in asked]
     pairs = zip(counts, lengths, strict=True)
+
     return _means(
         [[weight(count, length, words) for words in wanted] for count, length in pairs]
     )
@@ -265,6 +271,7 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
             f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave "
             "it out to compare words."
         )
+
     numbers = {
         name: whole_setting(
             task.name, name, arguments.get(name), usual=usual, most=most
@@ -319,7 +326,9 @@ def _answer(item: Item, similarities: Sequence[float]) -> str:
             continue
         if words > left:
             break
+
         taken.append(place)
         left -= words
+
     ids = item.fields["sentence_ids"]
     return "\n".join(f"{sentences[place]} |{ids[place]}|" for place in sorted(taken))

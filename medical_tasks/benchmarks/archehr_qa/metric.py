@@ -71,6 +71,7 @@ def score_answers(
         for figure in figures.values()
         for name in figure.get("missing_components", ())
     ]
+
     return {
         **flat(figures),
         "missing_components": list(dict.fromkeys(left_out)),
@@ -93,6 +94,7 @@ def _item(row: int, reference: Row) -> Item:
             raise ValueError(
                 f"references[{row}] must have {', '.join((*_TEXTS, *_LISTS))}; {name} is missing"
             )
+
     fields: dict[str, Any] = {name: str(reference[name] or "") for name in _TEXTS}
     fields |= {name: [str(each) for each in reference[name] or ()] for name in _LISTS}
     ids, texts, labels = (fields[name] for name in _LISTS)
@@ -102,11 +104,14 @@ def _item(row: int, reference: Row) -> Item:
             f"{len(ids)} (relevance may be empty); got "
             f"{len(texts)} and {len(labels)}"
         )
+
     if len(set(ids)) != len(ids):
         raise ValueError(f"references[{row}]: sentence_ids must be different ones")
+
     for label in labels:
         if label not in LABELS:
             raise ValueError(
                 f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}"
             )
+
     return item_at_hand(row, fields)

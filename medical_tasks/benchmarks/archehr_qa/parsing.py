@@ -98,6 +98,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
         TOO_LONG: words > WORD_LIMIT,
         WRONG_FORM: inside != reply or any(map(_off_form, lines, groups)),
     }
+
     return Answer(
         sentences=kept,
         text=" ".join(sentence.text for sentence in kept if sentence.text),
@@ -130,9 +131,11 @@ def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
             start = behind.end()
             if not _ended(text):
                 text += behind[1]
+
         if _ended(text):
             yield _sentence(text, cited)
             text, cited = "", []
+
     text += line[start:]
     words = any(map(str.isalnum, text))
     if words or cited or (text.strip() and not groups):
@@ -173,9 +176,11 @@ def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
         words = sentence.text.split()[:left]
         if words or not sentence.text:
             kept.append(Sentence(text=" ".join(words), citations=sentence.citations))
+
         left -= len(words)
         if not left:
             break
+
     return tuple(kept)
 
 
@@ -190,11 +195,13 @@ def _off_form(line: str, groups: list[Group]) -> bool:
     parts = line.rsplit("|", 2)
     if len(parts) != 3:  # text, ids and what stands behind them
         return bool(groups) or "|" in line
+
     text, ids, rest = parts
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
     # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a
     # group in the text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
+
     return (
         not same
         or not any(map(str.isalnum, text))
@@ -267,12 +274,14 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     reply = _said(text)
     if _NOTHING.fullmatch(reply):
         return Reply(found=())
+
     value = _json(reply)
     if value is not None:
         read = _json_ids(value, known_ids)
         return Reply(
             found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ()
         )
+
     lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(reply)))
     groups = [group for line in lines for group in citation_groups(line, known_ids)]
     bare = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
@@ -282,6 +291,7 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     unclear = _why_unclear(groups)
     if not listed and _names_openly(lines, bare):
         unclear = OPEN_GROUP
+
     return Reply(
         found=_each_once(listed or (OPEN_ID,) * bool(unclear)),
         problems=() if listed or unclear else (NO_IDS,),
@@ -327,6 +337,7 @@ def read_alignment(
     reply = _said(text)
     if _NOTHING.fullmatch(reply):
         return Reply(found=())
+
     rows = _json_rows(_json(reply), known_ids, answer_ids)
     if rows is None:
         lines = _lines(reply)
@@ -340,6 +351,7 @@ def read_alignment(
                 (str(place), [cited for group in some for cited in group.ids])
                 for place, some in enumerate(groups, 1)
             ]
+
     pairs = [
         (_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids
     ]
@@ -362,6 +374,7 @@ def _listed_ids(rest: str, known_ids: Collection[str]) -> Sequence[str]:
     groups = citation_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
+
     rest = _BESIDE.sub(" ", rest)
     return (
         read_ids(rest.replace(".", " "), known_ids)
@@ -390,17 +403,23 @@ def _json_ids(value: object, known_ids: Collection[str]) -> list[str] | None:
     if isinstance(value, dict):
         lists = [each for each in value.values() if isinstance(each, list)]
         value = lists[0] if len(lists) == 1 else value.get("essential")
+
     if not isinstance(value, list):
         return None
+
     ids: list[str] = []
     for name in value:
         if isinstance(name, dict):
             if str(name.get("relevance", "essential")).strip().lower() != "essential":
                 continue
+
             name = name.get("sentence_id", name.get("id"))
+
         if not _is_id(name):
             return None
+
         ids += read_ids(str(name), known_ids)
+
     return ids
 
 
@@ -416,6 +435,7 @@ def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
     """
     if name in answer_ids:
         return name
+
     place = int(name)
     return (
         answer_ids[place - 1]
@@ -442,10 +462,12 @@ def _json_rows(
         ]
     else:
         return None
+
     if not all(
         name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs
     ):
         return None
+
     return [(name, _row_ids(ids, known_ids)) for name, ids in pairs]
 
 
@@ -558,6 +580,7 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """
     if _NONE.fullmatch(text):
         return ()
+
     ids: list[str] = []
     for piece in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
         token = piece.strip(_AROUND_ID)
@@ -565,8 +588,10 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
             token = _PREFIX.sub("", token)
             if _SAID.fullmatch(token):
                 continue
+
         if any(map(str.isalnum, token)):
             ids += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
+
     return tuple(dict.fromkeys(ids))
 
 
@@ -594,6 +619,7 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     line = alike(line)
     if "|" not in line:
         return []
+
     end = _end(line)
     groups = [
         _group(line, start, stop, known_ids)
@@ -604,12 +630,14 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
         if last is not None and (_may_be_ids(last[1]) or _is_open(last[1])):
             groups = [group for group in groups if group.end <= last.start()]
             groups.append(_group(line, last.start(), end, known_ids))
+
     if not groups or groups[-1].end != end:
         groups = [
             group
             for group in groups
             if (first := _FIRST.match(line, group.end)) and first[1].isupper()
         ]
+
     return [_widened(line, group) for group in groups]
 
 
@@ -622,9 +650,12 @@ def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
             line, bar + 1, following
         ):
             continue
+
         if place > first:
             yield bars[first], bar + 1
+
         first = place + 1
+
     if len(bars) - 1 > first:
         yield bars[first], bars[-1] + 1
 
@@ -658,6 +689,7 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
     line = alike(line)
     if not any(sign in line for sign in "[({<"):
         return []
+
     groups = []
     for match in _BRACKET.finditer(line):
         text = re.sub(
@@ -672,6 +704,7 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
             groups.append(
                 _widened(line, Group(start=match.start(), end=match.end(), ids=ids))
             )
+
     for match in () if groups else _OPEN_BRACKET.finditer(line):
         if _is_only_open(match[1] or match[2]):
             groups.append(
@@ -679,6 +712,7 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
                     start=match.start(), end=match.end(), ids=(OPEN_ID,), unclear=True
                 )
             )
+
     return groups
 
 
@@ -734,6 +768,7 @@ def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """
     if token in known_ids:
         return (token,)
+
     if spread := _RANGE.fullmatch(token):
         first, last = int(spread[1]), int(spread[2])
         return (
@@ -741,6 +776,7 @@ def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
             if 0 <= last - first < MAX_RANGE
             else (token,)
         )
+
     number = _NUMBER.fullmatch(token)
     return (number[1],) if number else (token,)
 

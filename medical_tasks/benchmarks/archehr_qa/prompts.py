@@ -76,11 +76,13 @@ def gold_cited_answer(item: Item) -> str:
                 [texts[each] for each in essential],
                 [[each] for each in essential],
             )
+
         cited = [[each for each in ids if each in essential] for ids in cited]
         if lines:
             cited[-1] += [
                 each for each in essential if not any(each in ids for ids in cited)
             ]
+
     return _official(lines, cited, order=fields["sentence_ids"])
 
 
@@ -130,6 +132,7 @@ def _official(
             written_lines[-1][1].update(ids)
         else:
             carried.update(ids)
+
     written = [
         (text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines
     ]
@@ -166,8 +169,10 @@ def load_prompts(
             f"{task.name} has no official prompts: the paper describes its prompts and prints "
             "none of them. Use --prompts own."
         )
+
     if name != "own":
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: own.")
+
     kind = task.options.get("steps") or task.options["form"]
     if kind not in texts()["asked"]:
         raise UsageError(
@@ -175,6 +180,7 @@ def load_prompts(
             "for models such as "
             "archehr_together."
         )
+
     settings = read_arguments(task, arguments or {})
     chooser = (
         open_chooser(settings.embedder, settings.evidence)
@@ -229,8 +235,10 @@ def question_text(
         given["note"] = "\n".join(
             numbered(fields["sentence_ids"], note_sentences(item))
         )
+
     if kind == "alignment":
         answer = numbered(count(1), map(one_line, fields["answer_sentences"]))
+
     given["answer"] = "\n".join(answer or ())
     parts = (labels[label].format(text=text) for label, text in given.items() if text)
     return "\n\n".join((*texts()["asked"][kind].values(), *parts))
@@ -269,13 +277,16 @@ def cited_faults(
     wording, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
         return [wording["empty"]]
+
     faults = []
     if answer is not None and not same_words(
         written_sentences(reply, known_ids), answer
     ):
         faults.append(wording["changed"])
+
     if TOO_LONG in read.problems and answer is None:
         faults.append(wording["too_long"].format(words=read.words, limit=WORD_LIMIT))
+
     # As written: an answer that is too long may cite behind the words that count.
     cited = cited_ids(reply, known_ids)
     if not cited:
@@ -284,6 +295,7 @@ def cited_faults(
         faults.append(wording["wrong_form"])
     if unknown := [name for name in cited if name not in known_ids]:
         faults.append(wording["unknown_ids"].format(ids=_listed(unknown)))
+
     return faults
 
 
@@ -298,6 +310,7 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
     )
     if not words:
         return [wording["empty"]]
+
     return (
         [wording["too_long"].format(words=words, limit=WORD_LIMIT)]
         if words > WORD_LIMIT
@@ -320,6 +333,7 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
         (wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"])
     )
     head = wording["try"].format(number=number, tries=tries)
+
     return f"{head}\n{shown or wording['nothing']}\n\n{wrong}"
 
 
@@ -346,7 +360,9 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
         for group in citation_groups(line, known_ids):
             bare += line[start : group.start].rstrip()
             start = group.end
+
         sentences += map(one_line, split_sentences(bare + line[start:]))
+
     return tuple(sentences)
 
 
@@ -433,13 +449,16 @@ class GroundedAnswer:
             )
             if not taken:
                 return self._again(opening, replies, tried[-1])
+
             answer = written_sentences(replies[taken - 1], known)
             if not answer:
                 return Done(replies[taken - 1])  # nothing to cite
+
             question = question_text("cite", dialogue.item, answer=answer)
             opening, replies = ({"role": "user", "content": question},), replies[taken:]
             if not replies:
                 return Ask(opening)
+
         faults = cited_faults(replies[-1], known, answer=answer)
         return (
             self._again(opening, replies, faults)

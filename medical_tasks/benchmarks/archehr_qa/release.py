@@ -83,19 +83,21 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
         raise _wrong(
             path, "is no file of cases, its outermost element is not <annotations>"
         )
+
     elements = root.findall("case")
     if not elements:
         raise _wrong(path, "has no <case> in <annotations>")
+
     has_notes = any(
         root.find(f"case/{name}") is not None
         for name in ("note_excerpt", "note_excerpt_sentences")
     )
     if has_notes and not notes:
         raise UsageError(
-            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the "
-            "configuration questions is made of "
-            "the organizers' open files, which have none. Build it as --config official."
+            f"{path}: its cases have note excerpts, so it is from PhysioNet's release. The "
+            "configuration questions needs the organizers' open files, which have none. Build it as --config official."
         )
+
     if notes and root.find("case/note_excerpt_sentences/sentence") is None:
         raise UsageError(
             f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the "
@@ -104,16 +106,19 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
             "questions, or download the files "
             "from PhysioNet, which have them."
         )
+
     cases: dict[str, Case] = {}
     doubtful = []
     for number, element in enumerate(elements, start=1):
         name = text_id(f"{path}, case number {number}", "id", element.get("id"))
         where = f"{path}, case {named(name)}"
         if name in cases:
-            raise _wrong(where, "stands twice")
+            raise _wrong(where, "appears twice")
+
         cases[name], sure = _case(where, name, element, notes=notes)
         if not sure:
             doubtful.append(name)
+
     if doubtful:
         print(
             f"note: {path}: start_char_index of sentences is not their place in the note excerpt "
@@ -121,6 +126,7 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
             f"({_names(doubtful)}); it is not used",
             file=sys.stderr,
         )
+
     return list(cases.values())
 
 
@@ -173,6 +179,7 @@ def _case(
         problem = offset_problem(built.sentences, places)
     if problem is not None:
         raise _wrong(where, problem)
+
     return built, not excerpt or not any(places) or offsets_are_places(
         excerpt, built.sentences, places
     )
@@ -234,6 +241,7 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
         raise _wrong(
             where, "has no sentences of a note excerpt, others of the file have"
         )
+
     before: int | None = None
     for number, element in enumerate(elements, start=1):
         name = element.get("id", "")
@@ -242,15 +250,18 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
                 f"{where}, sentence number {number}",
                 f"its id must be a whole number, got {named(name)}",
             )
+
         if before is None and name not in ("0", "1"):
             raise _wrong(
                 where, f"its first sentence must have the id 0 or 1, got {name}"
             )
+
         if before is not None and int(name) != before + 1:
             raise _wrong(
                 where,
                 f"sentence ids must be unique and consecutive, but behind {before} comes {name}",
             )
+
         before = int(name)
         text = _text(f"{where}, sentence {name}", element)
         yield Sentence(id=name, paragraph_id=element.get("paragraph_id", ""), text=text)
@@ -279,7 +290,9 @@ def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
         start = whole.find(text, place)
         if start < 0:
             return f"sentence {sentence.id} does not stand in <note_excerpt> behind {before}"
+
         place, before = start + len(text), f"sentence {sentence.id}"
+
     return None
 
 
@@ -299,6 +312,7 @@ def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str
                 f"{before.id} of the same paragraph, "
                 f"which begins at {start:,}, has not ended"
             )
+
     return None
 
 
@@ -321,7 +335,9 @@ def offsets_are_places(
             != start - offset
         ):
             return False
+
         place = start + len(text)
+
     return True
 
 
@@ -377,12 +393,15 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
     """
     with readable(path):
         content = read_bytes(path)
+
     records: dict[str, Row] = {}
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))
         if name in records:
-            raise _wrong(path, f"case {named(name)} stands twice", _ALL_AGAIN)
+            raise _wrong(path, f"case {named(name)} appears twice", _ALL_AGAIN)
+
         records[name] = record
+
     ids = [case.id for case in cases]
     problems = (
         ("has no record of the cases", True),
@@ -429,7 +448,8 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
         )
     ]
     if len({sentence.id for sentence in sentences}) != len(sentences):
-        raise _wrong(place, "ids must be unique, and one stands twice", _ALL_AGAIN)
+        raise _wrong(place, "ids must be unique, and one appears twice", _ALL_AGAIN)
+
     return CaseKey(
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
@@ -454,10 +474,13 @@ def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
         )
         if name in labels:
             raise _wrong(where, f"sentence {named(name)} has two labels", _ALL_AGAIN)
+
         if not isinstance(label, str) or label not in LABELS:
             rule = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
             raise _wrong(f"{place}, sentence {named(name)}", rule, _ALL_AGAIN)
+
         labels[name] = label
+
     problems = (
         ("labels sentences that the case does not have:", False),
         ("has no label for the sentences", True),
@@ -487,6 +510,7 @@ def _answer_sentence(
     )
     if not text:
         raise _wrong(where, "text must be a text that is not blank", _ALL_AGAIN)
+
     cited = _citations(where, record.get("citations"))
     wrong = [each for each in cited if each not in known]
     if wrong:
@@ -495,6 +519,7 @@ def _answer_sentence(
             f"cites sentences that the case does not have: {_names(wrong)}",
             _ALL_AGAIN,
         )
+
     return AnswerSentence(id=name, text=text, citations=cited)
 
 
@@ -511,11 +536,13 @@ def _citations(where: str, value: object) -> tuple[str, ...]:
             f"{where}: citations must be a list of ids, or a text with commas between, got "
             f"{shown(value)}."
         )
+
     cited: dict[str, None] = {}
     for part in parts:
         text = part.strip() if isinstance(part, str) else part
         if text == "":
             continue
+
         span = _RANGE.fullmatch(text) if isinstance(text, str) else None
         ends = (int(span[1]), int(span[2]) + 1) if span else (0, 0)
         cited |= dict.fromkeys(
@@ -523,6 +550,7 @@ def _citations(where: str, value: object) -> tuple[str, ...]:
             if ends[0] < ends[1]
             else [text_id(where, "citations", text)]
         )
+
     return tuple(cited)
 
 
@@ -591,7 +619,9 @@ def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
                 f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got "
                 f"{shown(source)}."
             )
+
         documents[name] = Document(
             id=text_id(where, "document_id", record.get("document_id")), source=source
         )
+
     return documents

@@ -100,11 +100,13 @@ def score_items(
         raise UsageError(
             f"{task.name}: two items have the same id. Give each item one response."
         )
+
     kind = _kind(task)
     if kind == "cited":
         return _cited_answers(task, items, responses, given, readings or {})
     if kind == "evidence":
         return _evidence(task, items, responses, readings or {})
+
     return (_alignment if kind == "alignment" else _texts)(
         task, items, responses, given
     )
@@ -197,6 +199,7 @@ def _cited_answers(
                 unclear=answer.unclear,
             )
         )
+
     return scores
 
 
@@ -245,12 +248,14 @@ def _texts(
             list(map(len, words_of)),
         )
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
+
     theirs = [official_text(text, limit) for text in replies]
     compared = {
         "": list(map(compare, items, ours)),
         OFFICIAL: list(map(compare, items, theirs)),
     }
     metrics = relevance_values(compared, given, wanted=_names(task))
+
     return [
         _score(
             task,
@@ -281,6 +286,7 @@ def _evidence(
         official = official_ids(response, reply.found)
         if item.id in readings:
             reply = Reply(found=_read_as(item, readings[item.id]))
+
         scores.append(
             _score(
                 task,
@@ -293,6 +299,7 @@ def _evidence(
                 unclear=reply.unclear,
             )
         )
+
     return scores
 
 
@@ -342,6 +349,7 @@ def _alignment(
                 problems=reply.problems,
             )
         )
+
     return scores
 
 
@@ -404,10 +412,12 @@ def _score(
         shares, of = factuality_values(_kind(task), counted, official=bool(theirs))
         every |= shares
         weights |= of
+
     if ended:
         every = {
             name: value for name, value in every.items() if not name.endswith(OFFICIAL)
         }
+
     why = "; ".join((*problems, *([ENDS[_kind(task)]] if ended else [])))
     return ItemScore(
         id=item.id,
@@ -444,6 +454,7 @@ def _open_limits(
             limits[metric.name] = (-sentences / weight, max(1.0, 2 * right / weight))
         elif not math.isnan(values.get(metric.name, math.nan)):
             limits[metric.name] = (0.0, 1.0)
+
     return limits
 
 
@@ -460,6 +471,7 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     unknown = (
         [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
     )
+
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
@@ -487,19 +499,23 @@ def official_answer(answer: str) -> OfficialAnswer:
     for line in answer.strip().split("\n"):
         if not line.strip():
             continue
+
         parts = line.rsplit("|", 2)
         if len(parts) == 3:  # text, ids and what stands behind them
             citations += [cited for cited in parts[1].split(",") if cited.strip()]
             line = parts[0]
+
         sentence = line.strip()
         if sentence:
             sentences.append(
                 sentence if sentence.endswith(SENTENCE_ENDS) else f"{sentence}."
             )
+
     text = " ".join(sentences)
     words = [word for word in text.split(" ") if word.strip()]
     if len(words) > WORD_LIMIT:
         text = " ".join(words[:WORD_LIMIT])
+
     return OfficialAnswer(text=text, citations=tuple(dict.fromkeys(citations)))
 
 
@@ -545,6 +561,7 @@ def official_alignment(
         for link in value
     ):
         return tuple((link["answer_id"], tuple(link["evidence_id"])) for link in value)
+
     return tuple((answer, (cited,)) for answer, cited in otherwise)
 
 
@@ -558,8 +575,10 @@ def _json_list(reply: str) -> object:
             value = json.loads(text) if text.startswith("[") else None
         except (ValueError, RecursionError):
             continue
+
         if isinstance(value, list):
             return value
+
     return None
 
 
@@ -638,6 +657,7 @@ def factuality_values(
         nothing = math.nan
         if official and counts is not None:
             nothing = float(kind == "evidence" and counts == Counts())
+
         for part in _PARTS:
             above, below = ratios.get(part, (0, 0))
             micro, macro = (
@@ -646,12 +666,14 @@ def factuality_values(
             )
             values[micro] = values[macro] = above / below if below else nothing
             weights[micro] = float(below)
+
     if kind != "cited":
         headline = f"{share_name(kind, 'strict', 'micro', 'f1')}{suffix}"
         values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = (
             values[headline],
             weights[headline],
         )
+
     return values, weights
 
 
@@ -708,6 +730,7 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
     labels = labels_of(item)
     if not labels:
         return None
+
     texts = dict(
         zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True)
     )
@@ -715,6 +738,7 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
         str(texts[sentence]).strip() for sentence in positives(labels, lenient=False)
     )
     asked = _questions(item)
+
     return Comparison(
         prediction=prediction,
         reference=f"{asked}{_APART}{essential}",
@@ -771,6 +795,7 @@ def relevance_values(
         for comparison in some:
             if comparison is not None:
                 different.setdefault(comparison, set()).update(names[suffix])
+
     texts: list[Texts] = list(
         dict.fromkeys(
             (comparison.prediction, comparison.reference) for comparison in different
@@ -782,6 +807,7 @@ def relevance_values(
         | modelled[comparison.prediction, comparison.reference]
         for comparison, words in different.items()
     }
+
     return [
         {
             f"{name}{suffix}": math.nan
@@ -809,6 +835,7 @@ def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, fl
             ("sari",),
             source=comparison.source,
         )
+
     return values
 
 
@@ -860,10 +887,12 @@ def _check_encoder(folder: str) -> None:
     path = Path(folder).expanduser() / "config.json"
     if not path.is_file():
         return
+
     try:
         config = json.loads(read_text(path))
     except ValueError:
         return
+
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != _ENCODER:
         raise UsageError(

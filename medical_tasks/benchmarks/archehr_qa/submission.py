@@ -93,10 +93,12 @@ def check_records(
         if case is not None:
             place, own = of_case(case), problems.get(case, others)
             numbers.setdefault(case, []).append(number)
+
         own += _record_problems(place, record, field)
         item = cases.get(case or "")
         if item is not None and isinstance(record, dict) and field in record:
             own += check(item, record[field])
+
     for case, places in numbers.items():
         if case not in cases:
             rule = (
@@ -104,14 +106,17 @@ def check_records(
                 "submission"
             )
             others.append(Problem(place=of_case(case), text=rule, fatal=True))
+
         if len(places) > 1:
             rule = (
                 f"stands there {len(places)} times (records {', '.join(map(str, places))}); the "
                 "official scorer counts each"
             )
             problems.get(case, others).append(Problem(place=of_case(case), text=rule))
+
     for case in cases.keys() - numbers.keys():
         problems[case].append(missing(cases[case]))
+
     return [*chain.from_iterable(problems.values()), *others]
 
 
@@ -134,8 +139,10 @@ def _record_problems(place: str, record: object, field: str) -> list[Problem]:
         if not isinstance(name, str):
             got = f"got {shown(name)}" if "case_id" in record else "there is none"
             rules.append(f"its 'case_id' must be a text, {got}")
+
         if field not in record:
             rules.append(f"its {field!r} is missing")
+
     return [Problem(place=place, text=text, fatal=True) for text in rules]
 
 
@@ -181,11 +188,13 @@ def unknown_ids(
     shown_ids = numbers[:_SHOWN]
     if len(numbers) > _SHOWN:
         shown_ids.append(f"{len(numbers) - _SHOWN} more")
+
     if len(numbers) < len(cited):
         shown_ids.append(
             f"{len(cited) - len(numbers)} that "
             f"{'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
         )
+
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
     return (
         f"cites {', '.join(shown_ids)}, which its {whose} does not have (it has {has})"
@@ -219,13 +228,16 @@ def id_problems(
         return [
             _refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")
         ]
+
     problems, known = [], item.fields["sentence_ids"]
     if others := [name for name in ids if not isinstance(name, str)]:
         more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
         rule = f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}'
         problems.append(_refused(item, rule))
+
     if unknown := [name for name in ids if isinstance(name, str) and name not in known]:
         problems.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
+
     return problems
 
 
@@ -237,9 +249,11 @@ def link_problems(item: Item, links: object) -> list[Problem]:
                 item, f"its 'prediction' must be a list of objects, got {shown(links)}"
             )
         ]
+
     problems: list[Problem] = []
     for number, link in enumerate(links, start=1):
         problems += _link_problems(item, f"object {number} of its 'prediction'", link)
+
     return problems
 
 
@@ -255,6 +269,7 @@ def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
             f"{where} must be an object with 'answer_id' and 'evidence_id', got {got}"
         )
         return [_refused(item, rule)]
+
     problems, name, known = [], link["answer_id"], item.fields["answer_sentence_ids"]
     if not isinstance(name, str):
         rule = f"{where}: its 'answer_id' must be a text, got {shown(name)}"
@@ -263,6 +278,7 @@ def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
         problems.append(
             _refused(item, f"{where} {unknown_ids([name], known, whose='answer')}")
         )
+
     return problems + id_problems(
         item, link["evidence_id"], said=f"{where}: its 'evidence_id'"
     )
@@ -275,11 +291,13 @@ def answer_problems(item: Item, answer: object) -> list[Problem]:
     """
     if not isinstance(answer, str) or not is_text(blank=True).holds(answer):
         return _no_text(item, answer, field="answer")
+
     known_ids = item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
         rule = "has no words; the official scorer ends with an error on it"
         return [_about(item, rule, fatal=True)]
+
     problems = []
     if not official.citations:
         rule = (
@@ -287,17 +305,21 @@ def answer_problems(item: Item, answer: object) -> list[Problem]:
             "no case at all"
         )
         problems.append(_about(item, rule, fatal=True))
+
     if unknown := [cited for cited in meant.citations if cited not in known_ids]:
         problems.append(_about(item, unknown_ids(unknown, known_ids)))
+
     too_many = TOO_LONG in meant.problems
     if too_many:
         problems.append(too_long(item, meant.words, note=False))
+
     read_alike = (meant.citations, meant.text) == (official.citations, official.text)
     lost = any(
         "|" in sentence.text and not sentence.citations for sentence in meant.sentences
     )
     if WRONG_FORM in meant.problems or lost or not (too_many or read_alike):
         problems.append(_about(item, _misspelt(answer, known_ids)))
+
     return problems
 
 
@@ -328,6 +350,7 @@ def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
     }
     if not wrong:
         return _ODD
+
     (number, why), *rest = wrong.items()
     too = (
         f" (line{'s' if len(rest) > 1 else ''} {', '.join(str(line) for line, _ in rest)} too)"
@@ -352,6 +375,7 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
     """
     if line.startswith("```") or "think>" in line:
         return "fence"
+
     parts = line.rsplit("|", _PIPES)
     if len(parts) <= _PIPES:
         return (
@@ -361,6 +385,7 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
             if bracket_groups(line, known_ids)
             else ""
         )
+
     text, ids, rest = parts
     cited = [name for name in ids.split(",") if name.strip()]
     faults = {
@@ -376,6 +401,7 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
     }
+
     return next((why for why, holds in faults.items() if holds), "")
 
 
@@ -434,6 +460,7 @@ def make_submission(
         if item.id not in responses:
             problems.append(missing(item))
             continue
+
         value, remarks = form.write(item, responses[item.id])
         records.append({"case_id": item.id, form.field: value})
         problems += [*form.check(item, value), *remarks]
@@ -442,6 +469,7 @@ def make_submission(
                 official_answer(text) for text in (responses[item.id], str(value))
             )
             rewritten += [item.id] if before != after else []
+
     return Submission(
         # Escaped to ASCII, so that it is the same text to a reader that takes another
         # encoding for granted.
@@ -469,12 +497,14 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
         open_file(path) as stream,
     ):
         content = stream.read(LARGEST + 1)
+
     if len(content) > LARGEST:
         raise UsageError(
             f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has "
             "some hundred a case. Is it the "
             "right file?"
         )
+
     folder, content = unzipped(path, content)
     rule = (
         "is in a folder of the zip file, where the official scorer does not look for it"
@@ -482,6 +512,7 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
     problems = (
         [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
     )
+
     return json_values(path, content, form=_EXAMPLE), problems
 
 
@@ -492,7 +523,7 @@ def recognised(path: Path, records: Sequence[object]) -> str:
     if len(names) != 1:
         choices = " or ".join(names) or ", ".join(TASKS)
         raise UsageError(
-            f"{path}: its records do not say which task it is of. Say it with --task: {choices}."
+            f"{path}: its records do not name a task. Name it with --task: {choices}."
         )
     return names[0]
 
@@ -572,6 +603,7 @@ def _cited(item: Item, reply: str) -> _Written:
     if (official.text, official.citations) != (meant, answer.citations):
         rule = "cannot be written so that the official scorer reads it as it was scored here; look at it"
         problems.append(_about(item, rule))
+
     return written, problems
 
 
@@ -623,6 +655,7 @@ def _alignment(item: Item, reply: str) -> _Written:
     left_out += _left_out(
         item, [name for name, _ in read.found], answer_ids, whose="answer"
     )
+
     return links, left_out + _told(item, *read.problems)
 
 

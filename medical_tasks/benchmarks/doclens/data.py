@@ -122,6 +122,7 @@ def read_aci_rows(
     if config == "demo":
         yield from map(_visit_row, demo_entries("visits", split))
         return
+
     path = files[split]
     silent = []
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
@@ -136,13 +137,16 @@ def read_aci_rows(
                 "'[doctor]', so that it has no turns to "
                 "cite. Download the file again."
             )
+
         if not begins_turn(built["turns"][0]):
             silent.append(built["id"])
+
         yield built
+
     if silent:
         print(
             f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
-            "named; what stands there is turn 0, "
+            "named; the text before it is turn 0, "
             "without a speaker, and kept as released",
             file=sys.stderr,
         )
@@ -341,6 +345,7 @@ def read_meqsum_rows(
     if config == "demo":
         yield from map(_question_row, demo_entries("questions", split))
         return
+
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
     table = read_table(
@@ -361,6 +366,7 @@ def read_meqsum_rows(
                 f"{row.place('q_id')}: must be a whole number, got "
                 f"{values['id'][:60]!r}. Download the file again."
             )
+
         yield _question_row(values)
 
 
@@ -477,6 +483,7 @@ def _items(row: Row, form: str) -> Iterator[Item]:
             (f"{name}/{section}", section, {"section": section} | groups)
             for section in SECTIONS
         ]
+
     for item, column, of in pieces:
         fields = {
             "form": form,
@@ -539,15 +546,19 @@ def read_own_texts(path: Path) -> list[OwnText]:
                 _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text
                 for name, text in value.items()
             }
+
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
+
         own = _text(where, value)
         if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} appears twice. Give each record its own."
             )
+
         texts[own.id] = own
+
     return list(texts.values())
 
 
@@ -566,14 +577,16 @@ def _text(where: str, record: Row) -> OwnText:
         raise UsageError(
             f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or "
             "take the numbers out: then it is "
-            "divided into sentences here. A number in brackets that is text must not stand at "
-            "the beginning of a sentence."
+            "divided into sentences here. A number in brackets that is text must not begin "
+            "a sentence."
         ) from None
+
     if not any(sentences):
         raise UsageError(
             f"{where}: input must be a text that is not blank, since outputs are checked against "
             "it."
         )
+
     sections = {
         key.removeprefix(_SECTION): key
         for key in record
@@ -615,6 +628,7 @@ def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
         ]
     else:
         texts = read_own_texts(files[split])
+
     yield from (
         {column.name: getattr(text, column.name) for column in OWN_COLUMNS}
         for text in texts
@@ -645,9 +659,11 @@ def source_sentences(source: str) -> list[str]:
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
+
     numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
-        raise NumberingError("is numbered from [0] on, but text stands before it")
+        raise NumberingError("is numbered from [0] on, but there is text before it")
+
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
 
 
@@ -681,6 +697,7 @@ def read_sources(text: str) -> dict[int, str]:
     for match in _NUMBER.finditer(text):
         if not marks or int(match[1]) == int(marks[-1][1]) + 1:
             marks.append(match)
+
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {
         int(mark[1]): " ".join(text[mark.end() : end].split())

@@ -160,8 +160,10 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
             f"--config {request.config}: judge-check doclens has the configuration demo alone. "
             f"{_STEPS}."
         )
+
     if demo and request.source is not None:
         raise UsageError("--config demo is invented claims: give it, or --source.")
+
     claims, files, about = read_demo() if demo else read_labels(request)
     judged = subset(claims, request.max_pairs)
     kept = {pair.id for pair in judged}
@@ -198,8 +200,10 @@ def judge_claims(
     of_text: dict[str, list[LabelledClaim]] = {}
     for each in claims:
         of_text.setdefault(each.text, []).append(each)
+
     if backwards:
         of_text = {text: some[::-1] for text, some in of_text.items()}
+
     lines = [
         claim_line(
             _digest(text),
@@ -217,6 +221,7 @@ def judge_claims(
     ):
         for each, verdict in zip(some, verdicts or (), strict=True):
             labels[each.id] = _label(each, verdict, reasons)
+
     return [labels[each.id] for each in claims]
 
 
@@ -238,6 +243,7 @@ def read_labels(
     """Reads labels in one of the two published forms: claims, files, and what to say of them."""
     if request.source is None:
         raise MissingError(f"judge-check doclens needs labelled claims. {_STEPS}.")
+
     source = request.source.expanduser()
     verifact = find_verifact(source)
     factehr = find_factehr(source)
@@ -246,10 +252,12 @@ def read_labels(
             f"{source}: holds files of {_VERIFACT} and of {_FACTEHR}. Give the folder of one of "
             "them."
         )
+
     if verifact:
         return read_verifact(*verifact[:2]), verifact, {"claims": _VERIFACT}
     if factehr:
         return read_factehr(factehr), [factehr], {"claims": _FACTEHR}
+
     raise MissingError(
         f"{source}: has neither {VERDICTS_FILE} nor {PAIRS_FILES}. {_STEPS}."
     )
@@ -271,6 +279,7 @@ def find_verifact(source: Path) -> list[Path]:
         raise MissingError(
             f"{source}: {_VERIFACT} lacks {', '.join(lacking)}. {_STEPS}."
         )
+
     return there
 
 
@@ -310,8 +319,10 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
             raise _wrong(
                 verdicts, row, "proposition_id", f"no row of {propositions.name} has it"
             )
+
         if name in claims:
-            raise _wrong(verdicts, row, "proposition_id", "stands twice")
+            raise _wrong(verdicts, row, "proposition_id", "appears twice")
+
         patient, proposition = patients[name]
         stated = _one_of(verdicts, row, "human_gt", LABELS)
         ratings = [
@@ -331,6 +342,7 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
                 "proposition": _one_of(verdicts, row, "proposition_type", PROPOSITIONS),
             },
         )
+
     return list(claims.values())
 
 
@@ -348,7 +360,8 @@ def read_factehr(path: Path) -> list[LabelledClaim]:
         premise, hypothesis = (_filled(path, row, name) for name in texts)
         name = _digest(*(row.cells[column] for column in columns), hypothesis)
         if name in claims:
-            raise _wrong(path, row, "index", "this pair stands twice")
+            raise _wrong(path, row, "index", "this pair appears twice")
+
         claims[name] = LabelledClaim(
             id=name,
             text=premise,
@@ -360,6 +373,7 @@ def read_factehr(path: Path) -> list[LabelledClaim]:
             words=len(premise.split()),
             groups={"direction": direction},
         )
+
     return list(claims.values())
 
 
@@ -380,6 +394,7 @@ def read_demo() -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
         for number, entry in enumerate(json.loads(read_text(path)))
         for place, (author, kind, claim, label) in enumerate(entry["claims"])
     ]
+
     return claims, [path], {"claims": "demo"}
 
 
@@ -428,8 +443,10 @@ def with_passages(claims: Sequence[LabelledClaim], notes: Path) -> list[Labelled
                 f"{notes}: has no note of the patient of proposition {claim.id}. Give the "
                 f"folder as {_VERIFACT} was released."
             )
+
         text = records[claim.patient].passages(claim.claim)
         made.append(replace(claim, text=text, words=len(text.split())))
+
     return made
 
 
@@ -447,6 +464,7 @@ def _records(notes: Path, patients: set[str]) -> dict[str, Record]:
     for row in rows:
         date, text = row.cells["CHARTDATE"][: len("2000-01-01")], row.cells["TEXT"]
         of_patient[row.cells["SUBJECT_ID"]].append((date, text))
+
     return {
         patient: Record(sorted(some, key=lambda note: note[0]))
         for patient, some in of_patient.items()
@@ -495,6 +513,7 @@ class Record:
             for place, times in places:
                 length = 1.0 - _B + _B * self._lengths[place] / self._mean
                 scores[place] += rare * times * (_K1 + 1.0) / (times + _K1 * length)
+
         ranked = sorted(
             range(len(self._sentences)), key=lambda place: (-scores[place], place)
         )

@@ -75,6 +75,7 @@ def load_judge_prompts(
     sha256 = texts_sha256(
         *chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]
     )
+
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
@@ -86,6 +87,7 @@ def check_judging(judging: Judging, style: str) -> None:
             f"{style}. Choose one of them, or "
             "use --prompts own."
         )
+
     if judging.mode == "batched" and not as_json(style):
         raise UsageError(
             f"style {style} asks about one claim at a time, and cannot be batched. Give "
@@ -135,6 +137,7 @@ class QuestionMaker:
                 name, "make", read, tokens=tokens, form=form, values=values
             )
             return replace(question, schema=_MADE)
+
         file = self._file("make", form=form, section=section)
         return _question(
             name,
@@ -162,12 +165,14 @@ class QuestionMaker:
             tokens += sum(map(len, claims)) // 2
             theirs = partial(read_official_batch, claims=claims)
             return self._theirs(name, file, messages, theirs, tokens=tokens)
+
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         texts = {
             "text": quoted(text),
             "claims": _quoted_lines(zip(ids, claims, strict=True)),
         }
         read = partial(read_batch, ids=ids, explained=self._explained)
+
         return self._own(
             name, "claims", read, tokens=tokens, ids=ids, form=form, values=texts
         )
@@ -180,12 +185,14 @@ class QuestionMaker:
             return self._own(
                 name, "claim", self._read_verdict, pair=pair, form=form, values=texts
             )
+
         file = self._file("claims", form=form)
         messages = official.official_claim_messages(
             file, form=form, judged=text, claims=[claim]
         )
         only = partial(read_official_only, claim=claim)
         read = read_official_lines if self._in_lines else only
+
         return self._theirs(name, file, messages, read, pair=pair)
 
     def questions(
@@ -201,9 +208,11 @@ class QuestionMaker:
             return self._own(
                 name, kind, self._read_verdict, pair=pair, form="question", values=texts
             )
+
         file = self._file(kind, form="question")
         messages = official.official_pair_messages(file, first=first, second=second)
         read = read_official_lines if self._in_lines else read_official_object
+
         return self._theirs(name, file, messages, read, pair=pair)
 
     def citation(
@@ -231,14 +240,17 @@ class QuestionMaker:
             )
             read = partial(theirs, numbers=numbers)
             return self._theirs(name, file, messages, read, tokens=tokens)
+
         read = partial(read_cited_lines, numbers=numbers)
         if not self._in_lines:
             read = partial(
                 read_cited_object, numbers=numbers, explained=self._explained
             )
+
         if form in official.DIALOGUES:
             # A speaker in brackets would be escaped, which is no good reading.
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
+
         kind = "summary" if form == "question" else "citation"
         texts = {"cited": _quoted_lines(cited), "sentence": quoted(sentence)}
         return self._own(
@@ -319,6 +331,7 @@ class QuestionMaker:
         )
         if kind == "make" or self._in_lines:
             return question
+
         keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
             question,
@@ -394,6 +407,7 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
         )
         head = f"Reply with these lines and nothing else, {meaning} (yes):"
         return "\n".join((head, *lines, "entailed: <yes or no>"))
+
     explanation = '"explanation": "<one or two sentences>", ' if explained else ""
     if kind == "claims":
         return (
@@ -401,6 +415,7 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
             "under the claim's id, of this "
             f'form:\n{{"verdicts": [{{"id": "c1", {explanation}"entailed": true or false}}, ...]}}'
         )
+
     provenance = '"provenance": [<number>, ...], ' if cites else ""
     return (
         f"Reply with one JSON object and nothing else, {meaning}, of this form:\n"
@@ -472,16 +487,19 @@ def read_made(text: str) -> str:
         raise _BrokenError(
             "the reply must be an object with the key claims and no others"
         )
+
     listed = value["claims"]
     if not isinstance(listed, list) or not all(
         isinstance(one, str) and one.strip() for one in listed
     ):
         raise _BrokenError("claims must be a list of strings that are not blank")
+
     claims = list(dict.fromkeys(" ".join(one.split()) for one in listed))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
         raise _BrokenError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
         )
+
     return json.dumps(claims)
 
 
@@ -544,12 +562,15 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
         named = [] if written.casefold() in ("none", "[]") else _numbers(written)
         if named is not None:
             return named
+
     if not entailed or len(set(numbers)) == 1:
         return []
+
     if len(lines) == 1:
         problem = "provenance is not numbers with commas between them, or none"
     else:
         problem = f"one line with provenance is needed; there are {len(lines)}"
+
     raise _BrokenError(problem, _WITHOUT_NUMBERS)
 
 
@@ -565,10 +586,12 @@ def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
         return True, (numbers[0],)
     if named is None:
         raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
+
     if not named:
         raise _BrokenError(
             "entailed and no provenance contradict each other", _WITHOUT_NUMBERS
         )
+
     return True, tuple(sorted(set(named)))
 
 
@@ -578,15 +601,19 @@ def _numbers(provenance: object) -> list[int] | None:
         type(number) is int for number in provenance
     ):
         return provenance
+
     if isinstance(provenance, list) and all(
         isinstance(text, str) for text in provenance
     ):
         provenance = ",".join(provenance)
+
     if not isinstance(provenance, str) or not _LIST.fullmatch(provenance):
         return None
+
     digits = _NUMBER.findall(provenance)
     if not digits or max(map(len, digits)) > _MOST_DIGITS:
         return None
+
     return list(map(int, digits))
 
 
@@ -636,10 +663,12 @@ def read_official_made(text: str) -> str:
     marks = list(_MARK.finditer(spoken))
     if any(mark[1] is None for mark in marks):
         raise _BrokenError("a claim has the mark of another one in it")
+
     if not MIN_CLAIMS <= len(marks) <= MAX_CLAIMS:
         raise _BrokenError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(marks)}"
         )
+
     ends = [*(mark.start() for mark in marks[1:]), len(spoken)]
     claims = [
         " ".join(spoken[mark.end() : end].split())
@@ -647,6 +676,7 @@ def read_official_made(text: str) -> str:
     ]
     if not all(claims):
         raise _BrokenError("a claim is empty")
+
     return json.dumps(list(dict.fromkeys(claims)))
 
 
@@ -662,6 +692,7 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
         raise _BrokenError(
             "the reply needs to be a list of objects, one for each claim"
         )
+
     verdicts: dict[str, bool] = {}
     times: Counter[str] = Counter()
     for entry in value:
@@ -669,15 +700,19 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
             raise _BrokenError(
                 "each entry needs to be an object with the claim as it was given"
             )
+
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
         if name not in wanted:
             raise _BrokenError(
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
+
         if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
-            raise _BrokenError("a claim stands twice")
+            raise _BrokenError("a claim appears twice")
+
         verdicts[name] = verdict
+
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(
         verdicts.get(name) if times[name] == wanted[name] else None

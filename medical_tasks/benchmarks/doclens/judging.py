@@ -96,6 +96,7 @@ def judge_units(
     for unit in units:
         if unit.form == "question":  # which is one claim
             continue
+
         for side, text, known in (
             ("reference", unit.reference, reference_claims or {}),
             ("output", unit.output, output_claims or {}),
@@ -104,6 +105,7 @@ def judge_units(
                 made[f"{unit.id}/{side}"] = tuple(known[unit.id])
             else:
                 wanted[f"{unit.id}/{side}"] = text, unit.form, unit.section
+
     made |= make_claims(wanted, judging)
     lines = [
         _unit_line(unit, judging, made, style=style, citations=citations)
@@ -138,6 +140,7 @@ def make_claims(
             name: tuple(dict.fromkeys(one.text for one in some if one.text))
             for name, some in sentences.items()
         }
+
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
         name: maker.make(
@@ -149,6 +152,7 @@ def make_claims(
     outcomes = judging.judge.ask(list(questions.values())) if questions else []
     for name, outcome in zip(questions, outcomes, strict=True):
         claims[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+
     return claims
 
 
@@ -164,9 +168,11 @@ def _unit_line(
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:
         parts.append(_sentence_line(unit, judging, style))
+
     answers = yield from side_by_side(parts)
     verdict: UnitVerdict = answers[0]
     sentences, reasons = answers[1] if citations else ((), ())
+
     return UnitVerdict(
         section=replace(verdict.section, sentences=sentences),
         reasons=_unique((*verdict.reasons, *reasons)),
@@ -193,6 +199,7 @@ def _claims_line(
     ]
     (recall, failed), (precision, others) = yield from side_by_side(lines)
     section = Section(reference_claims=recall, output_claims=precision)
+
     return UnitVerdict(section=section, reasons=_unique((*failed, *others)))
 
 
@@ -204,7 +211,7 @@ def claim_line(
     judging: Judging,
     style: str,
 ) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
-    """Asks whether a text entails claims (see `in_batches`), each that stands twice once.
+    """Asks whether a text entails claims (see `in_batches`), each that appears twice once.
 
     Returns for each claim the verdict, None where there is none, and the reasons for
     the missing.
@@ -214,6 +221,7 @@ def claim_line(
         return None, (claims.reason,)
     if not text:
         return (False,) * len(claims), ()
+
     maker = QuestionMaker(judging.prompts, style)
     decided = yield from in_batches(
         list(dict.fromkeys(claims)),
@@ -230,6 +238,7 @@ def claim_line(
     known = {
         claim: one for claim, one in decided.items() if not isinstance(one, Unscored)
     }
+
     return tuple(map(known.get, claims)), _reasons(decided.values())
 
 
@@ -249,6 +258,7 @@ def _question_line(
             output_claims=(False,) * bool(output),
         )
         return UnitVerdict(section=section)
+
     ask = QuestionMaker(judging.prompts, style).questions
     questions = [
         ask(f"{unit.id}/recall", "question", first=output, second=reference),
@@ -256,12 +266,14 @@ def _question_line(
     ]
     if judging.judge.reads == "prompt":
         questions.append(ask(f"{unit.id}/same", "same", first=output, second=reference))
+
     outcomes = yield questions
     recall, precision, *same = map(_bool_or_none, outcomes)
     section = meqsum_section(
         recall=recall, precision=precision, same=same[0] if same else False
     )
     open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
+
     return UnitVerdict(section=section, reasons=_reasons(outcomes) if open_yet else ())
 
 
@@ -286,6 +298,7 @@ def _sentence_line(
                 style,
             )
         )
+
     answers = yield from side_by_side(lines)
     verdicts = tuple(
         unsupported(len(sentence.citations))
@@ -331,6 +344,7 @@ def citation_line(
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
         return (yield from _pairs(unit, name, sentence, tuple(sorted(set(cited)))))
+
     shown = [(number, " ".join(unit.sources[number].split())) for number in cited]
     maker = QuestionMaker(judging.prompts, style)
     (outcome,) = yield [
@@ -342,11 +356,13 @@ def citation_line(
         return CitationVerdict(
             entailed=None, supports=dict.fromkeys(cited), reasons=(outcome.reason,)
         )
+
     entailed, provenance = _cited(outcome, cited)
     if provenance is None:
         return CitationVerdict(
             entailed=entailed, supports=dict.fromkeys(cited), reasons=(UNREADABLE,)
         )
+
     return CitationVerdict(
         entailed=entailed, supports={number: number in provenance for number in cited}
     )
@@ -380,8 +396,10 @@ def _pairs(
         return CitationVerdict(
             entailed=entailed, supports=supports, reasons=tuple(reasons)
         )
+
     if len(cited) == 1:
         return CitationVerdict(entailed=True, supports={cited[0]: True})
+
     known = yield from ask((number,) for number in cited)
     others = {
         number: tuple(other for other in cited if other != number) for number in cited
@@ -393,6 +411,7 @@ def _pairs(
     }
     # An answer that is missing may not have been needed.
     missing = tuple(reasons) if None in supports.values() else ()
+
     return CitationVerdict(entailed=True, supports=supports, reasons=missing)
 
 
@@ -462,6 +481,7 @@ def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
             outcome,
             f"is no list of true, false or null for each of {len(claims)} claims",
         )
+
     return {
         claim: entailed
         for claim, entailed in zip(claims, value, strict=True)
@@ -475,6 +495,7 @@ def _made(outcome: Verdict) -> Claims:
         claims = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         claims = None
+
     if (
         not isinstance(claims, list)
         or not all(isinstance(claim, str) and claim.strip() for claim in claims)
@@ -484,6 +505,7 @@ def _made(outcome: Verdict) -> Claims:
         raise wrong_verdict(
             outcome, "is no JSON text of a list of claims", credentialed
         )
+
     return tuple(claims)
 
 

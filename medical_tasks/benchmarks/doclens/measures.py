@@ -87,6 +87,7 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         ]
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
+
     return {
         "claim_recall": Tally(
             verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)
@@ -223,13 +224,16 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
     records: dict[str, ClaimRecord] = {}
     with readable(path, again="Give the path of a JSON file of claims."):
         content = read_bytes(path)
+
     for place, row in enumerate(json_objects(path, content, form=_FORM), start=1):
         record = _record(f"{path}, record {place}", row, side)
         if record.id in records:
             raise UsageError(
-                f"{path}: example_id {record.id} stands twice. Leave one of the two out."
+                f"{path}: example_id {record.id} appears twice. Leave one of the two out."
             )
+
         records[record.id] = record
+
     return tuple(records.values())
 
 
@@ -275,6 +279,7 @@ def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
             f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file "
             "that has them."
         )
+
     claims = {
         section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()
     }
@@ -284,6 +289,7 @@ def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
         if (key := _key(side, section)) in row
     }
     source = _text(where, "input", row.get("input", ""))
+
     return ClaimRecord(
         id=name,
         claims=claims,

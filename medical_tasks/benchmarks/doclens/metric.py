@@ -71,6 +71,7 @@ def score_texts(
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
+
     check_counts(outputs, references=references, verdicts=verdicts)
     task = next(task for task in TASKS if task.name == _TASKS[form])
     items = [_item(row, reference, form) for row, reference in enumerate(references)]
@@ -79,6 +80,7 @@ def score_texts(
         claims["reference"] = reference_claims
     if output_claims is not None:
         claims["output"] = output_claims
+
     if verdicts is None:
         units = [
             text_units(item, spoken(output).strip())
@@ -94,6 +96,7 @@ def score_texts(
         judged = [
             given_verdict(row, given, sections) for row, given in enumerate(verdicts)
         ]
+
     scores = [
         item_score(item.id, of_item, cites=citations)
         for item, of_item in zip(items, judged, strict=True)
@@ -102,6 +105,7 @@ def score_texts(
         task, lambda metric: metric.name in METRICS or bool(metric.part)
     )
     missing = sum(score.unscored is not None for score in scores)
+
     return {
         "judge": judge_at_hand(judge, verdicts),
         **flat(figures_at_hand(task, items, scores)),
@@ -144,6 +148,7 @@ def _judged(
     flattened = [unit for of_item in units for unit in of_item]
     for side, of_side in claims.items():
         check_counts(units, **{f"{side}_claims": of_side})
+
     joined = {
         side: _joined(of_side, flattened, side) for side, of_side in claims.items()
     }
@@ -157,6 +162,7 @@ def _judged(
                 citations=citations,
             )
         )
+
     return [{unit.section: next(verdicts) for unit in of_item} for of_item in units]
 
 
@@ -195,6 +201,7 @@ def given_verdict(
         raise ValueError(
             f"verdict {row}: sections are {', '.join(sections)}; got {unknown[0]!r}"
         )
+
     return {
         section: _verdict(f"verdict {row}", by_section.get(section) or {})
         for section in sections
@@ -211,6 +218,7 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
     unknown = [name for name in given if name not in _LISTS]
     if unknown:
         raise ValueError(f"{where}: keys are {', '.join(_LISTS)}; got {unknown[0]!r}")
+
     try:
         section = Section(
             reference_claims=_outcomes(where, given.get("reference_claims", ())),
@@ -227,6 +235,7 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
         raise ValueError(
             str(error) if str(error).startswith(where) else f"{where}: {error}"
         ) from None
+
     outcomes = [
         section.reference_claims,
         section.output_claims,

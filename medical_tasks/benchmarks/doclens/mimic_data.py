@@ -82,6 +82,7 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
         :left
     ]:
         shares[kind] += 1
+
     return shares
 
 
@@ -132,6 +133,7 @@ class Sampler:
                 one for one in lowest.best() if one.patient_id not in patients
             ][: self._train_each]
         ]
+
         return {"train": sorted(train, key=_by_id), "test": sorted(test, key=_by_id)}
 
     def _rank(self, split: str, candidate: Candidate) -> int:
@@ -318,6 +320,7 @@ def _drawn(
         )
         kinds = *TRAIN_KINDS, _UNKNOWN
         advice = "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
+
     sampler = Sampler(
         sample=sample, train_each=train_each, train_kinds=kinds, seed=seed
     )
@@ -327,15 +330,18 @@ def _drawn(
             left_out[report] += 1
         else:
             sampler.add(report)
+
     summary = _told(sampler, left_out)
     if sampler.counts.total() < sample:
         raise UsageError(f"{path}: {summary} The sample has {sample:,}. {advice}")
+
     drawn = sampler.split()
     if not drawn["train"]:
         raise UsageError(
             f"{path}: {summary} Behind the sample of {sample:,} no report of another patient "
             f"remains for train. {advice}"
         )
+
     print(f"note: {path.name}: {summary}", file=sys.stderr)
     return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
 
@@ -371,14 +377,18 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
                 f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got "
                 f"{shown}. Download the {_NOTES} again."
             )
+
     if cells["ISERROR"].strip() in _ERRORS:
         return LeftOut.ERROR
+
     kind = kind_of(cells["DESCRIPTION"])
     if isinstance(kind, LeftOut):
         return kind
+
     report = read_report(cells["TEXT"])
     if isinstance(report, LeftOut):
         return report
+
     return Candidate(
         id=cells["ROW_ID"], patient_id=cells["SUBJECT_ID"], kind=kind, report=report
     )
@@ -416,20 +426,24 @@ def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]
     if not next(_table_lines(path))[1]:
         yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
         return
+
     patients: dict[str, set[str]] = {name: set() for name in SPLITS}
     any_row = False
     for candidate, its_split, told_patient in _table_lines(path):
         if told_patient:
             patients[its_split].add(candidate.patient_id)
+
         if its_split == split:
             any_row = True
             yield report_row(candidate)
+
     if not any_row:
         raise UsageError(
             f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs "
             "one at least. Leave the column out "
             "to have both drawn."
         )
+
     shared = len(set.intersection(*patients.values()))
     if shared and split == SPLITS[-1]:
         print(
@@ -451,6 +465,7 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         for name in REQUIRED:
             if not values.get(name, "").strip():
                 raise _wrong_line(path, where, name, "must not be empty", values)
+
         row_id = values["id"]
         if (
             len(row_id) > LONGEST_ID
@@ -459,6 +474,7 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         ):
             rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
             raise _wrong_line(path, where, "id", rule, values)
+
         if row_id in seen:
             raise _wrong_line(
                 path,
@@ -467,14 +483,17 @@ def _table_lines(path: Path) -> Iterator[_Line]:
                 "must be unique, it stands in the table already",
                 values,
             )
+
         seen.add(row_id)
         spelt = {name: _spelt(path, where, name, values) for name in _ALLOWED}
         if splits is None:
             splits = bool(spelt["split"])
+
         if bool(spelt["split"]) != splits:
             raise _wrong_line(
                 path, where, "split", "must be there in all rows or in none", values
             )
+
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
             raise _wrong_line(
                 path,
@@ -483,6 +502,7 @@ def _table_lines(path: Path) -> Iterator[_Line]:
                 "must be there where modality is, and only there",
                 values,
             )
+
         patient = values.get("patient_id", "").strip()
         candidate = Candidate(
             id=row_id,
@@ -512,6 +532,7 @@ def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
             f"must be one of {', '.join(_ALLOWED[name])}, or empty",
             values,
         )
+
     return spelling or ""
 
 

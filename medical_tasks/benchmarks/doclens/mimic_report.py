@@ -86,6 +86,7 @@ def kind_of(description: str) -> Kind | LeftOut:
         return LeftOut.SEVERAL_MODALITIES if modalities else LeftOut.OTHER_MODALITY
     if not _PROCEDURES.isdisjoint(words):
         return LeftOut.PROCEDURE
+
     anatomies = {
         "head" if word.startswith("SINUS") and before in _VEINS else _ANATOMY_OF[word]
         for before, word in zip(["", *words], words, strict=False)
@@ -95,6 +96,7 @@ def kind_of(description: str) -> Kind | LeftOut:
         anatomies = {"abdomen"}
     if len(anatomies) > 1:
         return LeftOut.SEVERAL_ANATOMIES
+
     anatomy = anatomies.pop() if anatomies else "other"
     return (
         LeftOut.OTHER_ANATOMY if anatomy == "other" else Kind(modalities.pop(), anatomy)
@@ -186,16 +188,19 @@ def read_report(text: str) -> Report | LeftOut:
     sections = _sections(_body(text.replace("\r\n", "\n")))
     if sections is None:
         return LeftOut.ONE_SECTION
+
     impressions, examined = sections["impression"], sections["examined"]
     findings = sections["findings"] or examined
     if not sections["findings"] and len(examined) == 1:
         # With its heading only where there are several: there that tells what each is
         # of.
         findings = [examined[0].partition(":")[2].lstrip()]
+
     if not findings:
         return LeftOut.NO_FINDINGS
     if len(impressions) != 1:
         return LeftOut.SEVERAL_IMPRESSIONS if impressions else LeftOut.NO_IMPRESSION
+
     report = Report(findings="\n\n".join(findings), impression=impressions[0])
     return check_report(report) or report
 
@@ -210,16 +215,19 @@ def _sections(body: str) -> dict[str, list[str]] | None:
     for (name, begin, start), (_, end, _) in itertools.pairwise(headings):
         if name == "both":
             return None
+
         whole = (sections["findings"] or sections["examined"]) and sections[
             "impression"
         ]
         if name == "reading" and whole:
             break
+
         behind = name == "examined" and sections["impression"]
         if name in sections and not behind and (text := _section(body[start:end])):
             sections[name].append(
                 _section(body[begin:end]) if name == "examined" else text
             )
+
     return sections
 
 
@@ -230,11 +238,13 @@ def check_report(report: Report) -> LeftOut | None:
         < _FEWEST_FINDINGS_WORDS
     ):
         return LeftOut.SHORT_FINDINGS
+
     words = _LETTERS.findall(report.impression.lower())
     if words and _POINTERS.issuperset(words) and not _POINTS_AT.isdisjoint(words):
         return LeftOut.POINTING_IMPRESSION
     if len(words) < _FEWEST_IMPRESSION_WORDS:
         return LeftOut.SHORT_IMPRESSION
+
     return None
 
 
@@ -251,6 +261,7 @@ def _body(text: str) -> str:
         return _RULE.split(
             _FINAL.split(text[final.end() :], maxsplit=1)[0], maxsplit=1
         )[0]
+
     blocks = {
         block: [name for name, _, _ in _headings(block)]
         for block in _RULE.split(text)[::-1]
@@ -263,6 +274,7 @@ def _body(text: str) -> str:
             (block for block, names in reports.items() if wanted in names), None
         ):
             return report
+
     return next(iter(reports))
 
 
@@ -280,13 +292,16 @@ def _headings(body: str) -> list[tuple[str, int, int]]:
             name and (match[1].isupper() or _begins(body, match.start(1)))
         ):
             headings[match.start(1)] = (name, match.start(), match.end())
+
     for match in _READING.finditer(body):
         if match[1].isupper() or _begins(body, match.start(1)):
             headings[match.start(1)] = ("reading", match.start(), match.end())
+
     kept: list[tuple[str, int, int]] = []
     for each in (headings[place] for place in sorted(headings)):
         if each[0] != "examined" or not kept or kept[-1][0] in ("examined", "other"):
             kept.append(each)
+
     return kept
 
 
@@ -299,6 +314,7 @@ def _begins(body: str, place: int) -> bool:
     before = body[line:place].strip()
     if before:
         return not _NUMBERED.search(before)
+
     above = body[:line].rstrip(" \t")
     gap = not above.strip() or above.endswith(("\n\n", "\n \n"))
     return gap or body[place].isupper() or above.rstrip().endswith(_ENDED)
@@ -326,6 +342,7 @@ def _examination(heading: str) -> bool:
     of = [word in _MODALITY_OF or word in _ANATOMY_OF for word in words]
     if not any(of) or not _NO_EXAMINATION.isdisjoint(words):
         return False
+
     return heading.isupper() or all(
         known or word in _VIEWS for known, word in zip(of, words, strict=True)
     )
@@ -359,11 +376,14 @@ def joined_lines(text: str) -> str:
         if not line:
             gap = bool(above)
             continue
+
         if above and _goes_on(above, line, gap=gap):
             joined[-1].append(line)
         else:
             joined += [[], [line]] if gap else [[line]]
+
         above, gap = line, False
+
     return "\n".join(map(" ".join, joined))
 
 

@@ -68,6 +68,7 @@ def read_official(
             f"{task.name} has no official prompts: the authors released those of ACI-BENCH, "
             "MIMIC and MeQSum. Use --prompts own."
         )
+
     shots = int(task.options["shots"])
     ending = "" if shots else "_dummy"
     return {
@@ -99,11 +100,13 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
             raise UsageError(
                 f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}"
             )
+
     if len(examples) % 2 or len(examples) < 2 * pairs:
         raise UsageError(
             f"{path}: {pairs} examples of two messages each are needed, it has {len(examples)} "
             f"example messages. {_AGAIN}"
         )
+
     return _sent((instruction, *examples[: 2 * pairs]))
 
 
@@ -155,7 +158,9 @@ def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, st
             section = "subjective"
         if section is not None:
             starts.setdefault(section, place)
+
         place += len(line) + 1
+
     ends = dict(zip(starts, [*list(starts.values())[1:], len(note)], strict=True))
     return {
         name: note[starts[name] : ends[name]] if name in starts else ""
@@ -187,6 +192,7 @@ def _headings(code: str) -> dict[str, re.Pattern[str]]:
                 value=ast.Name(id=table),
             ):
                 sections[section] = lists[table]
+
     return {
         section: re.compile(rf"\s*(?:{'|'.join(map(_heading, names))})", re.IGNORECASE)
         for section, names in sections.items()
@@ -215,7 +221,9 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
                 f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got "
                 f"{section!r}. Use --prompts own."
             )
+
         family = f"{family}_{section}"
+
     return f"{_NAMES['file'][kind].format(family)}{mistral}.json"
 
 
@@ -241,8 +249,10 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     for name in names:
         folder, _, file = name.partition("/")
         texts[name] = _read(upstream, f"{_FOLDERS[folder]}/{file}")[1]
+
     if form == "note":
         texts[_TAGGER] = _read_tagger(upstream)
+
     return texts
 
 
@@ -250,14 +260,17 @@ def _read_tagger(upstream: Path | None) -> str:
     path = repository_file(upstream, _TAGGER, repository=REPOSITORY)
     with readable(path, again=_AGAIN, error=MissingError):
         code = read_text(path)
+
     try:
         headings = _headings(code)
     except (SyntaxError, ValueError, KeyError):
         headings = {}
+
     if set(headings) != set(SECTIONS):
         raise UsageError(
             f"{path}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}"
         )
+
     return code
 
 
@@ -271,6 +284,7 @@ def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
         .replace("MIN_CLAIM", str(MIN_CLAIMS))
         .replace("MAX_CLAIM", str(MAX_CLAIMS))
     )
+
     return _sent(
         ({**first, "content": instruction}, *examples, {**last, "content": judged})
     )
@@ -311,12 +325,14 @@ def official_citation_messages(
             f"[{place}] {content}" for place, (_, content) in enumerate(cited)
         )
         return _filled(text, judged=lines, claim=sentence)
+
     family = _NAMES["family"][form]
     sentence_name, cited_name = _NAMES["cited"][family]
     parts = [
         {"idx": str(number)} | _turn(content, spoken=family == "acibench")
         for number, content in cited
     ]
+
     return _asked(text, {sentence_name: sentence, cited_name: parts})
 
 
@@ -390,24 +406,30 @@ def _wrong(content: object, name: str) -> str | None:
     """Says what is wrong with a prompt of the authors, a list of messages."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
+
     for place, message in enumerate(content, start=1):
         if rule := _wrong_message(message):
             return f"message {place} {rule}"
+
     first, last = content[0], content[-1]
     if last["role"] != "user":
         return "its last message is not the user's"
+
     mistral = name.endswith("_Mistral.json")
     slots: dict[str, object] = {}
     if "_subclaim_generation" in name:
         slots = {"__MIN_CLAIM__": first["content"], "__MAX_CLAIM__": first["content"]}
     elif mistral:
         slots = {"__TEXT__": last["content"], "__CLAIM__": last["content"]}
+
     for slot, text in slots.items():
         count = text.count(slot) if isinstance(text, str) else 0
         if count != 1:
             return f"{slot} stands {count} times where it has to stand once"
+
     if mistral or (len(content) > 1 and _instructs(first) and last["content"] == ""):
         return None
+
     return "it needs an instruction of the system first and an empty message of the user last"
 
 

@@ -76,6 +76,7 @@ def official_segments(
         return [text]
     if method == "sent":
         return [text[start:end] for start, end in punkt_spans(text, punkt)]
+
     ends = [match.end() for match in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -106,9 +107,11 @@ def official_sentences(
     """
     if not text:
         return []
+
     segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(target="")]
+
     sentences: list[OfficialSentence] = []
     later: list[int] = []  # what the next sentence that has any cites, with repeats
     for segment in reversed(segments):
@@ -120,6 +123,7 @@ def official_sentences(
         asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
+
         sentences.append(
             OfficialSentence(
                 target=remove_citations_official(output),
@@ -128,6 +132,7 @@ def official_sentences(
             )
         )
         later = own or later
+
     return sentences[::-1]
 
 
@@ -182,11 +187,13 @@ def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadabl
         return _NO_DECISION
     if record[_PREDICTION] != 1:
         return False, (False,) * len(citations)
+
     provenance = record["provenance"]
     # An object there is looked through by its keys, which are texts, so that nothing is
     # in it.
     if not isinstance(provenance, list | dict):
         return _NO_DECISION
+
     return True, tuple(number in provenance for number in citations)
 
 
@@ -206,9 +213,11 @@ def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unrea
     entailed = mistral_claim(reply)
     if entailed is False:
         return False, (False,) * len(citations)
+
     provenance = citations if len(citations) == 1 else _provenance(reply, citations)
     if entailed is not True or not provenance:
         return _NO_DECISION
+
     return True, tuple(number in provenance for number in citations)
 
 
@@ -236,6 +245,7 @@ def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
                 citations[place] for place in places if place < len(citations)
             ]:
                 return found
+
     return []
 
 
@@ -278,6 +288,7 @@ def judge_official(
     for unit in units:
         replies = _Replies(unit, judging, style, given or {})
         lines.append(replies.line(punkt if citations else None))
+
     return ask_together(judging.judge, lines)
 
 
@@ -338,6 +349,7 @@ class _Replies:
         section = Section(
             reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
         )
+
         return OfficialVerdict(
             tallies=official_tallies(section), reasons=tuple(self._reasons)
         )
@@ -363,6 +375,7 @@ class _Replies:
         self._reasons |= dict.fromkeys(
             one.reason for one in outcomes if isinstance(one, Unscored)
         )
+
         return [
             take(outcome) if isinstance(outcome, Verdict) else None
             for outcome in outcomes
@@ -373,6 +386,7 @@ class _Replies:
         unit, text, given = self._unit, self._texts[side], self._given.get(side, {})
         if unit.form == "question" or unit.id in given or not text:
             return list(given.get(unit.id, ()))
+
         question = self._maker.make(
             f"{self._start}/{side}/claims",
             text=text,
@@ -409,6 +423,7 @@ class _Replies:
         ]
         read = _mistral_question if self._mistral else gpt_question
         *ways, same = yield from self._ask(questions, read, _bools)
+
         return [_either(said, same) for said in ways]
 
     def _counted(
@@ -426,6 +441,7 @@ class _Replies:
         )
         if claims is None or not claims or not text:
             return None if claims is None else (False,) * len(claims)
+
         about = {"text": text, "form": self._unit.form}
         if self._mistral:
             single = [
@@ -434,6 +450,7 @@ class _Replies:
             ]
             said = yield from self._ask(single, mistral_claim, verdict_bool)
             return tuple(said)
+
         # No more room than theirs have: what did not fit into their reply is no JSON,
         # and not counted.
         question = replace(
@@ -452,6 +469,7 @@ class _Replies:
         # script fails.
         if not sentence.asked or not self._sources.keys() >= {*citations}:
             return unsupported(len(citations))
+
         question = self._maker.citation(
             f"{self._start}/{number}",
             sentence=sentence.target,
@@ -464,6 +482,7 @@ class _Replies:
         )
         (verdict,) = yield from self._ask([question], read, _cited)
         entailed, supports = verdict or (None, (None,) * len(citations))
+
         return SentenceVerdict(entailed=entailed, supports=supports)
 
 
@@ -478,7 +497,7 @@ def official_reference(reference: str, form: str) -> str:
 def official_sources(text: str) -> dict[int, str]:
     """Takes a numbered input apart at each number in brackets.
 
-    Of a number that stands twice, the last counts.
+    Of a number that appears twice, the last counts.
     """
     _, *parts = re.split(r"\[(\d+)\]", text)
     numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])

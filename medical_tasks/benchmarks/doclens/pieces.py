@@ -48,6 +48,7 @@ def split_turns(dialogue: str) -> list[str]:
             turns[-1] += f"\n{line}"
         else:
             turns.append(line)
+
     return turns
 
 
@@ -107,11 +108,13 @@ def heading_section(line: str) -> str | None:
     """
     if len(line) > _LONGEST or not line.strip():
         return None
+
     stripped = line.strip()
     text = _NUMBERED.sub("", _MARKUP.sub(r"\g<text>", stripped)).strip()
     marked = stripped[0] in "#*_" or stripped.rstrip("*_ ").endswith(":")
     if not text or not (text.isupper() or (marked and text[0].isupper())):
         return None
+
     return _SECTION_OF.get(_NO_WORD.sub(" ", text.lower()).strip())
 
 
@@ -128,6 +131,7 @@ def divide_note(note: str) -> dict[str, str]:
     for line in note.splitlines(keepends=True):
         current = heading_section(line) or current
         parts[current].append(line)
+
     return {section: "".join(lines) for section, lines in parts.items()}
 
 
@@ -228,6 +232,7 @@ def find_markers(text: str) -> list[Marker]:
                 chain.from_iterable(range(part[0], part[-1] + 1) for part in parts)
             )
             markers.append(Marker(match.start(), match.end(), ids))
+
     return markers
 
 
@@ -251,6 +256,7 @@ def remove_citations(text: str) -> str:
         last = before[-1:] or last
         begins_line = not last or last in LINE_ENDS
         start = _AFTER.match(text, marker.end).end() if begins_line else marker.end  # type: ignore[union-attr]
+
     return "".join((*kept, text[start:]))
 
 
@@ -310,7 +316,9 @@ def _blocks(text: str) -> list[str]:
             blocks[-1].append(line)
         else:
             blocks.append([line])
+
         above, gap = (line, False) if line.strip() else (above, True)
+
     return ["".join(block) for block in blocks]
 
 
@@ -335,6 +343,7 @@ def _is_heading(line: str, *, has_small: bool) -> bool:
         return False
     if bare.rstrip("*_").endswith((":", "：")) or _MARKED_HEADING.fullmatch(bare):
         return True
+
     in_capitals = (
         has_small and any(map(str.isupper, bare)) and not any(map(str.islower, bare))
     )
@@ -355,6 +364,7 @@ def _runs_on(above: str, line: str) -> bool:
         or (markers and markers[-1].end == len(bare))
     ):
         return False
+
     return (
         line.lstrip()[0].islower()
         or bare.endswith((",", "，"))
@@ -369,11 +379,14 @@ def _pieces(block: str) -> Iterator[str]:
     for stop in _STOP.finditer(block):
         if stop.start() < done:  # a point behind the markers behind a point
             continue
+
         end = _behind_markers(block, stop.end(), markers)
         if _ends(block, stop, start=start, end=end, behind_marker=stop.start() in ends):
             yield block[start:end]
             start = end
+
         done = end
+
     if start < len(block):
         yield block[start:]
 
@@ -401,6 +414,7 @@ def _ends(
         or behind_marker
     ):
         return True
+
     following = block[place]
     match = _WORD_BEFORE.search(
         block, max(start, stop.start() - _LONGEST_WORD), stop.start()
@@ -413,8 +427,10 @@ def _ends(
             and word[-2:].islower()
             and word not in _NEVER_LAST
         )
+
     if stop[0][0] in "!?":
         return True
+
     # Of the same line: what stands first on one numbers an item, whatever heading is
     # above it.
     line = _LINE_END.split(
@@ -428,14 +444,17 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False
+
     if not before.strip("(") and (
         _ITEM.match(f"{word}. ") or (len(word) == 1 and word.isalpha())
     ):  # item or initial
         return False
+
     if len(word) == 1 and before.rstrip(".").casefold() in _NEVER_LAST:  # Dr. J. Smith
         return False
     if following.islower():
         return len(word) > 3 and word.isalpha() and key not in _SHORTENED
+
     return following.isupper() or key not in _SHORTENED
 
 
@@ -451,6 +470,8 @@ def _merged(pieces: Iterable[str]) -> list[str]:
         ):
             merged.append(waiting)
             waiting = ""
+
     if waiting:
         merged[-1:] = ["".join((*merged[-1:], waiting))]
+
     return merged

@@ -54,6 +54,7 @@ def load_prompts(
     citations = _asks_citations(task, arguments or {})
     if name == "official":
         return _official(task, upstream, citations=citations)
+
     openings, drawn = _openings(task, exemplars, citations=citations)
     form = task.options["form"]
     texts = TEXTS[form]
@@ -65,6 +66,7 @@ def load_prompts(
     settings: dict[str, object] = {_CITATIONS: "yes" if citations else "no"}
     if drawn:
         settings |= {"seed": SEED, "examples": drawn}
+
     shown = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
         name=name,
@@ -141,7 +143,9 @@ def _openings(
                 *answers,
                 ASKED,
             ]
+
         openings[section] = parts
+
     # The examples of all sections are of the same visits.
     examples = next(iter(drawn.values()), ())
     return openings, [
@@ -176,6 +180,7 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     ]
     if form not in DIALOGUES:
         shown.append("small letters")
+
     return PromptSet(
         name="official",
         sha256=texts_sha256(*shown),
@@ -220,6 +225,7 @@ def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item,
         return _of_sections(task, items, shots)
     if form == "impression":
         return {"": _of_kinds(task, items, shots)}
+
     return {"": tuple(_first(task, items, shots, needs="with source and reference"))}
 
 
@@ -233,6 +239,7 @@ def _of_sections(
     of_visit: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
         of_visit[item.cluster][str(item.groups["section"])] = item
+
     whole = [
         visit[SECTIONS[0]] for visit in of_visit.values() if len(visit) == len(SECTIONS)
     ]
@@ -257,13 +264,15 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
     of: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:
         of[item.groups["modality"], item.groups["anatomy"]].append(item)
+
     kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]
     if len(kinds) < KINDS:
         raise MissingError(
-            f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and "
+            f"{task.name}: worked examples come from {KINDS} kinds of reports (modality and "
             f"anatomy), split {task.exemplars} of "
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )
+
     drawn = [
         _first(task, of[kind], per_kind, needs=f"of kind {' '.join(map(str, kind))}")
         for kind in kinds
@@ -335,15 +344,18 @@ class Source:
         """
         if self._longest is None:
             return ()
+
         left = _words(sentence)
         best, added = self._best(left)
         if not added:
             return (self._longest,)
+
         cited: list[int] = []
         while len(cited) < MAX_CITED and added >= (MIN_ADDED if cited else 1):
             cited.append(best)
             left -= self._words[best]
             best, added = self._best(left)
+
         return tuple(sorted(cited))
 
     def _best(self, words: frozenset[str]) -> tuple[int, int]:
@@ -383,12 +395,14 @@ def _cited(piece: str, source: Source) -> str:
     body = piece.rstrip()
     if not body or find_markers(body):
         return piece
+
     head = _LAST_MARKS.sub("", body).rstrip() or body
     line = head.splitlines()[-1] + "".join(body[len(head) :].splitlines()[:1])
     if heading_section(
         line
     ):  # a marker behind it would make it a line like any other; the marks may stand on the next
         return piece
+
     markers = "".join(f"[{number}]" for number in source.cited_by(body))
     return f"{head} {markers}{piece[len(head) :]}" if markers else piece
 

@@ -109,6 +109,7 @@ def score_items(
     ]
     texts = text_metrics(pairs, arguments or {})
     judged = iter(verdicts)
+
     return [
         item_score(
             item.id,
@@ -137,6 +138,7 @@ def _official(
         or judging.judge.reads != "prompt"
     ):
         return [None] * len(items)
+
     if settings.punkt is UNTRAINED and any(
         item.fields["form"] in DIALOGUES for item in items
     ):
@@ -146,6 +148,7 @@ def _official(
             "--task-args punkt=FOLDER, the folder punkt_tab/english of NLTK's data.",
             file=sys.stderr,
         )
+
     divide = official_division(prompts.texts)
     parts = [
         text_units(item, output, divide=divide)
@@ -161,6 +164,7 @@ def _official(
         punkt=settings.punkt,
     )
     judged = iter(verdicts)
+
     return [list(islice(judged, len(some))) for some in parts]
 
 
@@ -173,6 +177,7 @@ def _joined(
     """
     if not units:
         return {}
+
     return {
         side: join_claims(
             read_claim_file(path, side=side), units, side=side, where=str(path)
@@ -212,6 +217,7 @@ def text_units(
     else:
         section = str(item.groups["section"]) if form == "section" else FULL
         pieces = [(item.id, section, answer, item.fields["reference"])]
+
     return [
         Unit(
             id=name,
@@ -259,9 +265,11 @@ def item_score(
             tallies |= {
                 f"{metric}_{section}": tally for metric, tally in of_section.items()
             }
+
     if official is not None:
         theirs = total(verdict.tallies for verdict in official)
         tallies |= {f"{metric}_official": tally for metric, tally in theirs.items()}
+
     values, counts, weights = dict(texts or {}), {}, {}
     for metric, tally in tallies.items():
         counted = tally if cites or not metric.startswith(_CITATIONS) else Tally()
@@ -270,6 +278,7 @@ def item_score(
             counts[metric] = counted.counts
         else:
             values[metric] = counted.limits[0]
+
     judged: list[UnitVerdict | OfficialVerdict] = [
         *verdicts.values(),
         *(official or ()),
@@ -288,6 +297,7 @@ def item_score(
         if score.limits
         else None
     )
+
     return replace(score, unscored=reason)
 
 
@@ -311,6 +321,7 @@ def _counted(tally: Tally) -> str:
         for part in ("hits", "missing", "more")
     )
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
+
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
 
@@ -331,6 +342,7 @@ def _why(
         ],
     }
     parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
+
     return "; ".join([*parts, *sorted(reasons)])
 
 
@@ -377,11 +389,13 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: each question is one claim, and {name} is not used. Leave it out."
         )
+
     if "punkt" in arguments and not official:
         raise UsageError(
             f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes "
             "too, or leave punkt out."
         )
+
     return Settings(
         citations=citations == "yes",
         style=style,
@@ -405,6 +419,7 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
     for side, path in settings.claims.items():
         read_claim_file(path, side=side)
         claims[side] = {"file": path.name, "sha256": file_sha256(path)}
+
     return {
         "citations": settings.citations,
         "style": settings.style,
@@ -451,17 +466,20 @@ def join_claims(
             missing.append(unit.id)
         if claims and not text:
             odd.append(unit.id)
+
     if missing:
         raise UsageError(
             f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of "
             "that section, or, where it holds no text, that id and section. Give the file made of "
             "these texts, or leave it out and let the judge make claims."
         )
+
     if odd:
         raise UsageError(
             f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file "
             "made of these texts."
         )
+
     return joined
 
 
@@ -500,6 +518,7 @@ class _ClaimFiles:
             for name in names
             if (name, unit.section) in self._by_id
         ]
+
         return known[0] if known else None
 
 
@@ -518,6 +537,7 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
         metrics, pairs, metrics_of_models(others, arguments, pairs), strict=True
     ):
         row |= found if reference.strip() else dict.fromkeys(found, math.nan)
+
     if "umls" in arguments and pairs:
         for row, each in zip(
             metrics,
@@ -525,6 +545,7 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
             strict=True,
         ):
             row |= medcon_metrics(*each)
+
     return metrics
 
 
@@ -543,6 +564,7 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
     )
     if not rouge_tokens(reference):
         values = dict.fromkeys(values, math.nan)
+
     values["bleu"] = (
         sacrebleu_sentence(output, reference).score if reference.strip() else math.nan
     )

@@ -209,6 +209,7 @@ class DocLens(Benchmark):
             or not {"example_id", *fields.values()} <= record.keys()
         ):
             return ()
+
         return [
             PublishedAnswer(
                 item=f"{record['example_id']}/{section}", text=record[field]

@@ -92,6 +92,7 @@ def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
     for number, (name, question, trigger) in enumerate(questions):
         if name != read[0]:
             read = (name, _read_text(texts[name]))
+
         yield one_note_row(
             str(number),
             with_respect_to(trigger, question),
@@ -124,6 +125,7 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     first = _WORD.match(question)
     if first is None:
         return question
+
     word, form = first[0], _FORM.match(question)
     is_abbreviation = (
         (
@@ -136,6 +138,7 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     is_name = word in _NAMES or (
         word not in _BEGINNINGS and word in _WORD.findall(trigger)
     )
+
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
@@ -156,6 +159,7 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
                 f"{path}: row {row}, field {field!r}: {rule}, got a text of {len(text)} "
                 f"characters. {_DISCQ_AGAIN}"
             )
+
     return found
 
 
@@ -171,6 +175,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     for file in walked(path.absolute().parent):
         if file.name in wanted:
             paths[wanted[file.name]].append(file)
+
     missing = [name for name, files in paths.items() if not files]
     if missing:
         raise MissingError(
@@ -180,6 +185,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             "in one folder or several "
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
+
     several = [
         f"{name}: {', '.join(map(str, files))}"
         for name, files in paths.items()
@@ -187,10 +193,11 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     ]
     if several:
         raise UsageError(
-            f"{path}: {len(several):,} texts lie below its folder more than once:\n  "
+            f"{path}: {len(several):,} texts are in its folder more than once:\n  "
             f"{lines(several, 10)}\nKeep one of "
             "each there."
         )
+
     return {name: files[0] for name, files in paths.items()}
 
 
@@ -256,6 +263,7 @@ def read_rows(
         return (joined_row(question, notes) for question, notes in demo_pairs())
     if config in _READERS:
         return _READERS[config](files["questions"])
+
     questions = [
         read_question
         for read_question in read_questions(files["questions"])
@@ -268,6 +276,7 @@ def read_rows(
         raise UsageError(
             f"{files['questions']}: has no question of category {names}. Download it again."
         )
+
     notes = read_notes(
         files["notes"], {each.patient_id: each.num_notes for each in questions}
     )

@@ -54,6 +54,7 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
         for paragraph in _walk(path, on_read):
             if not paragraph.number:
                 continue
+
             place = _Place(path, paragraph)
             content = place.mapping(paragraph.value)
             text = _note(place, content)
@@ -69,6 +70,7 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
                 if not evidence:
                     left_out += 1
                     continue
+
                 yield one_note_row(
                     ids.name(
                         _plain(question.get("id"))
@@ -80,6 +82,7 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
                     categories=question_categories(question_text),
                     evidence=evidence,
                 )
+
     if count == left_out:
         problem = (
             f"none of its {count:,} questions has a passage that answers it"
@@ -89,6 +92,7 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
         raise UsageError(
             f"{path}: {problem}. Give --source the file of questions and answers itself."
         )
+
     if left_out:
         print(
             f"note: {path.name}: {left_out:,} of {count:,} questions have no passage that "
@@ -110,6 +114,7 @@ def _plain(value: object) -> str:
         value = str(value)
     if not isinstance(value, str) or not value.strip() or not _TEXT.holds(value):
         return ""
+
     return (
         value.strip() if _PLAIN_ID.fullmatch(value.strip()) else _hashed(value.strip())
     )
@@ -154,7 +159,9 @@ class _Notes:
                     "must be a text that is not empty, or a whole number",
                     content["note_id"],
                 )
+
             return name
+
         paragraph = place.paragraph
         title = paragraph.title
         if title is None:
@@ -164,7 +171,9 @@ class _Notes:
                     for each in _walk(self._path)
                     if not each.number
                 }
+
             title = self._titles.get(paragraph.entry)
+
         name = _plain(title)
         if not name:
             raise place.wrong(
@@ -172,12 +181,14 @@ class _Notes:
                 "must be a text or a whole number where paragraphs have no note_id",
                 title,
             )
+
         wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
         # Each challenge in emrQA numbers its notes: the same title may mean another
         # note, or the same one again.
         key = (wanted, _hashed(text))
         if key not in self._named:
             self._named[key] = self._unique.name(wanted)
+
         return self._named[key]
 
 
@@ -251,12 +262,14 @@ def _evidence(place: _Place, question: _Object) -> list[str]:
     """
     if question.get("is_impossible") is True:
         return []
+
     passages: dict[str, None] = {}
     for answer in place.listed(question, "answers"):
         if not isinstance(answer, dict):
             raise place.wrong("answers", "must be a list of objects", answer)
         if "text" not in answer and "evidence" not in answer:
             raise place.wrong("answers", "must each have a text", answer)
+
         lines, texts = (
             [
                 text.strip()
@@ -268,6 +281,7 @@ def _evidence(place: _Place, question: _Object) -> list[str]:
         passages |= dict.fromkeys(
             (*lines, *(text for text in texts if not _stands_in(text, lines)))
         )
+
     return list(passages)
 
 
@@ -284,7 +298,9 @@ def _stands_in(text: str, lines: list[str]) -> bool:
         )
         if not any(map(str.isalnum, around)):
             return True
+
         place = within.find(words, place + 1)
+
     return False
 
 
@@ -326,6 +342,7 @@ def _walk(
         with readable(path), open_file(path) as stream:
             if stream.peek(3).startswith(codecs.BOM_UTF8):
                 stream.read(3)
+
             for paragraph in _file(ijson.basic_parse(stream, use_float=True)):
                 on_read(stream.tell())
                 yield paragraph
@@ -340,6 +357,7 @@ def _walk(
         message = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
     else:
         return
+
     raise UsageError(message)
 
 
@@ -376,6 +394,7 @@ def _entry(
     for _, name in iter(lambda: next(events), ("end_map", None)):
         if name in names:
             raise _FormError("an object has two members of one name")
+
         names.add(name)
         event, value = next(events)
         if name == "paragraphs":
@@ -393,6 +412,7 @@ def _entry(
             yield _Paragraph(entry=number, number=0, title=title)
         else:
             _value(events, event, value)
+
     wanted = {"paragraphs", "data"} if outer else {"paragraphs"}
     if not names & wanted:
         raise _FormError(f"an object has no {' or '.join(map(repr, sorted(wanted)))}")
@@ -401,7 +421,7 @@ def _entry(
 def _elements(events: Iterator[_Event], event: str) -> Iterator[_Event]:
     """The first event of each element of a list; the caller takes the others."""
     if event != "start_array":
-        raise _FormError("a list must stand there")
+        raise _FormError("it must be a list")
     return iter(lambda: next(events), ("end_array", None))
 
 

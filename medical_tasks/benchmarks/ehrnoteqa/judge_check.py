@@ -61,6 +61,7 @@ def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
                 groups={"num_notes": str(item.groups["num_notes"])},
             )
         )
+
     return pairs
 
 
@@ -148,6 +149,7 @@ def _scored_items(
             f"{configuration}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give "
             "the ids of the built dataset, and its configuration with --config."
         )
+
     return [replace(questions[row.item], id=row.id) for row in scores.rows]
 
 
@@ -248,14 +250,17 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
                 f"question{' by the same model' if score.model else ''}. Put all raters' scores of "
                 "an answer into one row."
             )
+
         lines[score.id] = line
         scores.append(score)
+
     for place, name in enumerate(columns):
         if all(score.correct[place] is None for score in scores):
             raise UsageError(
                 f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with "
                 "--raters."
             )
+
     scored = tuple(score for score in scores if set(score.correct) != {None})
     return HumanScores(
         path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored)
@@ -274,6 +279,7 @@ def _human_score(
         raise UsageError(
             f"{path}, row {line}, column 'id': empty; every row names its question there."
         )
+
     model = cells.get("model", "").strip()
     if len(model) > LONGEST_MODEL or not model.isprintable():
         raise UsageError(  # it stands in the check, where no answer may
@@ -281,6 +287,7 @@ def _human_score(
             f"characters on one line, got a text of {len(model)}. Put answers into the column "
             "'response'."
         )
+
     return HumanScore(
         line=line,
         item=cells["id"].strip(),
@@ -302,23 +309,28 @@ def _columns(
             raise UsageError(
                 f"{path}: its header, of {len(header)} columns, has no column {name!r}. {_FORM}"
             )
+
     wanted = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
     for name in wanted:
         if name not in header:
             raise UsageError(
                 f"{path}: its header has no column {name!r}, which --raters names."
             )
+
         if name in ("id", "response", "model"):
             raise UsageError(
                 f"--raters: {name} is no rater's column in {path}. Name those with scores."
             )
+
     if not wanted:
         raise UsageError(
             f"{path}: no column begins with {RATER}. Name the raters' columns: --raters "
             f"NAME,NAME,... {_FORM}"
         )
+
     if twice := [name for name in wanted if wanted.count(name) > 1]:
         raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
+
     return wanted
 
 
@@ -332,6 +344,7 @@ def _mark(
     text = value.strip().lower()
     if not text:
         return None
+
     place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
@@ -343,11 +356,13 @@ def _mark(
         raise UsageError(
             f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )
+
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one "
+            f"{place}: {value.strip()!r} is a mark of {kind}, row {first_line} has {first}. Use one "
             "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
+
     return KINDS[kind][text]

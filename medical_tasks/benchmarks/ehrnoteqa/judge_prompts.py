@@ -59,6 +59,7 @@ def load_judge_prompts(
             texts[kind] = check_template(
                 prompts.get(key), slots, where=f"{path}, {key!r}"
             )
+
     requests = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
     return JudgePrompts(
         name=name,

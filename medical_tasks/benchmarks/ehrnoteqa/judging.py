@@ -122,6 +122,7 @@ def questions(case: Case, judging: Judging) -> list[Question]:
     output = case.answer if theirs else case.answer.strip()
     if not gold or not (output or theirs):
         return []
+
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
         about = {
@@ -131,14 +132,17 @@ def questions(case: Case, judging: Judging) -> list[Question]:
             "chosen": chosen,
         }
         return [choice_question(prompts, f"{name}/{CHOICE}", **about)]
+
     about = {"notes": row["notes"], "question": row["question"], "output": output}
     if choices:
         text = choices[LETTERS.index(right)]
         return [open_question(prompts, f"{name}/{OPEN}", right=text, **about)]
+
     if judging.judge.reads != "pair":
         return [
             evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)
         ]
+
     return [
         evidence_question(
             prompts, f"{name}/{EVIDENCE}/{place}", evidence=(passage,), **about
@@ -158,6 +162,7 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
         return AnswerVerdict(right=None, reason=NO_GOLD)
     if not outcomes:
         return AnswerVerdict(right=False, how="empty answer")
+
     decided = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
     # One that is right decides; where none is, one that is missing might be.
     for outcome in sorted(decided, key=verdict_bool, reverse=True):
@@ -165,6 +170,7 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
             return AnswerVerdict(
                 right=outcome.value, votes=tuple(map(bool, outcome.votes))
             )
+
     reason = next(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
     )
@@ -212,12 +218,14 @@ def read_official_score(text: str) -> bool | Unreadable:
     held = read_own_score(text)
     if isinstance(held, bool):
         return held
+
     lines = _score_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
     # Of one point: 1/1 is 1.
     scores = {match[1].removesuffix("/1") if match else "" for match in labelled}
     if len(scores) > 1:
-        return Unreadable("Score stands twice and differs")
+        return Unreadable("Score appears twice and differs")
+
     if lines and _SCORE_LABEL.match(lines[0]):
         (score,) = scores
         return (
@@ -225,6 +233,7 @@ def read_official_score(text: str) -> bool | Unreadable:
             if score in ("0", "1")
             else Unreadable("the first line is not a score of 0 or 1")
         )
+
     # The bare number, or reasoning first; then the last line counts.
     value = read_score("\n".join(lines), 0, 1)
     return value if isinstance(value, Unreadable) else bool(value)
@@ -246,14 +255,17 @@ def read_official_choice(text: str) -> bool | Unreadable:
     words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
     if len(words) > 1:
         return Unreadable("yes and no are both said")
+
     alone = read_choice(text, ("yes", "no"))
     if not isinstance(alone, Unreadable):
         return alone == "yes"
     if not words or not spoken.lower().startswith(tuple(words)):
         return Unreadable("it does not begin with yes or no")
+
     (word,) = words
     if not goes_with(word, spoken[len(word) :]):
         return Unreadable("what stands behind yes or no does not go with it")
+
     return word == "yes"
 
 
@@ -317,6 +329,7 @@ def choice_question(
     ]
     place = LETTERS.index(letter)
     slots = {"choices": "\n".join(lines), "answer": lines[place]}
+
     return _question(
         prompts,
         CHOICE,
@@ -381,6 +394,7 @@ def _question(
     if officially:
         content = fill_template(text, {**slots, "output": output or _EMPTY})
         messages = ({"role": "user", "content": content},)
+
     return Question(
         id=name,
         messages=messages,

@@ -61,6 +61,7 @@ def score_answers(
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+
     check_counts(answers, references=references)
     name = format if format in ("open", "mc") else f"mc_{format}"
     task = next(task for task in TASKS if task.options["format"] == name)
@@ -69,19 +70,23 @@ def score_answers(
         raise ValueError(
             f"verdicts are for the formats open and mc; got some for {format}"
         )
+
     if arguments and format != "open":
         raise ValueError(
             f"checkpoints of embeddings are for the format open; got some for {format}"
         )
+
     items = [_item(row, reference, format) for row, reference in enumerate(references)]
     with _judging(task, verdicts, judge, answers) as judging:
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
+
     # Answers at hand have no level.
     task = replace(task, name=f"ehrnoteqa_{name}")
     task = task_at_hand(
         task, lambda metric: not metric.needs or metric.needs in arguments
     )
     missing = sum(score.unscored is not None for score in scores)
+
     return {
         "judge": judge_at_hand(judge, verdicts) if task.judge else "none",
         **flat(figures_at_hand(task, items, scores)),
@@ -99,6 +104,7 @@ def _item(row: int, reference: Reference, form: str) -> Item:
             raise ValueError(
                 f"reference {row} must have choices and answer in the format {form}; got a text"
             )
+
         # The only choice there is, as far as the scorer knows.
         choices, letter = [reference], LETTERS[0]
     else:
@@ -112,6 +118,7 @@ def _item(row: int, reference: Reference, form: str) -> Item:
                 f"letters {LETTERS}; got {len(choices)} choices and a letter of {len(letter)} "
                 "characters"
             )
+
     fields = {
         "question": "",
         "notes": [],

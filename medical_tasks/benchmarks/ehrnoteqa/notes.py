@@ -105,15 +105,18 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
                     "note_id",
                     "must be unique, it stands in the file already",
                 )
+
             seen.add(note.note_id)
             counts[patient] += 1
             if (
                 counts[patient] <= expected[patient]
             ):  # a file with too many is refused below: not all of them are held
                 notes[patient].append(note)
+
     _check_numbers(path, counts, expected)
     for each in notes.values():
         each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
+
     return notes
 
 
@@ -122,6 +125,7 @@ def _note(path: Path, row: StreamedRow) -> Note:
     cells = row.cells
     if not cells["note_id"].strip():
         raise _wrong(path, row, "note_id", "must not be empty")
+
     if cells["note_type"] not in _TYPES:
         raise _wrong(
             path,
@@ -129,15 +133,19 @@ def _note(path: Path, row: StreamedRow) -> Note:
             "note_type",
             "must be DS (discharge summary) or AD (its addendum), as RR is a radiology report",
         )
+
     for field in ("hadm_id", "note_seq"):
         if not _NUMBER.fullmatch(cells[field]):
             raise _wrong(path, row, field, "must be a whole number")
+
     try:
         datetime.datetime.strptime(cells["charttime"], "%Y-%m-%d %H:%M:%S")
     except ValueError as error:
         raise _wrong(path, row, "charttime", "must be YYYY-MM-DD HH:MM:SS") from error
+
     if not cells["text"].strip():
         raise _wrong(path, row, "text", "must not be empty")
+
     return Note(
         note_id=cells["note_id"],
         hadm_id=cells["hadm_id"],
@@ -174,15 +182,16 @@ def _check_numbers(
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
+
     problems = [
         f"patient {each}: {found[each]:,} found, {expected[each]:,} expected"
         for each in differ
     ]
     lines = listed(problems, 10, between="\n  ")
     raise UsageError(
-        f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes "
-        "that their question's num_notes "
-        f"says:\n  {lines}\nThe file is cut off or of another release. The questions are about "
+        f"{path}: {len(differ):,} of {len(expected):,} patients do not have the number of notes "
+        "that num_notes of their question "
+        f"gives:\n  {lines}\nThe file is cut off or of another release. The questions are about "
         "MIMIC-IV-Note 2.2: "
         "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
     )

@@ -26,7 +26,15 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.scoring.choice_orders import PARAPHRASE, is_control
-from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
+from medical_tasks.spec import (
+    Item,
+    Message,
+    PersonQuestion,
+    PromptSet,
+    Row,
+    TaskSpec,
+    texts_sha256,
+)
 
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
@@ -64,6 +72,7 @@ def load_prompts(
                 f"{task.name}: wording={PARAPHRASE} is a second wording of our prompts, and the "
                 "authors released none of theirs. Leave it out, or use --prompts own."
             )
+
         template = _official_template(task, upstream)
 
         def render_official(item: Item) -> tuple[Message, ...]:
@@ -87,6 +96,7 @@ def load_prompts(
     own = (*((CHOICES, CHOICE) if form in SHOWS_CHOICES else ()), FORMS[form])
     if "wording" in task.options:
         own = (*own, *PARAPHRASED[form].values())
+
     return PromptSet(
         name=name,
         sha256=texts_sha256(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
@@ -115,13 +125,31 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     form = task.options["format"]
     if not item.fields["choices"]:
         return "\n".join(item.fields["evidence"]) if form == "open" else ""
+
     letters, texts, right = _letters(item), _texts(item), item.fields["answer"]
     if form == "open":
         return texts[letters.index(right)]
     if form == "mc":
         return CHOICE.format(letter=right, text=texts[letters.index(right)])
+
     logprobs = tuple(0.0 if letter == right else -math.inf for letter in letters)
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters)).to_text()
+
+
+def person_question(task: TaskSpec, item: Item) -> PersonQuestion:
+    """The question with its choices, of which a letter is the answer, and the notes."""
+    question, letters = str(item.fields["question"]).strip(), _letters(item)
+    shown = task.options["format"] in SHOWS_CHOICES
+    if shown:
+        pairs = zip(letters, _texts(item), strict=True)
+        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
+        question = "\n".join([question, *lines])
+
+    return PersonQuestion(
+        question=question,
+        to_read=note_blocks(item.fields["notes"]),
+        choices=letters if shown else (),
+    )
 
 
 def _asked(item: Item, form: str) -> str:
@@ -135,11 +163,13 @@ def _asked(item: Item, form: str) -> str:
     if is_control(item):
         texts = PARAPHRASED[form]
         introduction, last = texts["introduction"], texts["last"]
+
     parts = [introduction, note_blocks(item.fields["notes"]), question]
     if form in SHOWS_CHOICES:
         pairs = zip(_letters(item), _texts(item), strict=True)
         lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
         parts.append(CHOICES.format(choices="\n".join(lines)))
+
     return "\n\n".join([*parts, last])
 
 
@@ -159,9 +189,11 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
             "the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
+
     path, prompts = read_prompt_dict(upstream, "generation")
     forms = prompts.get(key)
     slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
+
     return check_template(
         forms.get(_OFFICIAL_FORM) if isinstance(forms, Mapping) else None,
         slots,
@@ -190,11 +222,13 @@ def shortened(item: Item, words: int) -> Item:
         raise ValueError(f"words must be at least 0, got {words}")
     if words == 0:
         return item
+
     notes, left = [], words
     for note in item.fields["notes"]:
         shorter, gone = _without(note, left)
         notes.append(shorter)
         left -= gone
+
     return dataclasses.replace(item, fields={**item.fields, "notes": notes})
 
 
@@ -210,6 +244,7 @@ def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
     gone = min(words, len(places))
     if gone == 0:
         return note, 0
+
     kept = text[places[gone] :] if gone < len(places) else ""
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
 
@@ -244,14 +279,17 @@ def read_prompt_dict(
         raise UsageError(
             f"{path}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
         )
+
     try:
         prompts = ast.literal_eval(values[0])
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
         raise UsageError(
             f"{path}: {_NAME} holds more than literals. {_AGAIN}"
         ) from error
+
     if not isinstance(prompts, dict):
         raise UsageError(f"{path}: {_NAME} is no dict. {_AGAIN}")
+
     return path, prompts
 
 
@@ -259,6 +297,7 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
     """Checks one of the authors' texts."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")
+
     try:
         fields = [
             field
@@ -267,8 +306,9 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
         ]
     except ValueError as error:
         raise UsageError(
-            f"{where}: has a brace that stands alone ({error}). {_AGAIN}"
+            f"{where}: has an unpaired brace ({error}). {_AGAIN}"
         ) from error
+
     if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
         form or turn for _, form, turn in fields
     ):
@@ -277,6 +317,7 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
             f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in "
             f"all. {_AGAIN}"
         )
+
     return text
 
 

@@ -213,6 +213,7 @@ def read_questions(path: Path) -> Iterator[Question]:
         categories = values.get("categories")
         if categories is not None and len(set(categories)) != len(categories):
             raise record.wrong("categories", "must not name one twice")
+
         yield Question(
             patient_id=patient,
             level=LEVELS[values["category"]],
@@ -320,15 +321,19 @@ def _check_own(record: Record, lines: dict[str, int]) -> None:
             "choices",
             "must be five different texts, two are the same but for case and white space",
         )
+
     if len(set(row.get("categories", ()))) != len(row.get("categories", ())):
         raise record.wrong("categories", "must not name one twice")
+
     notes = row["notes"]
     if len(notes) != row["num_notes"]:
         raise record.wrong(
             "num_notes", f"must be the number of notes, which is {len(notes)}"
         )
+
     if len({note["note_id"] for note in notes}) != len(notes):
         raise record.wrong("notes", "must each have another note_id")
+
     times = [note["charttime"] for note in notes]
     if times != sorted(times):
         raise record.wrong(
@@ -460,4 +465,5 @@ def one_note_row(
     note = Note(note_id=note_id, hadm_id="", charttime="", seq=0, text=text)
     row = joined_row(built, [note])
     row["id"], row["evidence"] = row_id, list(evidence)
+
     return row

@@ -94,20 +94,25 @@ def score_items(
         ]
         read = list(map(partial(_letter_score, task), items, _letters(items, answers)))
         return with_order_values(task, items, read, right=_LETTER)
+
     if task.asks == "choices":
         scores = list(map(partial(probability_score, task), items, responses))
         return with_order_values(task, items, scores, right="accuracy")
+
     if judging is None:
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
         )
+
     answers = list(map(as_written, responses))
     if task.options["format"] == "mc":
         return _choice_scores(task, items, answers, judging)
+
     cases = list(map(partial(Case, form="open"), items, answers))
     verdicts = judge_answers(cases, judging)
     answers = list(map(str.strip, answers))
     similar = _similarities(task, items, answers, arguments or {})
+
     return list(map(open_score, items, answers, verdicts, similar))
 
 
@@ -132,6 +137,7 @@ def _choice_scores(
         else choice_score(task, item, next(verdicts), letter)
         for item, letter in zip(items, letters, strict=True)
     ]
+
     return with_order_values(task, items, scores, right=_LETTER)
 
 
@@ -150,6 +156,7 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
     """
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
+
     golds = _references(golds)
     return {
         "rouge_l": rouge(answer, golds, variants=("rougeL",))["rougeL"].f1,
@@ -193,6 +200,7 @@ def choice_score(
     judged = _judged_score(
         item, verdict, read.values, parsed=read.parsed, rule=read.why
     )
+
     return replace(
         judged, unclear=read.unclear, limits={**judged.limits, **read.limits}
     )
@@ -202,6 +210,7 @@ def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScor
     """Makes the score of the choice that was read alone."""
     if letter is None:
         return ItemScore(id=item.id, values={"letter_accuracy": 0.0}, why="no letter")
+
     values = {"letter_accuracy": float(letter.letter == item.fields["answer"])}
     return ItemScore(
         id=item.id,
@@ -221,6 +230,7 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         return ItemScore(
             id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer"
         )
+
     try:
         scores = ChoiceScores.from_text(response)
         score = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
@@ -231,6 +241,7 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
             'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, '
             "1]}, a number a choice."
         ) from error
+
     values = {
         name: score.metrics[name][0]
         for name in names
@@ -238,6 +249,7 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     }
     limits = {name: score.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
+
     return ItemScore.counted(
         {name: _one(values.get(name)) for name in names},
         id=item.id,
@@ -259,6 +271,7 @@ def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
     """
     if scores.logprobs.count(None) == len(scores.logprobs):
         return None
+
     bound = -math.inf if scores.below is None else scores.below
     most, least = (
         _softmax([end if value is None else value for value in scores.logprobs])
@@ -267,6 +280,7 @@ def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
     apart = max(abs(one - other) for one, other in zip(most, least, strict=True))
     if apart > _EXACT:
         return None
+
     return Probabilities(shares=tuple(most), right=right)
 
 
@@ -291,6 +305,7 @@ def _judged_score(
     # An empty answer, and one to which there is no gold, says nothing of the verdicts
     # that are missing.
     asked = not verdict.how and verdict.reason != NO_GOLD
+
     return ItemScore.counted(
         {"accuracy": _one(right)} if asked else {},
         id=item.id,
@@ -338,6 +353,7 @@ def _similarities(
     metrics: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
         return metrics
+
     owners = [
         (place, gold)
         for place, item in enumerate(items)
@@ -347,11 +363,13 @@ def _similarities(
     for name, folder in arguments.items():
         for row in metrics:
             row[name] = math.nan
+
         for (place, _), value in zip(
             owners, similarities(name, folder, pairs) if pairs else (), strict=True
         ):
             row = metrics[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
+
     return metrics
 
 
@@ -391,6 +409,7 @@ def score_choices(
         raise ValueError(
             f"has {count} log-probabilities, the question {len(choices)} choices"
         )
+
     ones = [1] * count
     metrics = {
         "accuracy": _leads(scores, ones, gold),
@@ -420,11 +439,13 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     highest = most.pop(place)
     if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
+
     if own is not None and all(
         score is not None or own >= end
         for score, end in zip(reported, most, strict=True)
     ):
         return 1.0, 1.0
+
     return 0.0, 1.0
 
 
@@ -440,6 +461,7 @@ def _share(scores: ChoiceScores, gold: int) -> Limits:
     # It is least when it is low itself and the others are high.
     least = [*highest[:gold], lowest[gold], *highest[gold + 1 :]]
     most = [*lowest[:gold], highest[gold], *lowest[gold + 1 :]]
+
     return _softmax(least)[gold], _softmax(most)[gold]
 
 

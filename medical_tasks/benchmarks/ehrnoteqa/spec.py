@@ -29,6 +29,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     PaperSetting,
+    PersonQuestion,
     PromptSet,
     PublishedAnswer,
     ResultEntry,
@@ -116,6 +117,14 @@ class EHRNoteQA(Benchmark):
 
         return load_prompts(task, asking.prompts, asking.upstream)
 
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import person_question
+
+        return [person_question(task, item) for item in items]
+
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
         from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
@@ -133,6 +142,7 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 
         texts = [answer.text for answer in answers]
+
         return score_items(
             task,
             items,
@@ -196,6 +206,7 @@ class EHRNoteQA(Benchmark):
                 scorer=graded,
                 metadata=["notes", "choices"],
             )
+
         return {
             "field_spec": {
                 "input": "question",
@@ -219,6 +230,7 @@ class EHRNoteQA(Benchmark):
         """
         if not record.keys() >= _RELEASED:
             return ()
+
         models = [name for name in record if not _NO_MODEL.fullmatch(name)]
         if len(models) > 1:
             raise UsageError(
@@ -226,6 +238,7 @@ class EHRNoteQA(Benchmark):
                 "all but one, or name that one "
                 "'response'."
             )
+
         patient, asked = str(record["patient_id"]), {"question": record["question"]}
         return [
             PublishedAnswer(item=patient, text=record[name], asked=asked)

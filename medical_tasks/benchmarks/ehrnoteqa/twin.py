@@ -66,6 +66,7 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
         }
         drawn.append({**kind, **details})
         month += draw.randrange(1, 20)
+
     return drawn
 
 
@@ -104,6 +105,7 @@ class Writer:
         )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
+
         return (
             head
             + labs
@@ -185,6 +187,7 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     """Asks about one note, by its date."""
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
+
     return _placed(
         draw,
         text,
@@ -218,6 +221,7 @@ def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Aske
             "from {} to {}",
             VALUES,
         )
+
     other = draw.sample([each for each in pool if each not in (first, last)], 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
     return _placed(
@@ -277,6 +281,7 @@ def twin_patients(
         raise UsageError(
             f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}."
         )
+
     needed = sum(_SHAPES[number % len(_SHAPES)][1] for number in range(questions))
     others = 0 if notes is None else notes - needed
     if others < 0:
@@ -284,6 +289,7 @@ def twin_patients(
             f"{questions:,} questions have {needed:,} notes in all; --notes must not be less, "
             f"got {notes:,}."
         )
+
     writer = Writer(seed)
     draw = random.Random(f"{seed}-patients")  # noqa: S311  # invented notes, not secrets
     asker = _Asker(draw)
@@ -301,8 +307,10 @@ def twin_patients(
                 ),
             )
             written, hadm = written + count, hadm + count
+
         if number == questions:
             return
+
         subject += draw.randrange(1, 60)
         level, count = _SHAPES[number % len(_SHAPES)]
         stays = draw_stays(draw, count)
@@ -328,6 +336,7 @@ def _notes(
     """
     sex = draw.choice("FM")
     order = draw.sample(range(len(told)), len(told))
+
     return tuple(
         TwinNote(
             note_id=f"{subject}-DS-{seq}",
@@ -368,6 +377,7 @@ class _Asker:
                 self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS]
             )
             self._one += 1
+
         return Question(
             patient_id=str(subject),
             level=level,

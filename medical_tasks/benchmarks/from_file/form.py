@@ -121,17 +121,21 @@ def read_form(path: Path) -> Described:
     """
     with readable(path, missing=GUIDE, again="Save it as YAML, UTF-8."):
         text = read_text(path, encoding="utf-8-sig")
+
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{path}: is no YAML ({_yaml_problem(error)}). {GUIDE}"
         ) from error
+
     if problem := _no_mapping(content) or complaint(Described, content):
         raise UsageError(f"{path}: {problem}.{_hint(problem)} {GUIDE}")
+
     form = Described.model_validate(content)
     if problem := _contradiction(form, content):
         raise UsageError(f"{path}: {problem}")
+
     return form
 
 
@@ -166,19 +170,23 @@ def _contradiction(form: Described, content: dict[str, object]) -> str:
     for name, kind in only.items():
         if name in content and form.answer != kind:
             return f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
+
     if form.licence not in licence_names():
         known = ", ".join(licence_names())
         return f"licence: must be one of {known}, got {form.licence!r}. Write other for any other."
+
     if (
         isinstance(form.columns.choices, list)
         and not 2 <= len(form.columns.choices) <= 10
     ):
         return f"columns, choices: 2 to 10 columns are needed, got {len(form.columns.choices)}."
+
     if form.access == "credentialed" and not form.columns.id:
         return (
             "columns, id: credentialed questions need a column of ids, since a hash of the question "
             "would stand in results. Name one."
         )
+
     return _misused(form)
 
 
@@ -189,16 +197,19 @@ def _misused(form: Described) -> str:
         return (
             "instructions: must have a column in braces, such as {question}, got none."
         )
+
     right = _RIGHT | {form.columns.answer, form.columns.criteria}
     if shown := sorted(right & set(slots)):
         return (
             f"instructions: {{{shown[0]}}} says what is right, which a model must not see. Leave it "
             "out, or rename the column if it is another."
         )
+
     taken = right | {"id", "question", "choices", "cluster", form.columns.question}
     if grouped := sorted(taken & set(form.columns.groups)):
         return (
             f"columns, groups: {grouped[0]} has a meaning of its own, and figures are not broken "
             "down by it. Leave it out, or rename the column if it is another."
         )
+
     return ""

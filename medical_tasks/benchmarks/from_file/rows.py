@@ -75,6 +75,7 @@ def built_columns(form: Described) -> tuple[Column, ...]:
     cluster = (
         Column(name="cluster", description=f"the table's {form.columns.cluster}"),
     )
+
     return (
         Column(name="id", description="name of the question"),
         Column(name="question", description="the question"),
@@ -119,6 +120,7 @@ def read_rows(
             raise reader.wrong(
                 row, column, f"must be unique, and is that of {first} too"
             )
+
         if not holds(made):
             raise reader.wrong(
                 row,
@@ -126,6 +128,7 @@ def read_rows(
                 "is not read as the right answer when a model replies with it: write it shorter, "
                 "and choices so that they differ",
             )
+
         yield made
 
 
@@ -139,6 +142,7 @@ def _needed(form: Described) -> list[str]:
         "rubric": [columns.criteria],
     }
     named = [columns.id, columns.question, columns.answer, columns.cluster]
+
     return list(
         dict.fromkeys(
             filter(None, [*named, *kinds.get(form.answer, ()), *more_columns(form)])
@@ -181,6 +185,7 @@ class _Reader:
         made |= answers[self.form.answer](row)
         if columns.cluster:
             made["cluster"] = self.text(row, columns.cluster)
+
         return made | {name: self.text(row, name) for name in more_columns(self.form)}
 
     def cell(self, row: TableRow, column: str) -> object:
@@ -207,6 +212,7 @@ class _Reader:
         ]
         if not found:
             raise self.wrong(row, column, "must be a text or a list of texts", value)
+
         return found
 
     def wrong(
@@ -242,11 +248,13 @@ class _Reader:
             raise self.wrong(
                 row, name, f"must be 2 to {len(LETTERS)} choices, got {len(choices)}"
             )
+
         answer = self.text(row, self.form.columns.answer)
         letters = LETTERS[: len(choices)]
         if answer.upper() not in set(letters):
             rule = f"must be a letter from A to {letters[-1]}"
             raise self.wrong(row, self.form.columns.answer, rule, answer)
+
         return {"answer": answer.upper(), "choices": choices}
 
     def _number(self, row: TableRow) -> dict[str, object]:
@@ -280,16 +288,19 @@ class _Reader:
                     "must have each criterion once, so that a reply can earn all points"
                 )
                 raise self.wrong(row, column, rule, criterion["text"])
+
         if not any(criterion["points"] > 0 for criterion in criteria):
             raise self.wrong(
                 row, column, "must have a criterion with points above 0", value
             )
+
         answer = self.text(row, self.form.columns.answer)
         if not as_written(answer).strip():
             rule = (
                 "is read as reasoning alone, and no criterion holds of an empty reply"
             )
             raise self.wrong(row, self.form.columns.answer, rule, answer)
+
         return {"answer": answer, "criteria": criteria}
 
     def _criterion(self, row: TableRow, number: int, part: object) -> Criterion:
@@ -297,15 +308,18 @@ class _Reader:
         column = self.form.columns.criteria
         if isinstance(part, Mapping):
             part = f"{part.get('points')}: {part.get('text') or ''}"
+
         found = _POINTS.fullmatch(part.strip()) if isinstance(part, str) else None
         if found is None:
             example = "such as 5: names the emergency number"
             rule = f"criterion {number} must be points and what earns them, {example}"
             raise self.wrong(row, column, rule, part)
+
         points = float(found[1])
         if not points or not math.isfinite(points):
             rule = f"criterion {number} must have points other than 0"
             raise self.wrong(row, column, rule, part)
+
         return {"text": found[2].strip(), "points": points, "tags": []}
 
 

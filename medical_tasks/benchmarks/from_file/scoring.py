@@ -35,6 +35,7 @@ def score_item(task: TaskSpec, item: Item, reply: str) -> ItemScore:
     read = _READERS[task.options["answer"]]
     parsed, right, unclear = read(item, reply, task.options)
     values = {"accuracy": float(right)}
+
     return ItemScore(
         id=item.id,
         values=values,
@@ -99,6 +100,7 @@ def _number(item: Item, reply: str, options: Mapping[str, str]) -> Reading:
         return parsed, False, "several numbers"
     if not numbers and statement.unclear:
         return "", False, "no answer"
+
     return parsed, bool(within) and all(within), ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     MetricSpec,
+    PersonQuestion,
     PromptSet,
     Row,
     Scoring,
@@ -86,6 +88,7 @@ class TableBenchmark(RubricBenchmark):
             published=f"{changed:%Y-%m-%d}",
             creators=(f"the authors of {self.path.name}",),
         )
+
         return (source,)
 
     def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
@@ -115,6 +118,20 @@ class TableBenchmark(RubricBenchmark):
             name="own", sha256=texts_sha256(asked), render=self.conversation
         )
 
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """What a model is asked; of choices the letters may be the answer."""
+        from medical_tasks.benchmarks.from_file.rows import LETTERS
+
+        asked = super().person_questions(task, items, asking)
+        return [
+            replace(each, choices=tuple(LETTERS[: len(item.fields["choices"])]))
+            if self.form.answer == "choice"
+            else each
+            for item, each in zip(items, asked, strict=True)
+        ]
+
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """The right answer in the form that is asked for; of a rubric, the table's reply."""
         answer = str(item.fields["answer"])
@@ -130,6 +147,7 @@ class TableBenchmark(RubricBenchmark):
         """See `scoring`; a judge decides the criteria of a rubric."""
         if task.judge:
             return super().score_items(task, items, answers, scoring)
+
         from medical_tasks.benchmarks.from_file.scoring import score_item
 
         read = scoring.readings or {}
@@ -138,6 +156,7 @@ class TableBenchmark(RubricBenchmark):
             score_item(task, item, read.get(item.id, answer.text))
             for item, answer in pairs
         ]
+
         return with_order_values(task, items, scores, right="accuracy")
 
     def unanswered_limits(
@@ -202,6 +221,7 @@ def made_from(
     kind: type[TableBenchmark] = type(f"Of_{form.name}", (base,), known)
     benchmark = kind()
     kind.tasks = (_task(benchmark, dataset, form),)
+
     return benchmark
 
 
@@ -215,6 +235,7 @@ def _dataset(path: Path, form: Described) -> DatasetSpec:
     step = "Put it where the key file of the YAML says, seen from the YAML file."
     with readable(table, missing=step):
         content = read_bytes(table)
+
     homepage = form.homepage or f"urn:medical-tasks:{form.name}"
     title = form.title or form.name.replace("_", " ").capitalize()
     return DatasetSpec(
@@ -245,6 +266,7 @@ def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> T
     headlines = points_metrics() if rubric else (accuracy,)
     choices = form.answer == "choice"
     orders = order_metrics(LETTERS, same_number=False, paraphrased=False)
+
     return TaskSpec(
         name=form.name,
         title=f"{dataset.title}, {'judged by a rubric' if rubric else f'{form.answer} answers'}",

@@ -80,6 +80,7 @@ def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
             re.sub("<([^<>]+)>", lambda at: patterns.get(at[1]) or _one(at[1]), line)
             for line in lines
         )
+
     return patterns
 
 
@@ -111,12 +112,14 @@ def abstention(text: str) -> Abstention:
         content += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(
             kind, size
         )
+
     if not any(map(str.isalnum, text)):
         return "sure"
     if refuses and content == 0 and words <= LONGEST:
         return "sure"
     if content >= ANSWER_WORDS or (content and not refuses):
         return "none"
+
     return "unsure"
 
 
@@ -130,6 +133,7 @@ def _clauses(text: str) -> Iterator[str]:
     plain = _INITIAL.sub(" ", _TAG.sub(" ", plain))
     for contraction, spelt in _CONTRACTIONS:
         plain = contraction.sub(spelt, plain)
+
     for sentence in _SENTENCES.split(plain):
         mark = _LIST_MARK.match(sentence)
         for part in _CONTRASTS.split(sentence[mark.end() :] if mark else sentence):
@@ -145,10 +149,12 @@ def _split(clause: str) -> Iterator[str]:
         parts = [head, tail]
     else:
         parts = _COMPILED["opens_a_clause"].split(clause)
+
     for part in parts:
         rest = part.strip(_EDGES)
         while (lead := _COMPILED["lead_in"].match(rest)) and lead.end():
             rest = rest[lead.end() :].strip(_EDGES)
+
         if any(map(str.isalnum, rest)) and not _LABEL.fullmatch(rest):
             yield rest
 
@@ -159,9 +165,11 @@ def _kind(clause: str) -> Literal["refusal", "doubtful", "courtesy", "content"]:
         return "refusal"
     if _COMPILED["refusal"].match(start):
         return "doubtful" if _COMPILED["doubtful"].match(start) else "refusal"
+
     short = len(clause.split()) <= CLAUSE_WORDS
     if short and (
         _COMPILED["courtesy"].match(start) or _COMPILED["referral"].fullmatch(start)
     ):
         return "courtesy"
+
     return "content"

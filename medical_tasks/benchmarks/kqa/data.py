@@ -13,11 +13,12 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
-from medical_tasks.benchmarks.kqa.declarations import DATASET
+from medical_tasks.benchmarks.kqa.declarations import DATASET, KQA_OWN
 from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
 from medical_tasks.errors import UsageError
@@ -43,6 +44,7 @@ from medical_tasks.io.tables import (
     read_content,
     read_table,
 )
+from medical_tasks.io.wording import sheet_words
 from medical_tasks.spec import Item, Row, TaskSpec
 
 
@@ -111,6 +113,7 @@ def question_form(question: str) -> str:
         for match in _WORD.finditer(question.lower())
     )
     first = next((word for word in words if word not in _OPENERS), "")
+
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
 
@@ -225,6 +228,17 @@ _TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
 _BUILT = "id", "entity_text", "matched_entity", "entity_tag"
 _OWN_RELEASE = "file of questions with statements"
 _TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
+# The names that the pages have for the columns of a table.
+_COLUMNS = sheet_words(
+    {
+        "Question": "question",
+        "Free_form_answer": "answer",
+        "Must_have": "must_have",
+        "Nice_to_have": "nice_to_have",
+        "Sources": "sources",
+        "ICD_10_diag": "icd_10_diag",
+    }
+)
 _QUESTION_FIELDS = {
     "Question": is_text(),
     "ICD_10_diag": is_text_or_null(),
@@ -276,6 +290,7 @@ def read_gold_file(path: Path) -> list[KqaRow]:
         knows = has_columns("question", "(must|nice_to)_have.*")
         table = read_table(path, content=content, form=_TABLE, knows=knows)
         return list(_gold_rows(map(_table_record, table.rows)))
+
     again = "Write it anew, for example with `medical-tasks decompose`."
     return list(
         _gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again))
@@ -302,8 +317,14 @@ def _table_record(row: TableRow) -> Record:
             statements[name] += [line.strip() for line in lines if line.strip()]
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
+
     return checked_record(
-        row.path, row.number, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE
+        row.path,
+        row.number,
+        values | statements,
+        _TABLE_FIELDS,
+        release=_OWN_RELEASE,
+        words=_COLUMNS,
     )
 
 
@@ -318,8 +339,10 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
             for text in values[name]
         ):
             raise record.wrong(
-                "Must_have", "there must be a statement here or in 'Nice_to_have'"
+                "Must_have",
+                f"there must be a statement here or in {record.words.name('Nice_to_have')!r}",
             )
+
         record.check_unique("Question", question_id(values["Question"]), lines)
         addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")
         yield typed_row(
@@ -343,12 +366,14 @@ def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
             # Patients with different conditions asked the same: the further ones are
             # told apart by their diagnosis.
             name = question_id(values["Question"], diagnosis)
+
         if name in seen:
             raise record.wrong(
                 "Question",
                 f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the "
                 "same already",
             )
+
         seen[name] = record.line
         yield typed_row(
             question=values["Question"],
@@ -381,6 +406,7 @@ def _item(task: TaskSpec, row: Row) -> Item:
             "apart with `medical-tasks decompose`. Evaluate with --config answered or --config "
             "demo."
         )
+
     must_haves = sum(bool(text.strip()) for text in row["must_have"])
     return Item(
         id=name,
@@ -415,67 +441,85 @@ def _official(name: str, description: str) -> dict[str, OfficialFile]:
     }
 
 
-SOURCES = (
-    DatasetSource(
-        spec=DATASET,
-        summary=(
-            "K-QA holds 1,212 questions that patients asked on an online clinic, each "
-            "understandable by itself. Physicians "
-            "answered 201 of them and took each answer apart into statements, marked as "
-            "must-have or nice-to-have. An answer "
-            "to such a question is judged by the statements it entails or contradicts."
-        ),
-        changes=(
-            "Columns have lower-case names with underscores, and are the same in all "
-            "configurations.",
-            "`id` is new. The lists of addresses in `sources` are one text in the release; an "
-            "address broken over lines is "
-            "joined. Values that are null in the release are empty.",
-            "Questions and statements are as released: with their white space, and with three "
-            "blank must-have statements.",
-            "`own` is not from the release: it holds a user's questions, from a table or such as "
-            "`medical-tasks decompose` writes.",
-            "`demo` is not from the release: it was written for this package and is under the "
-            "package's licence, Apache-2.0.",
-        ),
-        columns=COLUMNS,
-        key="id",
-        splits=dict.fromkeys(DATASET.configs, ("test",)),
-        # Paper, table 2.
-        published_rows={
-            "answered": {"test": 201},
-            "questions": {"test": 1212},
-            "demo": {"test": 13},
-        },
-        files={
-            "answered": _official(
-                "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
-            ),
-            "questions": _official(
-                "questions.jsonl", "all questions, a JSON Lines file"
-            ),
-            "own": {
-                "test": OfficialFile(
-                    places=("gold.jsonl",),
-                    description="your questions with statements: CSV, XLSX, parquet or JSON Lines",
-                )
-            },
-            "demo": {},
-        },
-        beside=tuple(_PINS.values())[2:],
-        known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
-        read=read_rows,
-        published="2024-01-25",
-        creators=(
-            "Itay Manes",
-            "Naama Ronn",
-            "David Cohen",
-            "Ran Ilan Ber",
-            "Zehavi Horowitz-Kugler",
-            "Gabriel Stanovsky",
-        ),
-        task_categories=("question-answering",),
-        tags=("medical", "patient questions", "long-form", "benchmark"),
-        responsible_ai=packaged(__file__, "responsible_ai.json")["kqa"],
+SOURCE = DatasetSource(
+    spec=DATASET,
+    summary=(
+        "K-QA holds 1,212 questions that patients asked on an online clinic, each "
+        "understandable by itself. Physicians "
+        "answered 201 of them and took each answer apart into statements, marked as "
+        "must-have or nice-to-have. An answer "
+        "to such a question is judged by the statements it entails or contradicts."
     ),
+    changes=(
+        "Columns have lower-case names with underscores, and are the same in all "
+        "configurations.",
+        "`id` is new. The lists of addresses in `sources` are one text in the release; an "
+        "address broken over lines is "
+        "joined. Values that are null in the release are empty.",
+        "Questions and statements are as released: with their white space, and with three "
+        "blank must-have statements.",
+        "`own` is not from the release: it holds a user's questions, from a table or such as "
+        "`medical-tasks decompose` writes.",
+        "`demo` is not from the release: it was written for this package and is under the "
+        "package's licence, Apache-2.0.",
+    ),
+    columns=COLUMNS,
+    key="id",
+    splits=dict.fromkeys(DATASET.configs, ("test",)),
+    # Paper, table 2.
+    published_rows={
+        "answered": {"test": 201},
+        "questions": {"test": 1212},
+        "demo": {"test": 13},
+    },
+    files={
+        "answered": _official(
+            "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
+        ),
+        "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
+        "own": {
+            "test": OfficialFile(
+                places=("gold.jsonl",),
+                description="your questions with statements: CSV, XLSX, parquet or JSON Lines",
+            )
+        },
+        "demo": {},
+    },
+    beside=tuple(_PINS.values())[2:],
+    known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
+    read=read_rows,
+    published="2024-01-25",
+    creators=(
+        "Itay Manes",
+        "Naama Ronn",
+        "David Cohen",
+        "Ran Ilan Ber",
+        "Zehavi Horowitz-Kugler",
+        "Gabriel Stanovsky",
+    ),
+    task_categories=("question-answering",),
+    tags=("medical", "patient questions", "long-form", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["kqa"],
 )
+
+OWN_SOURCE = replace(
+    SOURCE,
+    spec=KQA_OWN,
+    summary=(
+        "Questions in K-QA's form that patients asked their own clinicians, with statements of "
+        "what an answer must say. They stay on the machine of their holder."
+    ),
+    changes=(
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note="Rows of `own` are under the terms of whoever asked and answered.",
+    splits=dict.fromkeys(KQA_OWN.configs, ("test",)),
+    published_rows={"demo": {"test": 13}},
+    files={config: SOURCE.files[config] for config in KQA_OWN.configs},
+    beside=(),
+    known_files={},
+    creators=("The medical-tasks developers",),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["kqa_own"],
+)
+
+SOURCES = (SOURCE, OWN_SOURCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from medical_tasks.spec import JUDGE_REPLY_MISSING, DatasetSpec, MetricSpec, Official
 
@@ -38,6 +39,23 @@ DATASET = DatasetSpec(
     ),
     version="1.0.0",
 )
+
+KQA_OWN = replace(
+    DATASET,
+    name="kqa_own",
+    title="K-QA's form for credentialed questions",
+    access="credentialed",
+    licence="other",
+    configs=("own", "demo"),
+    default_config="own",
+    how_to_get=(
+        "write questions with statements (CSV, XLSX, parquet, JSON Lines), or let "
+        "medical-tasks site or decompose draft them",
+        "then: medical-tasks build kqa_own --source FILE",
+        "without any file: medical-tasks build kqa_own --config demo",
+    ),
+)
+"""Questions of one's own patients, which stay on the machine of their holder."""
 
 # The script divides Comp and Hall by the number of the benchmark's questions, whatever
 # was answered, and their `_norm` by the answers.

@@ -64,11 +64,13 @@ def read_documents(place: Path) -> list[Document]:
         raise UsageError(
             f"documents={place}: cannot be read ({system_reason(error)}). Give another folder."
         ) from error
+
     if not there:
         raise MissingError(
             f"documents={place}: there is no such folder. Give the folder that holds your "
             f"documents ({', '.join(SUFFIXES)})."
         )
+
     paths = list(_files(place))
     wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not wanted:
@@ -83,6 +85,7 @@ def read_documents(place: Path) -> list[Document]:
             f"{', '.join(SUFFIXES)} files; convert "
             "others to text first."
         )
+
     base = place if place.is_dir() else place.parent
     documents = [
         document
@@ -96,6 +99,7 @@ def read_documents(place: Path) -> list[Document]:
             f"{_printable(wanted[0])}). "
             "Give a folder whose files hold text."
         )
+
     return kept
 
 
@@ -117,6 +121,7 @@ def _files(place: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(place, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [Path(folder) / name for name in names if not name.startswith(".")]
+
     # By parts and not by the path's text: a folder's files stay together whatever the
     # character behind its name.
     yield from sorted(
@@ -144,13 +149,16 @@ def _read(path: Path, name: str) -> list[Document]:
     """
     with readable(path):
         content = read_bytes(path)
+
     suffix = path.suffix.lower()
     text = _decoded(path, content, suffix).replace("\r\n", "\n").replace("\r", "\n")
     if suffix == ".jsonl":
         return list(_lines(path, name, text))
+
     if suffix in (".html", ".htm"):
         title, shown = html_text(text)
         return [Document(name=name, title=title or _title(path), text=shown)]
+
     heading = _HEADING.search(text) if suffix == ".md" else None
     return [
         Document(name=name, title=heading[1] if heading else _title(path), text=text)
@@ -169,6 +177,7 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wrong = f"byte 0x{content[error.start]:02x} at position {error.start}"
+
     declared = _CHARSET.search(content[:_HEAD]) if suffix in (".html", ".htm") else None
     encoding = (
         "utf-16"
@@ -181,10 +190,12 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
         text = "" if suffix == ".jsonl" else content.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         text = ""
+
     if not text or _CONTROL.search(text):
         raise UsageError(
             f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder."
         )
+
     print(
         f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come "
         "out wrong.",
@@ -201,18 +212,21 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+
         try:
             values = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"{path}: line {number} is not a whole JSON object ({error})."
             ) from error
+
         if not isinstance(values, dict) or "text" not in values:
             raise UsageError(
                 f'{path}: line {number} is not a JSON object with "text". Write one document a '
                 f'line, as {{"text": "...", '
                 '"title": "...", "url": "..."}.'
             )
+
         yield Document(
             name=f"{name}:{number}",
             title=_text(path, number, values, "title") or _title(path),
@@ -368,9 +382,11 @@ def _passages(text: str, size: int) -> Iterator[str]:
                 ),
                 end,
             )
+
         yield text[spans[start][0] : spans[end - 1][1]]
         if end == len(spans):
             return
+
         earliest = end - size // OVERLAP
         start = next(
             (place for place in range(earliest, end + 1) if place in borders), earliest

@@ -95,11 +95,13 @@ def find_annotations(source: Path | None) -> Path:
     """Finds the file: itself, in its folder, or in a checkout of the authors' repository."""
     if source is None:
         raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
+
     source = source.expanduser()
     if source.is_file():
         return source
     if not source.is_dir():
         raise MissingError(f"{source}: no such file or folder. {_STEPS}")
+
     try:
         return repository_file(
             source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage
@@ -123,7 +125,9 @@ def read_annotations(path: Path) -> list[Annotation]:
                 "same answer. Each is labelled "
                 "once in the released file; remove one of them."
             )
+
         lines[entry.id] = number
+
     return annotations
 
 
@@ -137,12 +141,14 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
             raise _wrong(path, row, name, "empty; every row has a text there")
+
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
         listed = ", ".join(cells[name] for name in _LABEL_COLUMNS)
         rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({listed})"
         raise _wrong(path, row, "majority_label", rule)
+
     if cells["category_x"] not in _IMPORTANCE:
         raise _wrong(
             path,
@@ -150,6 +156,7 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
             "category_x",
             f"must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}",
         )
+
     return Annotation(
         id=_digest(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
@@ -211,15 +218,18 @@ def judge_annotations(
     for entry in annotations:
         must, nice = of_answer.setdefault(entry.cluster, ([], []))
         (must if official or entry.importance == "Must_have" else nice).append(entry)
+
     if backwards:
         of_answer = {
             name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()
         }
+
     if shuffle is not None and shuffle.what == "statements":
         of_answer = {
             name: (shuffled([*must, *nice], name, shuffle), [])
             for name, (must, nice) in of_answer.items()
         }
+
     cases = [
         Case(
             id=name,
@@ -236,6 +246,7 @@ def judge_annotations(
     ):
         for entry, verdict in zip([*must, *nice], answer.statements, strict=True):
             labels[entry.id] = _judged_label(entry, verdict)
+
     return [labels[entry.id] for entry in annotations]
 
 
@@ -250,12 +261,14 @@ def _places(annotations: Sequence[Annotation], shuffle: Shuffle) -> list[float]:
     of_answer: dict[str, list[Annotation]] = {}
     for entry in annotations:
         of_answer.setdefault(entry.cluster, []).append(entry)
+
     places: dict[str, float] = {}
     for name, entries in of_answer.items():
         # As they are asked about: those that must be in an answer first.
         listed = sorted(entries, key=lambda entry: entry.importance != "Must_have")
         for number, entry in enumerate(shuffled(listed, name, shuffle)):
             places[entry.id] = place_in(number, len(listed))
+
     return [places[entry.id] for entry in annotations]
 
 
@@ -264,12 +277,15 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
         return Unscored(id=entry.id, reason=BOTH)
     if verdict.entailed is False and CANNOT_TELL in verdict.reasons:
         return "not_entailment"
+
     if verdict.entailed is None or verdict.contradicted is None:
         return Unscored(
             id=entry.id, reason=next(iter(verdict.reasons), "judge: no verdict")
         )
+
     if verdict.entailed:
         return "entailment"
+
     return "contradiction" if verdict.contradicted else "neutral"
 
 

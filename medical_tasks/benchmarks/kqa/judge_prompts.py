@@ -78,6 +78,7 @@ def load_judge_prompts(
             for kind, file in OFFICIAL_FILES.items()
         }
         texts["abstention"] = _OWN["abstention"]
+
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
@@ -88,13 +89,15 @@ def _official_text(upstream: Path | None, name: str) -> str:
     )
     with readable(path, again="Download it again.", error=MissingError):
         text = read_text(path)
+
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(
             f"{path}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
-            f"{wrong[0]} stands "
+            f"{wrong[0]} appears "
             f"{text.count(wrong[0])} times. Download it again."
         )
+
     return text
 
 
@@ -230,6 +233,7 @@ def batched_question(
     request = _question(
         prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens
     )
+
     return replace(request, schema=schema_of_verdicts(_VERDICT, ids))
 
 
@@ -265,4 +269,5 @@ def official_question(
     texts = {"question": question, "llm_answer": answer, "answer": statement}
     sane = _question(prompts, kind, name, read, texts, pair=pair)
     theirs = label_is_true if kind == "entails" else counts_as_contradiction
+
     return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

@@ -179,6 +179,7 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
                 judging.prompts, name, question=case.question, answer=case.answer
             )
         ]
+
     lines: list[Line[Any]] = [
         _asked(unsure),
         *([statements(case, judging)] if judged else []),
@@ -195,10 +196,12 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
         return verdict
     if isinstance(outcome, Unscored):
         return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
+
     if _value(outcome) is False:
         return replace(
             verdict, asked=True, answered=False, how="abstained by the judge"
         )
+
     return replace(verdict, asked=True)
 
 
@@ -245,6 +248,7 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
             verdicts[name] = statement_verdict(name, None, reason=label.reason)
         else:
             verdicts[name] = statement_verdict(name, label)
+
     return tuple(verdicts.values())
 
 
@@ -266,6 +270,7 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
                 judging.prompts, name, kind, statement=statement, **texts
             )
             questions += [sane, theirs][readings]
+
     outcomes = yield from answered(questions)
     return tuple(
         _official_verdict(case, verdict, outcomes) for verdict in _unasked(case)
@@ -291,6 +296,7 @@ def _official_verdict(
     )
     if case.blank:
         return verdict
+
     return replace(
         verdict,
         entailed=_value(sane[0]),
@@ -320,6 +326,7 @@ def statement_verdict(
     contradicted = (
         None if label in (None, "not_entailment") else label == "contradiction"
     )
+
     return StatementVerdict(
         name=name,
         entailed=entailed,

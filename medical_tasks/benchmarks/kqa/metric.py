@@ -86,6 +86,7 @@ def score_answers(
             )
         ]
         scores = list(map(_with_weighted, scores, judged, counts))
+
     items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
     figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
     stated = [
@@ -99,6 +100,7 @@ def score_answers(
         "statements": len(stated),
         "missing": sum(bool(one.reasons) for one in stated),
     }
+
     return {
         "judge": judge_at_hand("lexical", verdicts),
         **flat(figures),
@@ -109,7 +111,7 @@ def score_answers(
 _WEIGHTED: Final = MetricSpec(
     name="weighted",
     kind="mean",
-    description="General score of appendix A: the weights of the statements that stand in the "
+    description="General score of appendix A: the weights of the statements that have the "
     "relation.",
     limits=(-math.inf, math.inf),
 )
@@ -128,11 +130,13 @@ def _checked(case: Case, labels: Sequence[Label | None]) -> Sequence[Label | Non
             f"{where} must be one for each of its {len(case.statements)} statements, must-have "
             f"first; got {len(labels)}"
         )
+
     unknown = [label for label in labels if label not in (None, *LABELS)]
     if unknown:
         raise ValueError(
             f"{where} must be {', '.join(LABELS)} or None; got {unknown[0]!r}"
         )
+
     return labels
 
 
@@ -150,6 +154,7 @@ def _verdict(
         return AnswerVerdict(
             statements=statements, answered=False, how=how, judged=given
         )
+
     return AnswerVerdict(statements=statements)
 
 
@@ -181,6 +186,7 @@ def _weighted(
         if text.strip()
     ]
     of_label, of_weight, kinds = zip(*stated, strict=True) if stated else ((), (), ())
+
     return weighted_counts(
         of_label, of_weight, relation, normalised=normalised, kinds=kinds
     )
@@ -235,6 +241,7 @@ def statement_weights(
                 "weights by importance need the keys must_have and nice_to_have; got "
                 f"{sorted(weights)}"
             )
+
         laid = (float(weights["must_have"]),) * n_must_have + (
             float(weights["nice_to_have"]),
         ) * n_nice_to_have
@@ -246,8 +253,10 @@ def statement_weights(
                 "nice-to-have statements; "
                 f"got {len(laid)}"
             )
+
     if not all(map(math.isfinite, laid)):
         raise ValueError(f"weights must be finite numbers; got {list(laid)}")
+
     return laid
 
 
@@ -272,12 +281,15 @@ def weighted_counts(
         raise ValueError(
             f"a normalised score needs weights of at least 0; got {min(weights)}"
         )
+
     if isinstance(relation, str):
         if relation not in RELATIONS:
             raise ValueError(
                 f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}"
             )
+
         relation = RELATIONS[relation]
+
     holds = [None if label is None else relation(label) for label in labels]
     verdicts = tuple(
         count_verdicts([held], kind, weight=weight)
@@ -287,4 +299,5 @@ def weighted_counts(
     )
     # Without a verdict is not the same as with a label that does not tell.
     told = holds.count(None) == list(labels).count(None)
+
     return Counts(how="share" if normalised else "count", verdicts=verdicts, told=told)

@@ -96,20 +96,24 @@ def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
     question = str(item.fields["question"]).strip()
     if not examples and retriever is None:
         return question
+
     parts: list[str] = []
     if examples:
         parts.append(TEXTS["instructions"])
     if retriever is not None:
         parts.append(TEXTS["sources_too"] if examples else TEXTS["sources_only"])
+
     if examples:
         parts += [
             TEXTS["examples"],
             *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS),
         ]
+
     if retriever is not None:
         parts.append(
             TEXTS["sources"].format(passages=_passages(retriever.passages(item)))
         )
+
     parts.append(TEXTS["question"].format(question=question))
     return "\n\n".join(parts)
 
@@ -133,12 +137,14 @@ def _digest(task: TaskSpec) -> str:
     texts: list[str] = [task.options["shots"], task.options["retrieval"]]
     if texts != ["0", "none"]:
         texts += TEXTS.values()
+
     if task.options["shots"] != "0":
         texts += [
             exemplar[part]
             for exemplar in EXEMPLARS
             for part in ("question", "answer", "better")
         ]
+
     return texts_sha256(*texts)
 
 
@@ -155,6 +161,7 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     lines = (
         statement.strip().splitlines() for statement in statements if statement.strip()
     )
+
     return "\n".join(
         " ".join(line.strip() for line in of_statement) for of_statement in lines
     )
@@ -216,12 +223,14 @@ class Index:
         )
         if not words:
             return []
+
         scores = self._bm25.get_scores(words)
         if count < len(scores):
             least = np.partition(scores, -count)[-count]
             candidates = np.flatnonzero((scores >= least) & (scores > 0))
         else:
             candidates = np.flatnonzero(scores > 0)
+
         order = candidates[np.argsort(-scores[candidates], kind="stable")]
         return [self.chunks[place] for place in order[:count]]
 
@@ -252,6 +261,7 @@ class Retriever:
                 f"{DOCUMENTS_VARIABLE}=FOLDER; without documents, run the task "
                 f"{self.task.removesuffix('_rag')}."
             )
+
         return self.index.best(str(item.fields["question"]), self.top_k)
 
 
@@ -279,6 +289,7 @@ def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
             f"documents={place}: no word to search by in any of the {len(index.chunks)} "
             "passages. Give documents that hold text."
         )
+
     settings = {
         "retriever": "bm25s",
         "version": index.version,
@@ -306,12 +317,14 @@ def _place(task: str, value: object) -> Path | None:
     """
     if value is None:
         value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
+
     folder = str(value)
     if not folder.strip():
         raise UsageError(
             f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got "
             f"{value!r}."
         )
+
     try:
         return None if folder == DEMO else Path(folder).expanduser()
     except RuntimeError as error:
@@ -360,6 +373,7 @@ def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
     try:
         for name in names:
             sys.modules[name] = None  # type: ignore[assignment]  # the documented way to say so
+
         yield
     finally:
         for name, module in before.items():
@@ -415,4 +429,5 @@ def _search_word(word: str) -> str:
         return word
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
+
     return word[:-1]

@@ -84,6 +84,7 @@ def score_items(
         case_of(item.id, item.fields, response)
         for item, response in zip(items, responses, strict=True)
     ]
+
     return score_cases(
         cases,
         judge_answers(cases, judging),
@@ -113,6 +114,7 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     sane = dict.fromkeys(
         ("hallucination_rate", "hallucination_rate_answered"), (0.0, stated)
     )
+
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
@@ -154,6 +156,7 @@ def item_score(
     if verdict.answered is None:
         limits = _limits_of_open(verdict, most_statements)
         values = {name: value for name, value in values.items() if name not in limits}
+
     score = ItemScore.counted(
         counts,
         id=case.id,
@@ -197,6 +200,7 @@ def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Count
         counts |= _official_counts(verdict)
     if verdict.asked:
         counts["answered"] = _counts("count", [verdict], "answered")
+
     return counts
 
 
@@ -214,12 +218,15 @@ def _uncounted(
         values |= dict.fromkeys(
             (*_ANSWERED[1:], "hallucination_rate", "contradicted"), math.nan
         )
+
     if official and not any(statement.must for statement in verdict.statements):
         # A question without must-have statements adds nothing to the authors' sum, and
         # is divided by all the same.
         values["comprehensiveness_official"] = 0.0
+
     if verdict.answered is False:
         values |= dict.fromkeys((*_ANSWERED, "words"), math.nan)
+
     return values
 
 
@@ -234,6 +241,7 @@ def _limits_of_open(verdict: AnswerVerdict, most_statements: int) -> dict[str, L
         limits["comprehensiveness_answered"] = (0.0, 1.0)
     if stated:
         limits["hallucination_rate_answered"] = (0.0, float(most_statements))
+
     return limits
 
 
@@ -264,6 +272,7 @@ def _counts(
             else ""
         )
         by_kind.setdefault(kind, []).append(verdict)
+
     told = not any(
         getattr(verdict, outcome) is None and CANNOT_TELL in verdict.reasons
         for verdict in judged
@@ -336,6 +345,7 @@ def statement_plots(rows: Sequence[Row]) -> list[Plot]:
     for cluster, tally in tallies:
         if tally is None:
             continue
+
         must, all_must, nice, all_nice, wrong = map(int, tally.groups())
         for label, count, total in (
             ("must-have, said", must, all_must),
@@ -344,9 +354,11 @@ def statement_plots(rows: Sequence[Row]) -> list[Plot]:
         ):
             of_answer = [(float(number < count), cluster) for number in range(total)]
             shares.setdefault(label, []).extend(of_answer)
+
     points = tuple(_point(label, values) for label, values in shares.items() if values)
     if not points:
         return []
+
     note = (
         "Over all statements of all answers; the intervals allow for those of one answer not being "
         "independent."
@@ -356,6 +368,7 @@ def statement_plots(rows: Sequence[Row]) -> list[Plot]:
             f" {left_out} answers are left out, of which not every statement has a verdict or none "
             "was asked for."
         )
+
     plot = Plot(
         title="Statements the answers say",
         x_label="Kind of statement",
@@ -371,6 +384,7 @@ def _point(label: str, values: Sequence[tuple[float, str]]) -> PlotPoint:
 
     hits, clusters = zip(*values, strict=True)
     share = proportion_interval(hits, clusters=clusters)
+
     return PlotPoint(
         label=label,
         value=share.value,

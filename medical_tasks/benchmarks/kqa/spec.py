@@ -8,10 +8,12 @@ https://github.com/Itaymanes/K-QA.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from medical_tasks.benchmarks.kqa.declarations import (
     DATASET,
+    KQA_OWN,
     METRICS,
 )
 from medical_tasks.spec import (
@@ -24,6 +26,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     PaperSetting,
+    PersonQuestion,
     Plot,
     PromptSet,
     PublishedAnswer,
@@ -64,7 +67,8 @@ class KQABenchmark(Benchmark):
     position = 2
     title = "K-QA"
     paper = DATASET.paper
-    datasets = (DATASET,)
+    datasets = (DATASET, KQA_OWN)
+    check_set = DATASET.name
     sometimes_counted = ("hallucination_rate_answered",)
 
     def sources(self) -> tuple[DatasetSource, ...]:
@@ -84,6 +88,12 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.prompts import load_prompts
 
         return load_prompts(task, asking.prompts, asking.upstream, asking.arguments)
+
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """The patient's question, however a model's prompt dresses it."""
+        return [PersonQuestion(question=item.fields["question"]) for item in items]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -192,7 +202,15 @@ KQA_ICL_RAG = _task(
     "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages"
 )
 
-KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
+KQA_CREDENTIALED = replace(
+    KQA,
+    name=KQA_OWN.name,
+    title="K-QA's form, credentialed questions",
+    dataset=KQA_OWN.name,
+    paper=None,
+)
+
+KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG, KQA_CREDENTIALED)
 KQABenchmark.views = (
     View(
         title="Comprehensiveness and hallucination",

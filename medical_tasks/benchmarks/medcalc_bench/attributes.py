@@ -68,6 +68,7 @@ def accuracy_by_attributes(
             left_out += 1
         else:
             groups.setdefault((kind_of(row), count), []).append((right, cluster))
+
     points = []
     for (kind, count), members in sorted(groups.items()):
         rights, clusters = zip(*members, strict=True)
@@ -85,6 +86,7 @@ def accuracy_by_attributes(
                 found.ci_high,
             )
         )
+
     return points, left_out
 
 
@@ -125,4 +127,5 @@ def attribute_plots(rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot
                     note=note,
                 )
             )
+
     return made

@@ -100,9 +100,10 @@ def read_corrected_rows(path: Path) -> Iterator[Row]:
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{place}: Unique ID {number} stands in row {rows[number]} already; "
+                f"{place}: Unique ID {number} is already in row {rows[number]}; "
                 "it must be unique. Download the file again."
             )
+
         rows[number] = row.number
         yield typed
 
@@ -114,9 +115,11 @@ def _typed(place: str, cells: Mapping[str, str]) -> Row:
     """
     if not _ID.fullmatch(cells["Unique ID"]):
         raise _wrong(place, cells, "Unique ID", "expected a whole number")
+
     for column in ("Patient Note", "Question"):
         if not cells[column].strip():
             raise _wrong(place, cells, column, "must not be empty")
+
     calculator = _calculator(place, cells)
     answer, lower, upper = _label(place, cells, calculator)
     return {
@@ -168,20 +171,26 @@ def _label(
                 raise _wrong(
                     place, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is"
                 )
+
         return answer, "", ""
+
     if not _fits(answer, kind):
         rule = f"expected {_RULES[kind]} or {NOT_COMPUTABLE}"
         raise _wrong(place, cells, "Ground Truth Answer", rule)
+
     if kind != "decimal":
         return answer, answer, answer
+
     for column in columns[1:]:
         if decimal_or_none(cells[column]) is None:
             raise _wrong(place, cells, column, "expected a number")
+
     if not float(lower) <= float(answer) <= float(upper):
         rule = (
             f"must lie below the answer {answer}, and the Upper Limit {upper} above it"
         )
         raise _wrong(place, cells, "Lower Limit", rule)
+
     return answer, lower, upper
 
 
@@ -246,10 +255,12 @@ def _labels(rows: Iterable[Row], sha256: str) -> CorrectedLabels:
         if kind == "gestational_age" and not is_not_computable(answer):
             weeks, days = divmod(int(answer), _DAYS_A_WEEK)
             answer = f"('{weeks} weeks', '{days} days')"
+
         label = CorrectedLabel(
             answer=answer, lower=row["lower_limit"], upper=row["upper_limit"]
         )
         by_row[row["row_number"], note_cluster(row["patient_note"])] = label
+
     return CorrectedLabels(by_row=by_row, sha256=sha256)
 
 
@@ -285,6 +296,7 @@ def label_answer(row: Row) -> Answer:
     kind = answer_kind(int(row["calculator_id"]), row.get("output_type"))
     if kind == "date":
         return label
+
     if kind == "gestational_age":
         found = _WEEKS_AND_DAYS.fullmatch(label)
         if found is None:
@@ -292,12 +304,15 @@ def label_answer(row: Row) -> Answer:
                 f"the gold answer {label!r} gives no weeks and days. "
                 "Check the row's Ground Truth Answer."
             )
+
         return f"{found[1]} weeks", f"{found[2]} days"
+
     number = decimal_or_none(label)
     if number is None:
         raise UsageError(
             f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer."
         )
+
     return int(number) if kind == "integer" else float(number)
 
 

@@ -190,13 +190,16 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
     if config == "demo":
         yield from fair_demo_rows() if split == FAIR else demo_rows()
         return
+
     path = files[split]
     if config == OWN:
         yield from read_own_rows(path)
         return
+
     if config == CORRECTED:
         yield from read_corrected_rows(path)
         return
+
     rows: dict[int, int] = {}
     for row in read_csv(
         path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"
@@ -205,9 +208,10 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{path}: Row Number {number} stands in row {rows[number]} and again in row "
+                f"{path}: Row Number {number} appears in row {rows[number]} and again in row "
                 f"{row.number}; it must be unique. Download the file again."
             )
+
         rows[number] = row.number
         yield typed
 
@@ -258,10 +262,13 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     for column in ("Row Number", "Calculator ID"):
         if not _INTEGER.fullmatch(cells[column]):
             raise wrong(column, "expected a whole number")
+
         typed[OFFICIAL_COLUMNS[column]] = int(cells[column])
+
     for column in ("Calculator Name", "Note ID", "Patient Note", "Question"):
         if not cells[column].strip():
             raise wrong(column, "must not be empty")
+
     category = cells["Category"].strip().lower()
     typed["category"] = _LATER_CATEGORIES.get(category, category)
     if typed["category"] not in CATEGORIES:
@@ -269,22 +276,27 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
             "Category",
             f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}",
         )
+
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong(
             "Category",
             "this name is of a later release than v1.0, which has 'lab' and 'dosage'",
         )
+
     kind = cells["Output Type"]
     if kind not in OUTPUT_TYPES:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
+
     for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
         if not _is_answer(cells[column], kind):
             raise wrong(column, f"expected {_rule(kind)} for output type {kind}")
+
     try:
         if cells["Relevant Entities"] or config != OWN:
             typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
     except ValueError as error:
         raise wrong("Relevant Entities", f"cannot be read ({error})") from error
+
     typed["source_category"] = cells["Category"]
     return typed
 
@@ -311,6 +323,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                     f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it "
                     "out."
                 )
+
             if len(folds := {fold(name): each for name, each in given.items()}) < len(
                 given
             ):
@@ -318,6 +331,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                     f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). "
                     "Drop one."
                 )
+
             where = f"{path}: {record.at}"
             cells = {
                 name: _own_cell(where, name, folds.get(ours))
@@ -329,20 +343,24 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                     f"{path}: rows of credentialed notes; rows of medcalc_bench go to any model. "
                     "Build them as medcalc_own."
                 )
+
             row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
-                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or "
+                    f"{where}: Row Number {row['row_number']} appears twice. Number each row, or "
                     "none."
                 )
+
             doubted += [record.at] * doubt
         except UsageError as error:
             problems.append(str(error))
+
     if problems := list(dict.fromkeys(problems)):
         more = [f"and {len(problems) - _SHOWN_ROWS} more problems"] * (
             len(problems) > _SHOWN_ROWS
         )
         raise UsageError("\n".join([*problems[:_SHOWN_ROWS], *more]))
+
     if doubted:
         print(
             f"note: {path}: {len(doubted)} released labels that their entities do not bear out "
@@ -350,6 +368,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
             "a CSV file; accuracy_agreed leaves them out.",
             file=sys.stderr,
         )
+
     return list(rows.values())
 
 
@@ -380,6 +399,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     question, doubt = _apply_rule(row, calculator, keep_label=released)
     if doubt and not released:
         raise doubt
+
     least, most = _own_limits(row, kind)
     usual = {
         "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
@@ -393,6 +413,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     ):
         if text not in ("", usual[column]):
             raise row.wrong(column, f"must be {usual[column]} for {calculator.name}")
+
     cells.update({name: cells[name] or text for name, text in usual.items()})
     cells.update(
         {"Calculator ID": str(calculator.id), "Calculator Name": calculator.name}
@@ -408,6 +429,7 @@ def _tidy(row: _Row) -> None:
             "\ud800" <= letter <= "\udfff" for letter in text
         ):
             raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
+
         if column in ("Row Number", "Calculator ID"):
             # as pandas writes a column with gaps
             cells[column] = re.sub(r"^([0-9]+)\.0+$", r"\1", text.strip())
@@ -441,6 +463,7 @@ def _apply_rule(
     question = QUESTIONS[calculator.id][0]
     if not cells["Relevant Entities"]:
         return question, None
+
     try:
         parsed = parse_entities(cells["Relevant Entities"])
         entities = calculator.named(parsed.items())
@@ -449,6 +472,7 @@ def _apply_rule(
         return question, row.wrong(
             "Relevant Entities", f"cannot be calculated with ({error})"
         )
+
     gold = cells["Ground Truth Answer"]
     label = {
         "ground_truth_answer": gold,
@@ -459,11 +483,13 @@ def _apply_rule(
     if gold and not label_agrees(label, result.answer):
         rule = f"must agree with the entities, which give {result.answer_text}"
         doubt = row.wrong("Ground Truth Answer", rule)
+
     if not keep_label:
         cells["Ground Truth Answer"] = result.answer_text
         cells["Ground Truth Explanation"] = (
             cells["Ground Truth Explanation"] or result.explanation
         )
+
     cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
     return named_drugs(question, entities), doubt
 
@@ -486,6 +512,7 @@ def _own_calculator(row: _Row) -> AnyCalculator:
     number, name = row.cells["Calculator ID"], row.cells["Calculator Name"]
     if number and not _INTEGER.fullmatch(number):
         raise row.wrong("Calculator ID", "expected a whole number")
+
     found = set()
     for column, key in (("Calculator ID", int(number or 0)), ("Calculator Name", name)):
         if row.cells[column]:
@@ -495,6 +522,7 @@ def _own_calculator(row: _Row) -> AnyCalculator:
                 raise row.wrong(
                     column, f"must be one of the 55 calculators ({error})"
                 ) from None
+
     if len(found) != 1:
         rule = (
             "must be the one of Calculator ID"
@@ -502,6 +530,7 @@ def _own_calculator(row: _Row) -> AnyCalculator:
             else "this or Calculator ID is needed"
         )
         raise row.wrong("Calculator Name", rule)
+
     return found.pop()
 
 
@@ -510,12 +539,15 @@ def _own_answer(text: str, kind: AnswerKind) -> str | None:
     if kind == "gestational_age":
         age = _AGE.fullmatch(text)
         return f"('{age[1]} weeks', '{age[2]} days')" if age else None
+
     if kind == "date":
         for form in ("%m/%d/%Y", "%Y-%m-%d"):
             with contextlib.suppress(ValueError):
                 date = datetime.strptime(text, form)
                 return text if "/" in text else f"{date:%m/%d/%Y}"
+
         return None
+
     return text if _NUMBER.fullmatch(text) and _is_answer(text, kind) else None
 
 
@@ -575,6 +607,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = note_cluster(str(row["patient_note"]))
+
         items.append(
             Item(
                 id=str(row["row_number"]),
@@ -584,6 +617,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
                 asking=2 if member.variant == "same" else 1,
             )
         )
+
     return items
 
 

@@ -77,6 +77,7 @@ def synthetic_row(
     low, high = (
         decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
     )
+
     return {
         "row_number": number,
         "calculator_id": calculator.id,

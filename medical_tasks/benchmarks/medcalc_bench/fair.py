@@ -120,11 +120,13 @@ class Member:
         text = str(note_type)
         if not text.startswith(_MARK):
             return None
+
         first, _, second = text.removeprefix(_MARK).partition("; ")
         if "=" in first:
             variant, _, group = first.partition("=")
             expected: Expected = "moves" if second == "moves" else "stays"
             return cls(variant=variant, groups={variant: group}, expected=expected)
+
         pairs = [pair.split("=") for pair in second.split(", ") if pair]
         return cls(variant=first, groups=dict(pairs))
 
@@ -137,6 +139,7 @@ class Member:
         # By name, and not as the row has them: no results file has a run of its words.
         named = tuple(sorted(f"{name}:{group}" for name, group in self.groups.items()))
         swapped = self.variant in ATTRIBUTES
+
         return {
             "variant": "swap" if swapped else self.variant,
             "attribute": self.variant if swapped else "none",
@@ -166,6 +169,7 @@ def fair_pairs(items: Sequence[Item]) -> list[Pairs]:
         ours = _named(item)
         if base is None or item is base or len(ours) != 1:
             continue
+
         ((attribute, group),) = ours.items()
         other = _named(base).get(attribute)
         reference = ATTRIBUTES[attribute][0]
@@ -173,6 +177,7 @@ def fair_pairs(items: Sequence[Item]) -> list[Pairs]:
             found.setdefault((attribute, group), []).append((item.id, base.id))
         elif other is not None and group == reference != other:
             found.setdefault((attribute, other), []).append((base.id, item.id))
+
     return [
         Pairs(by=by, group=group, reference=groups[0], items=tuple(found[by, group]))
         for by, groups in ATTRIBUTES.items()
@@ -239,6 +244,7 @@ def score_fair(
         for item, text in zip(items, responses, strict=True)
     ]
     replies = {(each.item.cluster, each.member.variant): each.reply for each in scored}
+
     return [
         each.score(
             _Family(
@@ -292,10 +298,12 @@ class _Scored:
                 del values[name]
                 unscored = unscored or change.missing
                 continue
+
             values[name] = change.high
             if change.low < change.high:
                 limits[name] = (change.low, change.high)
                 unclear = unclear or PARTNER_UNCLEAR
+
         return ItemScore(
             id=self.item.id,
             values=values,
@@ -320,11 +328,13 @@ class _Scored:
         variant = self.member.variant
         if variant == "base":
             return {}
+
         changed = _changed(self.reply, family.base)
         if variant in _CONTROLS:
             return {_CONTROLS[variant]: changed}
         if self.member.expected == "moves":
             return {"missed_change": self._missed(changed)}
+
         control = _changed(family.paraphrase, family.base)
         return {"unwarranted_change": changed, "excess_change": changed.less(control)}
 

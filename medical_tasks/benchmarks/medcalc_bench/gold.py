@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from medical_tasks.calculators import (
@@ -93,9 +94,11 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
     kind = known_kind(calculator_id)
     if kind is not None:
         return kind
+
     for form in _OUTPUT_TYPES:
         if form == output_type:
             return form
+
     raise UsageError(
         f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is "
         f"{output_type!r}: expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID "
@@ -135,18 +138,23 @@ def limits(
                     f"the limit {given!r} is no number. Check the row's Lower Limit and Upper "
                     "Limit."
                 )
+
             ends.append(end)
+
     if len(ends) < 2:
         ends = [gold * (1 - RELATIVE), gold * (1 + RELATIVE)]
+
     if ends[0] == ends[1] and gold != 0:
         exponent = gold.as_tuple().exponent
         half = (
             Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
         )
         ends = [gold - half, gold + half]
+
     return float(min(ends)), float(max(ends))
 
 
+@lru_cache(maxsize=4096, typed=True)
 def decimal_or_none(value: str | float) -> Decimal | None:
     """The number as it is written, or None where it is none or not finite."""
     try:
@@ -169,10 +177,12 @@ def entities_of(row: Row) -> dict[str, object]:
         entities = json.loads(text or "")
     except (TypeError, ValueError, RecursionError):
         entities = None
+
     if not isinstance(entities, dict):
         raise CalculatorInputError(
             f"relevant_entities: expected a JSON object, got {str(text)[:60]!r}"
         )
+
     return entities
 
 
@@ -218,17 +228,21 @@ def label_agrees(row: Row, answer: Answer) -> bool:
     label = str(row["ground_truth_answer"])
     if is_not_computable(label):
         return False
+
     if isinstance(answer, str | tuple):
         # Month, day and year, or weeks and days: zeros before a number do not matter.
         ours, theirs = (re.findall("[0-9]+", text) for text in (label, "".join(answer)))
         return [*map(int, ours)] == [*map(int, theirs)]
+
     number = decimal_or_none(label)
     if number is None:
         raise UsageError(
             f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer."
         )
+
     if isinstance(answer, int):
         return Decimal(answer) == number
+
     low, high = limits(number, row.get("lower_limit"), row.get("upper_limit"))
     return low <= answer <= high
 
@@ -250,16 +264,19 @@ def parse_entities(text: str) -> dict[str, Any]:
         raise ValueError(
             f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read"
         )
+
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError:
         value = _python_literal(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
     if not isinstance(value, dict):
         raise ValueError(
             f"a mapping of entity names is expected, got {type(value).__name__}"
         )
+
     return dict(_checked(value, 0))
 
 
@@ -279,6 +296,7 @@ def canonical_entities(text: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:  # an escape of half a character pair
         raise ValueError("holds a lone surrogate, which no UTF-8 file can") from error
+
     return text
 
 
@@ -288,16 +306,19 @@ def _python_literal(text: str) -> object:
             # an odd backslash in a string is no concern of the user
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
+
         value = ast.literal_eval(tree)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         # A hostile text exhausts the parser's own bounds; that is as unreadable as a
         # misspelt one.
         raise ValueError("neither a JSON object nor a Python dict literal") from error
+
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             _unique(
                 [(ast.literal_eval(key), None) for key in node.keys if key is not None]
             )
+
     return value
 
 
@@ -305,7 +326,7 @@ def _unique(pairs: list[tuple[object, object]]) -> dict[object, object]:
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise ValueError(f"the name {key!r} stands twice")
+            raise ValueError(f"the name {key!r} appears twice")
         result[key] = value
     return result
 
@@ -320,15 +341,21 @@ def _checked(value: Any, depth: int) -> Any:
         raise ValueError("nested too deeply")
     if value is None or isinstance(value, bool | int | str):
         return value
+
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a number")
+
         return value
+
     if isinstance(value, list | tuple):
         return [_checked(item, depth + 1) for item in value]
+
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise ValueError(f"names are text, got {key!r}")
+
         return {key: _checked(item, depth + 1) for key, item in value.items()}
+
     raise ValueError(f"a value of type {type(value).__name__}")

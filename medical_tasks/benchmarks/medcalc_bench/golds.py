@@ -58,6 +58,7 @@ def golds_of(row: Row, labels: CorrectedLabels | None) -> RowGolds:
     both = None
     if corrected is not None and rule is not None:
         both = agrees_with_answer(corrected, rule.answer)
+
     return RowGolds(
         rule=rule,
         corrected=corrected,
@@ -90,6 +91,7 @@ def golds_table(
     rule_corrected = [each.rule_and_corrected for each in golds]
     if False not in (*label_rule, *label_corrected, *rule_corrected):
         return None
+
     agreed = [each.rule_and_corrected for each in golds if each.label_and_rule]
     agreement = {
         "accuracy": (_SAME, _agreeing(label_rule), _agreeing(label_corrected)),
@@ -118,6 +120,7 @@ def golds_table(
         for name in _GOLDS
         if name in metrics
     ]
+
     return Table(title="Golds", header=_HEADER, rows=tuple(lines), note=_note(golds))
 
 
@@ -140,10 +143,12 @@ def _note(golds: Sequence[RowGolds]) -> str:
         return (
             "The published rule is applied to the entities that the release extracted."
         )
+
     unanswerable = sum(each.not_computable for each in labelled)
     agreed = [each for each in labelled if each.label_and_rule]
     contradicted = [each for each in agreed if not each.label_and_corrected]
     not_computable = sum(each.not_computable for each in contradicted)
+
     return (
         f"{unanswerable:,} of the {len(labelled):,} corrected labels are N/A: the note does not "
         "allow an answer, and only a reply that says so is right. Where label and rule agree, the "

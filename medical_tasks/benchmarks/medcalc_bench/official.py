@@ -84,12 +84,15 @@ def official_decision(
     kind = known_kind(calculator_id)
     if kind is None:
         return _wrong("", f"the authors' scorer knows no calculator {calculator_id}")
+
     try:
         answer = official_answer(_one_line(response), kind)
     except (ArithmeticError, ValueError) as error:
         return _wrong("", f"the authors' reader fails: {error}")
+
     if answer == NOT_FOUND:  # which their check goes on to fail on
         return _wrong(answer, "the authors' reader finds no answer")
+
     return official_check(
         answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
     )
@@ -108,13 +111,16 @@ def official_code_decision(
             kept = json.loads(response)
         except (ValueError, RecursionError):
             kept = None
+
         answer = (
             str(kept["answer"])
             if isinstance(kept, dict) and "answer" in kept
             else response.strip()
         )
+
     if not answer:
         return _wrong("", "there is no answer")
+
     return official_check(
         answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
     )
@@ -153,15 +159,19 @@ def official_answer(response: str, kind: AnswerKind) -> str:
         return (
             f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
         )
+
     if kind == "gestational_age":
         if _pair(text) is None:
             raise ValueError(
                 "no two numbers that touch but for units, a quote, a comma or spaces"
             )
+
         pair = _pair(text.translate(str.maketrans("[]", "()", "'\"")))
         return f"({pair[0]}, {pair[1]})" if pair else NOT_FOUND
+
     if kind == "integer":
         return _integer(text)
+
     return _decimal(text)
 
 
@@ -182,9 +192,11 @@ def official_check(
         kind = known_kind(int(calculator_id))
         if kind is None:
             raise ValueError(f"unknown calculator {calculator_id}")
+
         correct, why = _CHECKS[kind](_text(answer), gold, lower, upper)
     except (ArithmeticError, ValueError) as error:
         return _wrong(parsed, f"the authors' check fails: {error}")
+
     return Decision(correct=correct, parsed=parsed, why=why)
 
 
@@ -211,16 +223,19 @@ def _captured(text: str) -> str:
         position = key + len(_KEY)
         if key == 0 or text[key - 1] not in "Aa":
             continue
+
         found = _SPACE.match(text, position)
         start = found.end() if found else position
         if brace < start:
             brace = text.find("}", start)
             if brace < 0:
                 break
+
         if newline < start:
             newline = text.find("\n", start) % (len(text) + 1)  # none: behind the end
         if brace < newline:
             captured, position = text[start:brace], brace + 1
+
     return captured.strip().strip('"')
 
 
@@ -247,10 +262,13 @@ def _integer(text: str) -> str:
             and (found := _DIGITS_AT_END.match(text[:place][::-1]))
         ):
             return found[0][::-1]
+
         place = text.find(" out of", place + 1)
+
     if begin := _LIST_BEGIN.search(text):
         members = _LIST.match(text, begin.start())
         return str(members[0].count(",") + 1) if members else NOT_FOUND
+
     return _last_of_chain(_LAST_NUMBER.match(text[::-1])) or NOT_FOUND
 
 
@@ -267,6 +285,7 @@ def _decimal(text: str) -> str:
             return str(_expression(inside, EXTRACTION))
         except ValueError:
             return NOT_FOUND
+
     for unit in _ML.finditer(text):
         before = text[: unit.start()].rstrip()
         if (
@@ -277,9 +296,11 @@ def _decimal(text: str) -> str:
             )
         ):
             return str(_evaluated(number, {}))
+
     reversed_text = text[::-1]
     if percentage := _last_of_chain(_LAST_PERCENTAGE.search(reversed_text), ends=True):
         return str(_evaluated(percentage, {}) / 100)
+
     number = _last_of_chain(_LAST_NUMBER.match(reversed_text))
     return str(_evaluated(number, {})) if number else NOT_FOUND
 

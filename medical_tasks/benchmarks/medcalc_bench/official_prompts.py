@@ -167,6 +167,7 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
     source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
     for wanted in _FROM_THE_ROW:
         source.expect(wanted in source.statements, f"the statement `{wanted}`")
+
     system, user = source.returned(name, source.arguments_of(name))
     examples = [_find(upstream, EXAMPLES)] if shows else []
     return OfficialQuestions(
@@ -195,6 +196,7 @@ def read_code(upstream: Path | None) -> OfficialCode:
     source.expect(blocks, f"the pattern {_BLOCKS} for blocks of code")
     texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
     no_code, no_print, console = source.follow_ups(function)
+
     return OfficialCode(
         opening=source.messages(function, texts),
         no_code=no_code,
@@ -214,6 +216,7 @@ def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
     rules = _text_of(system)
     if "N/A" not in rules or _LABELS_SPLIT.search(rules):
         raise _odd_question(system, "it must be a text that says when to answer N/A")
+
     pieces = [piece for piece in _LABELS_SPLIT.split(_text_of(question)) if piece]
     template = tuple(_LABELS_SLOTS.get(piece, piece) for piece in pieces)
     if [part for part in template if isinstance(part, Slot)] != list(
@@ -222,6 +225,7 @@ def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
         raise _odd_question(
             question, f"it must have {' and '.join(_LABELS_SLOTS)} once each"
         )
+
     return OfficialQuestions(
         messages=(("system", (rules,)), ("user", template)),
         example_questions={},
@@ -308,6 +312,7 @@ class _Source:
             fits, f"one call of {name} with {len(parameters)} arguments by position"
         )
         given = [ast.unparse(argument) for argument in calls[0].args]
+
         # A model's name goes into no text and stays unknown; of the example's reply
         # only the dump is a text.
         return {
@@ -328,6 +333,7 @@ class _Source:
             and len(last.value.elts) == 2
         ):
             raise self.unknown(f"that {name} ends by returning two texts")
+
         texts = {**known, **joined(before, known, self.unknown)}
         system, user = (
             template_of(node, texts, self.unknown) for node in last.value.elts
@@ -341,6 +347,7 @@ class _Source:
         listed = assigned(list(ast.walk(tree)), "messages")
         if not isinstance(listed, ast.List):
             raise self.unknown("one list `messages`")
+
         read: list[tuple[str, Template]] = []
         for node in listed.elts:
             parts = node if isinstance(node, ast.Dict) else ast.Dict(keys=[], values=[])
@@ -352,7 +359,9 @@ class _Source:
             )
             if keys != ["role", "content"] or role not in ("system", "user"):
                 raise self.unknown("messages with role and content, of system or user")
+
             read.append((role, template_of(parts.values[1], texts, self.unknown)))
+
         return tuple(read)
 
     def example_questions(self) -> dict[str, str]:
@@ -364,9 +373,11 @@ class _Source:
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
                 continue
+
             question = assigned(node.body, name)
             if question is None:
                 continue
+
             key, by = (
                 node.test.comparators[0],
                 ast.unparse(node.test).partition(" == ")[0],
@@ -375,10 +386,12 @@ class _Source:
                 isinstance(key, ast.Constant) and isinstance(key.value, str)
             ):
                 raise self.unknown(f"that {name} goes by calculator_id")
+
             if not (
                 isinstance(question, ast.Constant) and isinstance(question.value, str)
             ):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
+
             found[key.value] = question.value
             other = assigned(node.orelse, name)
             given += 1 + (other is not None)
@@ -386,6 +399,7 @@ class _Source:
             self.expect(
                 own, f"that {name} is the item's question for all other calculators"
             )
+
         nowhere_else = (
             sum(text.startswith(f"{name} = ") for text in self.statements) == given
         )
@@ -413,9 +427,12 @@ class _Source:
                         raise self.unknown(
                             f"`{check}` as the next check of a reply without an answer"
                         )
+
                     branches.append(step.body)
                     rest = step.orelse
+
                 branches.append(rest)
+
         self.expect(len(branches) == len(_CHECKS) + 1, f"one check `{_ENDED}`")
         texts: list[Template] = []
         for branch in (branches[0], branches[1], branches[3]):
@@ -423,7 +440,9 @@ class _Source:
             sent = "messages.append({'role': 'user', 'content': new_output})"
             if made is None or sent not in {ast.unparse(each) for each in branch}:
                 raise self.unknown("a text new_output that is sent after each reply")
+
             texts.append(template_of(made, known, self.unknown))
+
         return texts[0], texts[1], texts[2]
 
     def tries(self, function: ast.FunctionDef) -> int:
@@ -473,13 +492,16 @@ def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, object]]]:
             )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _odd_examples(path, f"{type(error).__name__} {error}") from error
+
     if not examples:
         raise _odd_examples(path, "it holds no example")
+
     for key, (note, _) in examples.items():
         if not key.isdecimal():
             raise _odd_examples(path, f"the key {key!r} is no calculator id")
         if not isinstance(note, str):
             raise _odd_examples(path, f"the note of calculator {key} is no text")
+
     return examples
 
 

@@ -64,8 +64,10 @@ def load_prompts(
         raise UsageError(
             f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}."
         )
+
     if name == "official":
         return _official(task, upstream, config)
+
     exemplars: Mapping[str, Exemplar] = own_exemplars() if style == "one_shot" else {}
     forms = {
         "direct": TEXTS["direct"],
@@ -97,6 +99,7 @@ def load_prompts(
                 "nothing_said",
             )
         ]
+
     if style == "open_book":
         texts += [
             TEXTS["reference"],
@@ -114,9 +117,11 @@ def load_prompts(
             parts.append(
                 TEXTS["example"].format(example=f"{question}\n\nReply:\n{shown.reply}")
             )
+
         if style == "open_book":
             page = render_specification(int(item.fields["calculator_id"]))
             parts.append(TEXTS["reference"].format(specification=page))
+
         parts.append(
             TEXTS["question"].format(
                 note=item.fields["patient_note"], question=item.fields["question"]
@@ -152,12 +157,14 @@ def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
     style = task.options["style"]
     if config == CORRECTED:
         return _of_corrected_labels(task, upstream)
+
     if style in _NOT_ASKED_BY_AUTHORS:
         what = _NOT_ASKED_BY_AUTHORS[style]
         raise UsageError(
             f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts "
             "own."
         )
+
     asked = read_code(upstream) if style == "code" else read_questions(style, upstream)
     return PromptSet(
         name="official",
@@ -177,6 +184,7 @@ def _of_corrected_labels(task: TaskSpec, upstream: Path | None) -> PromptSet:
             f"{task.name} has no official prompts on {CORRECTED}: the labels' authors ask for "
             "reasoning without an example. Use the task medcalc, or --prompts own."
         )
+
     asked = read_corrected_question(upstream)
     return PromptSet(
         name="official",
@@ -262,12 +270,14 @@ def render_specification(calculator_id: int) -> str:
             f"there is no calculator {calculator_id}, so the open book has no page for it. Ids: "
             f"{', '.join(map(str, sorted(entries)))}."
         )
+
     entry = entries[calculator_id]
     parts = [entry.name, _rule(entry)]
     if calculator_id in _RULE_NOTES:
         parts.append(_RULE_NOTES[calculator_id])
     if calculator_id == 46:
         parts.append(_coefficients())
+
     parts += [
         f"{entries[other].name}: {_rule(entries[other])}"
         for other in BUILDS_ON.get(calculator_id, ())
@@ -280,6 +290,7 @@ def render_specification(calculator_id: int) -> str:
         else _RESULT_FORMS[entry.output]
     )
     parts.append(f"Result: {form}{unit}.\nSource: {entry.source}")
+
     return "\n\n".join(parts)
 
 
@@ -299,6 +310,7 @@ def _rule(entry: AnyCalculator) -> str:
     )
     for pattern, instead in _OF_THE_CODE:
         text = pattern.sub(instead, text)
+
     return text
 
 

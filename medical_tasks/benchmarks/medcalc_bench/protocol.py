@@ -125,6 +125,7 @@ class _Programs:
         }
         if not pending:
             return dict(found)
+
         workers = min(_MOST_AT_ONCE, os.cpu_count() or 1)
         with (
             Progress(
@@ -152,6 +153,7 @@ class _Programs:
                 # Those not yet begun are not run when one could not be, or when the
                 # user stops.
                 pool.shutdown(cancel_futures=True)
+
         return dict(found)
 
 
@@ -195,9 +197,12 @@ class CodeProtocol:
             answer = answer_of(outcome["stdout"])
             if answer:
                 return Done(answer)
+
             problem = TEXTS["no_output"]
+
         if len(dialogue.answers) >= self.max_tries:
             return Done("")
+
         last = dialogue.answers[-1]
         said: Message = {
             "role": "assistant",
@@ -238,6 +243,7 @@ class OfficialCodeProtocol:
             + ("" if outcomes[run]["exit"] == "ok" else outcomes[run]["stderr_tail"])
             for reply, run in runs.items()
         }
+
         return [self._turn(dialogue, written) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue, written: Mapping[str, str]) -> Turn:
@@ -257,13 +263,16 @@ class OfficialCodeProtocol:
             and "print" in _their_program(last)
         ):
             return Done(_as_json("N/A"))  # it asks for input
+
         if len(dialogue.answers) >= self._texts.tries:
             return Done("")
+
         chat = list(dialogue.opening)
         for reply in dialogue.answers:
             chat.append({"role": "assistant", "content": reply})
             if not _is_answered(reply):
                 chat.append(self._said(reply, written))
+
         return Ask(tuple(chat))
 
     def _said(self, reply: str, written: Mapping[str, str]) -> Message:
@@ -301,6 +310,7 @@ def program_of(reply: str) -> str:
     blocks = _blocks(text)
     if not blocks:
         return text.strip() if _is_python(text) else ""
+
     # Behind the second: blocks within one of Markdown.
     inner = [
         block for _, content in blocks if "```" in content for block in _blocks(content)
@@ -311,6 +321,7 @@ def program_of(reply: str) -> str:
         marked = [content for language, content in blocks if language is None]
         if not any(_PRINTS.search(content) for content in marked):
             return ""
+
     program = "\n".join(content.rstrip() for content in marked).strip("\n")
     return textwrap.dedent(program) if program[:1] in (" ", "\t") else program
 
@@ -333,7 +344,9 @@ def _blocks(text: str) -> list[tuple[bool | None, str]]:
                 blocks.append((True, info[word.end() :]) if word else (None, info))
             elif found:
                 opened, lines = found, []
+
             continue
+
         before, fence, after = line.rpartition(opened["fence"])
         if fence and not after.strip(opened["fence"][0] + " \t\r"):
             lines.append(_moved(before.rstrip(opened["fence"][0]), opened["lead"]))
@@ -341,8 +354,10 @@ def _blocks(text: str) -> list[tuple[bool | None, str]]:
             opened = None
         else:
             lines.append(_moved(line, opened["lead"]))
+
     if opened is not None:
         blocks.append((_language(opened["info"]), "\n".join(lines)))
+
     return blocks
 
 
@@ -370,10 +385,12 @@ def _is_python(text: str) -> bool:
     """
     if not _PRINTS.search(text):
         return False
+
     try:
         tree = ast.parse(_ESCAPE.sub("__", text.strip()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return any(isinstance(name, ast.Name) and name.id == "print" for name in calls)
 

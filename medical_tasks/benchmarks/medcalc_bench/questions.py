@@ -25,6 +25,7 @@ def named_drugs(
     """
     if "{source}" not in question:
         return question
+
     source, target = entities["input steroid"][0], entities["target steroid"]
     return question.replace("{source}", words(source)).replace(
         "{target}", words(target)

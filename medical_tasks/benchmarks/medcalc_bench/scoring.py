@@ -101,6 +101,7 @@ def score_items(
     )
     known = readings or {}
     corrected = corrected_labels(task, arguments or {})
+
     return [
         _score(task, item, response, official, corrected, known.get(item.id))
         for item, response in zip(items, responses, strict=True)
@@ -121,6 +122,7 @@ def corrected_labels(
     place = arguments.get(CORRECTED_LABELS)
     if place is None:
         return None
+
     labels = built_labels(
         Path(place).expanduser(), task.benchmark.source(task.dataset).spec
     )
@@ -130,6 +132,7 @@ def corrected_labels(
             f"{task.dataset} is not built there. Build it: medical-tasks build {task.dataset} "
             f"--config {CORRECTED} --fetch"
         )
+
     return labels
 
 
@@ -192,11 +195,13 @@ def _score(
             published = decided(
                 statement, kind, calculator_id, gold=answer_text(result.answer)
             )
+
         values["accuracy_recomputed"] = float(published.correct and not sane.unclear)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
+
     if corrected is not None:
         # Not told in `why`, which must be the same for whoever scores again without
         # these labels.
@@ -204,6 +209,7 @@ def _score(
         values["accuracy_corrected"] = _by_corrected(
             label, statement, kind, calculator_id
         )
+
     return ItemScore(
         id=item.id,
         values=values,
@@ -251,6 +257,7 @@ def decide(
         }
     )
     statement = read_answer(response, subject_of(calculator_id, kind))
+
     return decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
 
 
@@ -268,6 +275,7 @@ def decided(
         return _without_gold(statement)
     if kind == "days":
         return _same(statement, int(gold), "number of days", _in_days)
+
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -275,12 +283,14 @@ def decided(
                 f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth "
                 "Answer."
             )
+
         return _same(
             statement,
             days[0],
             "date",
             lambda day: "no date of the calendar" if day is None else str(day),
         )
+
     if kind == "gestational_age":
         weeks = [each.value for each in ages(str(gold))]
         if len(weeks) != 1 or weeks[0] is None:
@@ -288,7 +298,9 @@ def decided(
                 f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth "
                 "Answer."
             )
+
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
+
     return _decided_number(
         statement, kind, calculator_id, gold=gold, lower=lower, upper=upper
     )
@@ -309,17 +321,21 @@ def _decided_number(
         raise UsageError(
             f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer."
         )
+
     if kind == "integer":
         return _same(
             statement, float(wanted), "number", lambda number: f"{number:.10g}"
         )
+
     low, high = limits(wanted, lower, upper)
     if not statement.stated:
         return _nothing(statement, "number")
+
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
     values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
     right = [low <= value <= high for value in values]
     notes = _notes(statement.stated, subject_of(calculator_id, kind))
+
     return Decision(
         correct=all(right),
         parsed=" or ".join(_written(each) for each in statement.stated),
@@ -404,8 +420,10 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
             or (unit.name == "%" and asked == NO_UNIT)
         ):
             continue
+
         kind = "unit_mismatch" if unit.dimension != asked.dimension else "other_unit"
         return (f"{kind}: {quantity.unit} for {subject.unit_text or 'no unit'}",)
+
     return ()
 
 

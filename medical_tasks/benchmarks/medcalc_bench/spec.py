@@ -37,6 +37,7 @@ from medical_tasks.spec import (
     MultiStep,
     Pairs,
     PaperSetting,
+    PersonQuestion,
     Plot,
     PromptSet,
     PublishedAnswer,
@@ -103,6 +104,17 @@ class MedCalcBench(Benchmark):
 
         return load_prompts(task, asking.prompts, asking.upstream, config=asking.config)
 
+    def person_questions(
+        self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
+    ) -> list[PersonQuestion]:
+        """The question, and the patient's note."""
+        return [
+            PersonQuestion(
+                question=item.fields["question"], to_read=item.fields["patient_note"]
+            )
+            for item in items
+        ]
+
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
         from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
@@ -131,6 +143,7 @@ class MedCalcBench(Benchmark):
             )
 
             return score_tool_items(task, items, answers, scoring)
+
         texts = [answer.text for answer in answers]
         if task.options["style"] == "fair":
             from medical_tasks.benchmarks.medcalc_bench.fair import score_fair
@@ -138,10 +151,12 @@ class MedCalcBench(Benchmark):
             return score_fair(
                 task, items, texts, scoring.readings, arguments=scoring.arguments
             )
+
         if task.options["style"] == "twins":
             from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
             return score_twins(task, items, texts, arguments=scoring.arguments)
+
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 
         return score_items(
@@ -204,11 +219,13 @@ class MedCalcBench(Benchmark):
         """
         if not {"Row Number", "LLM Answer"} <= record.keys():
             return ()
+
         reply = answer = record["LLM Answer"]
         if task.options["style"] != "code" and isinstance(answer, str):
             thinking = record.get("LLM Explanation")
             steps = {"step_by_step_thinking": thinking} if thinking else {}
             reply = json.dumps({**steps, "answer": answer}, ensure_ascii=False)
+
         asked = {"question": record.get("Question"), "note_id": record.get("Note ID")}
         return (
             PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),
@@ -271,6 +288,7 @@ class MedCalcBench(Benchmark):
         # Labels that are not those of the scoring say nothing about its numbers.
         if labels is None or scored.get(CORRECTED_LABELS) != {"sha256": labels.sha256}:
             labels = None
+
         shown = task.metrics[: len(LABEL_METRICS)] == LABEL_METRICS
         made = (
             golds_table(entry, (item.fields for item in items), labels)
@@ -285,6 +303,7 @@ class MedCalcBench(Benchmark):
 
             calls = outcome_table(entry.get("notes", {}))
             tables += [] if calls is None else [calls]
+
         return tables
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -18,7 +19,7 @@ from medical_tasks.scoring.numbers.quantities import (
     scores,
     unit_of,
 )
-from medical_tasks.scoring.numbers.subject import KINDS, Subject
+from medical_tasks.scoring.numbers.subject import KINDS, Names, Subject
 
 __all__ = ["subject_of"]
 
@@ -97,11 +98,13 @@ _PHRASES: Final = {
     69: ("(?:estimated )?gestational age", "pregnancy"),
 }
 _QT: Final = ("qtc[bf]?", "(?:rate-)?corrected qt(?: interval)?")
+_SHORTEST: Final = 2
+"""Characters that are too few for a name."""
 _TAIL: Final = re.compile(
     rf"(?i)\s(?:(?:for|in) .*|(?:{KINDS})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
 )
-_OTHER: Final = r"(?<!corrected )(?<!adjusted |measured )"
-"""Not in front of a name: "corrected anion gap" is another quantity than "anion gap"."""
+_OTHER: Final = ("corrected ", "adjusted ", "measured ")
+"""What makes another quantity of a name behind it."""
 
 
 @cache
@@ -115,6 +118,7 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         return Subject(scan=ages, names=names)
     if kind == "days":
         return Subject(scan=_ages_in_days, names=names)
+
     points = calculator_id in SCORE_IDS or kind == "integer"
     return Subject(
         scan=scores if points else measurements,
@@ -135,19 +139,29 @@ def _ages_in_days(text: str) -> list[Quantity]:
     return ages(text) or [each for each in measurements(text) if not each.unit]
 
 
-def _names(calculator: AnyCalculator) -> Pattern:
-    """A pattern of all names, the longest first."""
+def _names(calculator: AnyCalculator) -> Names:
+    """All names of a calculator, the longest first."""
     names = {calculator.name, *calculator.aliases}
     outside, _, inside = calculator.name.partition("(")
     names |= {outside, *re.split(r"[/)]", inside)[:1]}
     names |= {_shortened(name) for name in tuple(names)}
-    words = {_loose(name) for name in names if len(name.strip()) > 2}
+    known = {name for name in names if len(name.strip()) > _SHORTEST}
+    capitals = {name for name in known if name.isupper() and name.isalpha()}
+    words = {_loose(name) for name in known - capitals}
     words |= set(_QT if "QTc" in calculator.name else _PHRASES.get(calculator.id, ()))
-    alternatives = "|".join(sorted(words, key=len, reverse=True))
-    front = "" if "orrected" in calculator.name else _OTHER
-    return Pattern(
-        rf"(?i)(?<![\w])(?<!\d[ ])(?:(?:19|20)\d\d )?{front}(?:{alternatives})(?![a-z0-9])"
+
+    return Names(
+        Pattern(
+            rf"(?:{_alternatives(words)}"
+            rf"|(?P<capitals>{_alternatives(map(str.lower, capitals))}))(?![a-z0-9])"
+        ),
+        () if "orrected" in calculator.name else _OTHER,
     )
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    """A pattern of any of some words, the longest first; of none it matches nowhere."""
+    return "|".join(sorted(words, key=lambda word: (-len(word), word))) or "(?!)"
 
 
 def _shortened(name: str) -> str:
@@ -159,9 +173,6 @@ def _shortened(name: str) -> str:
 
 
 def _loose(name: str) -> str:
-    """A pattern of a name in any spelling of its blanks and hyphens."""
-    parts = re.split(r"[\s-]+", name.strip())
-    pattern = r"[\s-]?".join(re.escape(part).replace("'", "['’]?") for part in parts)
-    return (
-        f"(?-i:{pattern})" if name.isupper() and name.isalpha() else pattern
-    )  # HEART, MAP
+    """A pattern of a name in small letters, in any spelling of its blanks and hyphens."""
+    parts = re.split(r"[\s-]+", name.strip().lower())
+    return r"[\s-]?".join(re.escape(part).replace("'", "['’]?") for part in parts)

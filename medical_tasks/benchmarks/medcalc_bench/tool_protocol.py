@@ -65,6 +65,7 @@ def load_prompts(task: TaskSpec, asking: Asking) -> PromptSet:
         "tools_sha256": tools_sha256(),
         "tools_seed": _SEED,
     }
+
     return replace(
         asked,
         settings={**asked.settings, **settings},
@@ -154,6 +155,7 @@ def answered_calls(
         }
         for each in calls
     ]
+
     return [said, *results]
 
 
@@ -177,6 +179,7 @@ def gold_answer(task: TaskSpec, item: Item) -> Answer:
         arguments = known_arguments(right, entities_of(item.fields))
     except CalculatorInputError:
         arguments = {}
+
     asked = ToolCall(
         id="call00001",
         name=right.slug,
@@ -184,4 +187,5 @@ def gold_answer(task: TaskSpec, item: Item) -> Answer:
     )
     answer: Message = {"role": "assistant", "content": text}
     called = answered_calls("", [asked], [right.slug])
+
     return Answer(text=text, conversation=(*called, answer), finish="stop")

@@ -127,6 +127,7 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
             weights={**score.weights, "arguments_right": 0.0},
             notes=(*score.notes, UNSEEN),
         )
+
     calls = _calls_of(item, answer)
     values = {
         **score.values,
@@ -142,12 +143,14 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
             calls.arguments.right / stated if stated else math.nan
         )
         values["all_arguments_right"] = float(not calls.arguments.errors)
+
     limits = dict(score.limits)
     used = _is_used(item, calls.result, read)
     if used is not None:
         values["result_used"] = float(used and not score.unclear)
         if score.unclear:
             limits["result_used"] = (0.0, 1.0)
+
     outcome = _outcome(calls, used)
     return replace(
         score,
@@ -171,9 +174,11 @@ def _calls_of(item: Item, answer: Answer) -> _Calls:
     of_right = [each for each in made if each["name"] == right.slug]
     if not of_right:
         return _Calls(any_call=bool(made))
+
     results = [_result(right.slug, each) for each in of_right]
     known = recompute_or_none(item.fields) is not None
     last = of_right[-1]
+
     return _Calls(
         any_call=True,
         last=last,
@@ -207,12 +212,14 @@ def _is_used(item: Item, result: Result | None, read: str) -> bool | None:
     rule = recompute_or_none(row)
     if result is None or rule is None or not label_agrees(row, rule.answer):
         return None
+
     calculator_id, kind = int(row["calculator_id"]), row_kind(row)
     statement = read_answer(read, subject_of(calculator_id, kind))
     try:
         decision = decided(statement, kind, calculator_id, gold=answer_text(result))
     except UsageError:  # a result of another form than the row's answer
         return None
+
     return decision.correct
 
 
@@ -230,6 +237,7 @@ def _outcome(calls: _Calls, used: bool | None) -> str:
         return NO_RESULT
     if used is None:
         return NOT_COMPARED
+
     return AS_CALLED if used else NOT_USED
 
 
@@ -255,16 +263,19 @@ def outcome_table(notes: Mapping[str, int]) -> Table | None:
     total = sum(notes.get(name, 0) for name in OUTCOMES)
     if not total:
         return None
+
     rows: list[tuple[str, str, str]] = []
     for name, said in OUTCOMES.items():
         if name in notes:
             rows.append((said, *_counted(notes[name], total)))
+
         if name == WRONG_ARGUMENT:
             rows += [
                 (f"- {kind}", *_counted(notes[error], total))
                 for error, kind in _ARGUMENT_ERRORS.items()
                 if error in notes
             ]
+
     return Table(
         title="What came of the calls",
         header=("first step that went wrong", "answers", "share"),

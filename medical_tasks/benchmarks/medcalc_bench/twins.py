@@ -75,6 +75,7 @@ class _Reply(NamedTuple):
             return self.notice == other.notice and (
                 self.notice is not None or ours == theirs
             )
+
         pairs: Any = zip(ours, theirs, strict=True)
         return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
 
@@ -102,6 +103,7 @@ def score_twins(
         for item in items
         if item.groups["kind"] == "base"
     }
+
     return [_score(item, replies[item.id], bases.get(item.cluster)) for item in items]
 
 
@@ -151,6 +153,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
             str(each.value) for each in reply.statement.stated
         )
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
+
     values = {
         "accuracy": float(correct),
         **dict.fromkeys(_COMPARED, math.nan),
@@ -160,6 +163,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         values["answer_without_evidence"] = float(
             reply.notice is None and bool(reply.statement.stated)
         )
+
     update, unscored = member in ("threshold", "missing", "contradiction"), None
     if base is None:
         del values[_COMPARED[not update]]  # open, not without a denominator
@@ -169,6 +173,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         values[_COMPARED[not update]] = float(
             correct and not same if update else not same
         )
+
     return ItemScore(
         id=item.id,
         values=values,
@@ -238,9 +243,11 @@ def _known(number: int, name: str) -> Names:
     for item in find(number).inputs:
         if item.name in (name, plain):
             names |= {item.key.replace("_", " "), *item.aliases}
+
     found = {_words(each) for each in names if each}
     routes = frozenset(_ROUTES.values())
     bases = {words - routes for words in found}
     # a drug has one, elsewhere either says no more
     own = routes & {word for words in found for word in words} or routes
+
     return frozenset(bases | {base | {route} for base in bases for route in own})

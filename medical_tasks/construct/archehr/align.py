@@ -141,6 +141,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
+
     posts = load_posts(folder)
     titles = load_post_codes(folder)
     codes = load_admission_codes(folder)
@@ -148,6 +149,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         raise MissingError(
             f"{source}: no such file. Give --source the discharge notes."
         )
+
     recipe = _recipe(
         source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers)
     )
@@ -159,8 +161,10 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
             f"{folder}: holds another alignment, of other files or settings. Work in another "
             "--folder."
         )
+
     if there is not None:
         return there
+
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking(
         [[word for text in each for word in content_words(text)] for each in texts],
@@ -176,6 +180,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         raise UsageError(
             f"{source}: no note shares a word with any of the {len(posts):,} messages."
         )
+
     _write_notes(source, folder, {line["note_id"] for line in lines})
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
@@ -190,6 +195,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         "sha256": {files.CANDIDATES: digest},
     }
     construction.write_json(path, alignment)
+
     return alignment
 
 
@@ -199,6 +205,7 @@ def _recipe(
     """What decides the candidates."""
     post_codes = file_sha256(folder / files.POST_CODES) if coded_posts else None
     note_codes = file_sha256(folder / files.NOTE_CODES) if coded_notes else None
+
     return {
         "notes_sha256": file_sha256(source),
         "posts_sha256": file_sha256(folder / files.POSTS),
@@ -237,10 +244,12 @@ def _ranked(
             counted["notes"] += 1
             counted["notes_with_codes"] += bool(codes.of(note.hadm_id))
             ranking.count(words.bag(note))
+
         for note in read_notes(
             source, on_read=lambda read: progress.advance_to(size + read)
         ):
             ranking.rank(words.bag(note), note.id, note.document_id)
+
     return ranking.best(), counted
 
 
@@ -273,7 +282,7 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
     for note in read_notes(source, only=names):
         if note.id in seen:
             raise UsageError(
-                f"{source}: a note's id stands twice ({note.id}); ids must be unique."
+                f"{source}: a note's id appears twice ({note.id}); ids must be unique."
             )
         seen.add(note.id)
         with WholeFile(place / file_name(note.id), private=True) as part:
@@ -314,15 +323,18 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
             problems += found
             if found:
                 continue
+
             seen[pair] = row
             if YES_NO[row.cells["chosen"].strip().lower()]:
                 chosen[pair] = one_line(row.cells["narrative"]) or narratives[pair[0]]
+
     refuse(problems)
     if not chosen:
         raise UsageError(
             f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen "
             "where the note answers the message."
         )
+
     pairs = [pair for pair in candidates if pair in chosen]
     return [
         OwnCase(
@@ -410,6 +422,7 @@ def read_notes(
     wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
         wanted["note_id"] = only
+
     found = False
     for row in read_table(
         path,
@@ -422,6 +435,7 @@ def read_notes(
         if row.cells.get("error", "").strip() != "1":
             found = True
             yield _checked_note(path, row)
+
     if not found:
         ids = " with the ids looked for" if only is not None else ""
         raise UsageError(
@@ -447,6 +461,7 @@ def _checked_note(path: Path, row: StreamedRow) -> Note:
                 f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} "
                 "characters."
             )
+
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
 
@@ -533,10 +548,12 @@ class Ranking:
         words, counts, length = bag
         if not len(words):
             return
+
         if self._idf is None:
             self._idf = np.log1p(
                 (self._notes - self._with_word + 0.5) / (self._with_word + 0.5)
             )
+
         norm = K1 * (1.0 - B + B * length * self._notes / self._length)
         scores = self._scores(words, self._idf[words] * counts / (counts + norm))
         for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
@@ -559,6 +576,7 @@ class Ranking:
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
         each = np.repeat(weights, lengths) * self._count[places]
+
         return np.bincount(
             self._query[places], weights=each, minlength=len(self._hits)
         ).astype(np.float64, copy=False)

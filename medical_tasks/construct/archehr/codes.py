@@ -70,14 +70,18 @@ def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
             raise UsageError(
                 f"{source}: row {row.number:,}: code and description must not be empty."
             )
+
         if cells["id"].strip() not in found:
             others += 1
             continue
+
         found[cells["id"].strip()].setdefault(code, description)
+
     if not any(found.values()):
         raise UsageError(
             f"{source}: names none of the {len(posts):,} messages that were kept."
         )
+
     coded: CodesFromFile = {
         "source_sha256": file_sha256(source),
         "rows_of_others": others,
@@ -106,6 +110,7 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
         finished=files.POST_CODES,
     ) as model:
         found = model.ask([codes_question(post) for post in posts])
+
     coded: CodesFromModel = {
         "recipe": model.recipe,
         "asked_again": sum(model.tries[name] - 1 for name in found),
@@ -168,6 +173,7 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     path = folder / files.POST_CODES
     if not path.exists():
         return {}
+
     coded = _expansion(folder).get("posts")
     construction.check_unchanged(
         path,
@@ -242,11 +248,13 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
         name = row["hadm_id"].strip()
         if not name or not row["code"].strip():
             continue  # MIMIC-III has rows of admissions without a code
+
         if not is_id(name):
             raise UsageError(
                 f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of "
                 f"{len(name)} characters."
             )
+
         key = (
             row["code"].strip().upper(),
             row.get("version", "").strip() if versioned else "",
@@ -256,13 +264,16 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
                 f"{codes}: has no column icd_version, and the dictionary {dictionary} says what "
                 "codes mean by version. Give tables of the same release."
             )
+
         number = numbers.get(key)
         if number is None:
             unknown += 1
             continue
+
         of_admission = admissions.setdefault(name, array("i"))
         if number not in of_admission:
             of_admission.append(number)
+
     if not admissions:
         raise UsageError(
             f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables "
@@ -284,6 +295,7 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
         "sha256": digest,
     }
     _note(folder, "notes", coded)
+
     return coded
 
 
@@ -308,6 +320,7 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
         if title:
             key = (row["code"].strip().upper(), row.get("version", "").strip())
             numbers.setdefault(key, titles.setdefault(title, len(titles)))
+
     return list(titles), numbers, versioned
 
 
@@ -331,6 +344,7 @@ def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]
         values = json.loads(line)
     except ValueError:
         values = None
+
     known = isinstance(values, dict) and values.keys() == fields.keys()
     if not known or not all(
         field.holds(values[name]) for name, field in fields.items()
@@ -338,6 +352,7 @@ def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]
         raise UsageError(
             f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
         )
+
     return dict(values)
 
 
@@ -353,9 +368,11 @@ def read_codes(reply: str) -> dict[str, str] | Unreadable:
     found = read_object(reply, {"codes": _codes})
     if isinstance(found, Unreadable):
         return found
+
     codes: dict[str, str] = {}
     for each in found["codes"]:
         codes.setdefault(each["code"].strip().upper(), one_line(each["description"]))
+
     return codes
 
 
@@ -370,10 +387,12 @@ def _codes(value: object) -> str | None:
 def _code(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != {"code", "description"}:
         return "must hold objects with the keys code, description and no others"
+
     if not isinstance(value["code"], str) or not _CODE.fullmatch(
         value["code"].strip().upper()
     ):
         return "must hold codes of 2 to 9 letters, digits and dots"
+
     description = value["description"]
     if (
         not isinstance(description, str)
@@ -382,6 +401,7 @@ def _code(value: object) -> str | None:
         or len(description) > _LONGEST_DESCRIPTION
     ):
         return f"must hold descriptions of 1 to {_LONGEST_DESCRIPTION} characters"
+
     return None
 
 

@@ -83,6 +83,7 @@ def read_table(
     """
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
+
     header = read_header(path, release=release)
     uses = {**required, **(optional or {})}
     there = {
@@ -100,6 +101,7 @@ def read_table(
             f"{path}: wrong columns for the {release}; missing, or more than once: "
             f"{', '.join(missing)}. Name each in row 1."
         )
+
     texts = {
         columns[use]: each for use, each in (wanted or {}).items() if use in columns
     }

@@ -68,6 +68,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         raise MissingError(
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
+
     recipe: FilterRecipe = {
         "source_sha256": file_sha256(source),
         "keywords": list(words),
@@ -80,11 +81,13 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
             f"{folder}: holds the messages of another filter (another file, or other keywords). "
             "Work in another --folder."
         )
+
     if there is not None:
         files.checked_step(
             folder / files.POSTS, there, step="filter, in another --folder"
         )
         return there
+
     make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
@@ -118,6 +121,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
             f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} "
             "keywords, so none is kept. Give --keywords ours, or a file of your own."
         )
+
     construction.write_json(path, filtered)
     return filtered
 
@@ -171,20 +175,25 @@ def read_keywords(path: Path) -> tuple[str, ...]:
     )
     with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
+
     found: dict[tuple[str, ...], str] = {}
     for number, line in enumerate(lines, start=1):
         keyword = " ".join(line.split()).casefold()
         if not keyword or keyword.startswith("#"):
             continue
+
         words = tuple(_WORD.findall(keyword))
         if not 1 <= len(words) <= _LONGEST:
             raise UsageError(
                 f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got "
                 f"{len(words)}."
             )
+
         found.setdefault(words, keyword)
+
     if not found:
         raise UsageError(f"{path}: has no keyword. Write a word or some words a line.")
+
     return tuple(sorted(found.values()))
 
 
@@ -196,10 +205,12 @@ def _messages(source: Path) -> Iterator[tuple[str, str]]:
                 f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} "
                 f"characters without white space, got one of {len(name)}."
             )
+
         if name in seen:
             raise UsageError(
-                f"{source}: message number {number}: the id stands twice. Ids must be unique."
+                f"{source}: message number {number}: the id appears twice. Ids must be unique."
             )
+
         seen.add(name)
         yield name, one_line(text)
 

@@ -64,6 +64,7 @@ def release_texts(
             yield element(
                 "phrase", text, inner, id=str(number), start_char_index=str(place)
             )
+
         yield f"{middle}</patient_question>\n"
         yield element("clinician_question", case.clinician_question)
         yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
@@ -75,6 +76,7 @@ def release_texts(
                 "start_char_index": str(start),
             }
             yield element("sentence", each.text, inner, **places)
+
         yield f"{middle}</note_excerpt_sentences>\n"
 
     body = "".join(
@@ -82,6 +84,7 @@ def release_texts(
         f'id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
         for each in cases
     )
+
     return {
         CASES_FILE: f"<annotations>\n{body}</annotations>\n",
         KEY_FILE: json.dumps(keys, indent=1) + "\n",
@@ -108,6 +111,7 @@ def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
                 for each in key.answer_sentences
             ],
         }
+
     return record
 
 
@@ -159,4 +163,5 @@ def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
         place = narrative.find(phrase) if place < 0 else place
         places.append(place)
         end = max(end, place + len(phrase)) if place >= 0 else end
+
     return places

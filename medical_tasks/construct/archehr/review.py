@@ -102,6 +102,7 @@ def import_sheets(
     for path in sheets:
         for row in read_sheet(path, COLUMNS):
             check.read(row)
+
     given = check.given()
     readings = check.readings()
     absent, problems = annotation.missing_sheets(
@@ -114,12 +115,14 @@ def import_sheets(
         raise UsageError(
             "no case is annotated by the one who decides about it, so there is nothing to write."
         )
+
     splits = split_cases(after, dev=form["dev"], seed=form["seed"])
     if not splits["test"]:
         raise UsageError(
             f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give "
             "a smaller number."
         )
+
     path_of_round = rounds.round_folder(folder, number)
     history = [
         change
@@ -148,6 +151,7 @@ def import_sheets(
         "sha256": digests,
     }
     construction.write_json(path_of_round / rounds.REVIEW, review)
+
     return review
 
 
@@ -158,18 +162,22 @@ def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseF
         path = rounds.round_folder(folder, number - 1) / rounds.REVIEW
         before: RoundReview = construction.read_json(path, step="archehr import")
         form = before.get("release", form)
+
     if options.note_source is not None:
         form["note_source"] = options.note_source
     if options.dev is not None:
         form["dev"] = options.dev
     if options.seed is not None:
         form["seed"] = options.seed
+
     if form["note_source"] not in ("", *NOTE_SOURCES):
         raise UsageError(
             f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}."
         )
+
     if form["dev"] < 0:
         raise UsageError(f"--dev must be 0 or more, got {form['dev']}.")
+
     checked_seed(form["seed"])
     return form
 
@@ -194,6 +202,7 @@ def _merged(
         )
         if own is None:
             continue
+
         # The excerpt is fixed by the first round: figures of later ones are over the
         # same sentences.
         made = (
@@ -205,6 +214,7 @@ def _merged(
             problems.append(made)
         else:
             after.append(made)
+
     return after, problems
 
 
@@ -265,6 +275,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
             f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, "
             "so nothing is left of the note"
         )
+
     ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
     lost = sorted(
         {
@@ -281,6 +292,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
             f"{', '.join(lost)}, of whose paragraphs everything is not-relevant; mark what the "
             "answer needs, or context"
         )
+
     paragraphs = {
         name: str(number)
         for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))
@@ -310,6 +322,7 @@ def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
     for (kind, number), row in reading.rows.items():
         if said := row.cells["comment"].strip():
             found.append((row, (kind, number, "comment", "", said)))
+
     for place, (kind, number, column, before, after) in found:
         yield {
             "case_id": case.id,
@@ -379,10 +392,12 @@ def split_cases(
     by_post: dict[str, list[OwnCase]] = {}
     for case in cases:
         by_post.setdefault(case.post_id, []).append(case)
+
     drawn: set[str] = set()
     for post in construction.ranked(list(by_post), seed, str):
         if len(drawn) + len(by_post[post]) <= dev:
             drawn |= {case.id for case in by_post[post]}
+
     return {
         split: [case for case in cases if (case.id in drawn) == (split == "dev")]
         for split in _SPLITS
@@ -402,6 +417,7 @@ def write_release(
         texts = release_texts(cases, indents=(2, 4, 4), glue="\n") if cases else {}
         if cases:
             make_folder(folder / split)
+
         for name in (KEY_FILE, MAPPING_FILE, CASES_FILE):
             path = folder / split / name
             if name not in texts or (name == MAPPING_FILE and not note_source):
@@ -458,6 +474,7 @@ def label_agreement(
         )
         for kind in kinds
     }
+
     return {
         "sentences": len(before),
         "agreed": len(before) - len(edits),
@@ -498,6 +515,7 @@ def round_agreement(
         raise UsageError(
             "two rounds have no case in common, so nothing can be compared."
         )
+
     one = [label for case, _ in pairs for label in _labels(case)]
     other = [label for _, case in pairs for label in _labels(case)]
     return {
@@ -530,6 +548,7 @@ def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
         for before, after in answers
     ]
     kept, words = [count for count, _ in counts], [count for _, count in counts]
+
     return {
         "answers": len(answers),
         "changed": sum(before != after for before, after in answers),
@@ -571,6 +590,7 @@ def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = (
             record.values["labels"]
         )
+
     found: list[AnnotatorAgreement] = []
     for names, both, first, second in annotation.pairs_of_people(marks):
         clusters = [
@@ -578,6 +598,7 @@ def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
         ]
         labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
         found.append({"annotators": names, "cases": len(both), **labels})
+
     return found
 
 
@@ -592,6 +613,7 @@ def measure_agreement(folder: Path) -> Agreement:
             f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr "
             "import."
         )
+
     cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
     agreement: Agreement = {
         "schema_version": 1,
@@ -611,4 +633,5 @@ def measure_agreement(folder: Path) -> Agreement:
         ],
     }
     construction.write_json(folder / files.AGREEMENT, agreement)
+
     return agreement

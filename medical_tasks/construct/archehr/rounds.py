@@ -128,6 +128,7 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
     """A case of a line of the construction's file."""
     ids = [name for name, *_ in values["sentences"]]
     answer = zip(values["answer"], values["citations"], strict=True)
+
     return OwnCase(
         **{
             name: values[name] for name in ("id", "post_id", "document_id", "narrative")
@@ -165,6 +166,7 @@ def split_note(text: str) -> tuple[Sentence, ...]:
         for place, part in enumerate(paragraphs)
         for sentence in part
     ]
+
     return tuple(
         Sentence(id=str(number), paragraph_id=place, text=sentence)
         for number, (place, sentence) in enumerate(found, start=1)
@@ -237,6 +239,7 @@ def load_shares(folder: Path, number: int) -> RoundShares:
             f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr "
             "sheet."
         )
+
     shares: RoundShares = construction.read_json(
         round_folder(folder, number) / SHARES, step="archehr sheet"
     )
@@ -246,4 +249,5 @@ def load_shares(folder: Path, number: int) -> RoundShares:
             f"{before}: was changed since the sheets of round {number} were written of it. Import "
             "the round before again as it was, or begin the rounds anew in another --folder."
         )
+
     return shares

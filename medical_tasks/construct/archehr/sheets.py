@@ -58,6 +58,7 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
             str(number + 1),
             text=annotated.phrases[number] if number < len(annotated.phrases) else "",
         )
+
     yield _row(case, "question", "1", text=annotated.question)
     for sentence in case.sentences:
         label = annotated.labels.get(sentence.id, "")
@@ -69,6 +70,7 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
             text=sentence.text,
             relevance=label,
         )
+
     for number in range(max(_ANSWER_ROWS, len(annotated.answer) + 1)):
         there = annotated.answer[number] if number < len(annotated.answer) else None
         cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
@@ -114,6 +116,7 @@ def export_sheets(
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
+
     shares: RoundShares = {
         "schema_version": 1,
         "round": number,
@@ -140,6 +143,7 @@ def export_sheets(
         for name, ids in own
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
+
     return shares
 
 
@@ -151,6 +155,7 @@ def _first_cases(
         make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}
+
     there = rounds.cases_of(folder, 0)
     if list(there.values()) != cases:
         raise UsageError(
@@ -158,6 +163,7 @@ def _first_cases(
             "may be at work on them. Choose as before, or move round_0 and round_1 away to begin "
             "anew."
         )
+
     return there
 
 
@@ -243,16 +249,19 @@ class SheetCheck:
                 f"{row.place('round')}: must be {self.number}, the round that is read back; give "
                 "the sheets of that round"
             )
+
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if case_id not in self.sheets[reviewer]:
             return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
             return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
+
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
             what = f"{key[0]} {key[1]} of case {case_id}"
             return annotation.stands_already(row, "number", what, there)
+
         if key[0] in ("focus", "answer"):
             known = set(map(str, range(1, 100)))
         else:
@@ -261,8 +270,10 @@ class SheetCheck:
                 if key[0] == "sentence"
                 else {"1"}
             )
+
         if key[1] not in known:
             return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
+
         return None
 
     def given(self) -> list[str]:
@@ -281,6 +292,7 @@ class SheetCheck:
                 found.setdefault(case_id, []).append(
                     self._reading(reviewer, self.cases[case_id], rows)
                 )
+
         return found
 
     def _reading(
@@ -302,8 +314,10 @@ class SheetCheck:
                 f"the sheet of {reviewer}: rows of case {case.id} are lost "
                 f"({annotation.first_few(lost)})"
             )
+
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
+
         self.problems += _changed(case, rows)
         keys = {sentence.id: ("sentence", sentence.id) for sentence in case.sentences}
         labels = {
@@ -311,6 +325,7 @@ class SheetCheck:
             for number, key in keys.items()
             if key in rows
         }
+
         return Reading(
             reviewer=reviewer,
             annotation=Annotation(
@@ -332,6 +347,7 @@ class SheetCheck:
         mark = row.cells["relevance"].strip().lower()
         if not mark and self.blank:
             return self.blank
+
         label = _SPELT.get(mark, "")
         if not label:
             said = f"got a text of {len(mark)} characters" if mark else "is empty"
@@ -339,6 +355,7 @@ class SheetCheck:
                 f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
                 f"letter, {said}"
             )
+
         return label
 
     def _phrases(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[str, ...]:
@@ -355,10 +372,12 @@ class SheetCheck:
                     f"{row.place('text')}: does not stand in the message of case {case.id}; copy "
                     "its words as they are"
                 )
+
         if not phrases and said:
             self.problems.append(
                 f"{said[0][0].place('text')}: is empty; copy the words of the message that ask"
             )
+
         return tuple(text for _, text in phrases)
 
     def _question(self, rows: Mapping[Key, TableRow]) -> str:
@@ -386,11 +405,13 @@ class SheetCheck:
                 self.problems.append(
                     f"{row.place('text')}: is empty, and citations stand beside it"
                 )
+
             if cited and not _CITED.fullmatch(cited):
                 self.problems.append(
                     f"{row.place('citations')}: must be of the form |1,2|, or empty"
                 )
                 cited = ""
+
             ids = (
                 {part.strip() for part in cited.strip("|").split(",")}
                 if cited
@@ -401,11 +422,13 @@ class SheetCheck:
                     f"{row.place('citations')}: case {case.id} has no sentences "
                     f"{', '.join(sorted(ids - set(known)))}"
                 )
+
             if text:
                 cites = tuple(each for each in known if each in ids)
                 found.append(
                     AnswerSentence(id=str(len(found) + 1), text=text, citations=cites)
                 )
+
         return tuple(found)
 
 

@@ -85,6 +85,7 @@ def _expand(arguments: ArchehrExpand) -> int:
             f"{notes['without_description']:,} of {notes['codes']:,} codes have none.",
             **numbers(notes),
         )
+
     if arguments.post_codes:
         _tell_coded(codes.codes_from_file(arguments.folder, arguments.post_codes))
     if not arguments.model:
@@ -100,6 +101,7 @@ def _expand(arguments: ArchehrExpand) -> int:
         then="They are searched by their own words alone. ",
         file="expand.json",
     )
+
     return 0
 
 
@@ -140,6 +142,7 @@ def _sheet(arguments: ArchehrSheet) -> int:
     place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
     for name, ids in made["sheets"].items():
         tell(f"{place / name}.csv: {len(ids):,} cases")
+
     tell(f"{place / 'guidelines.txt'}: what annotators go by")
     tell(
         f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, "
@@ -169,6 +172,7 @@ def _import(arguments: ArchehrImport) -> int:
     tell(
         f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial"
     )
+
     return tell_private(arguments.folder)
 
 
@@ -188,6 +192,7 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                     f"  {edit['before']} to {edit['after']}: {_percent(share)} "
                     f"[{edit['count']:,}/{edits:,}]"
                 )
+
             answers = against["answers"]
             if answers["retained"] is not None:
                 tell(
@@ -195,16 +200,20 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                     f"[{answers['words_retained']:,}/{answers['words']:,}], "
                     f"{answers['changed']:,} of {answers['answers']:,} answers changed"
                 )
+
             tell(
                 f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, "
                 f"focus areas: {against['focus_changed']:,}"
             )
+
         for pair in each["among_annotators"]:
             tell(
                 f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}"
             )
+
         if against is None and not each["among_annotators"]:
             tell(f"Round {each['round']}: annotated by one each, nothing to compare")
+
     tell(f"{arguments.folder / files.AGREEMENT}: all figures, no text", rounds=rounds)
     return 0
 

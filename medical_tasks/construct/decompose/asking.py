@@ -78,11 +78,13 @@ def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRe
             f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: "
             "--help"
         )
+
     if arguments.judging not in (None, "single") or arguments.votes not in (None, 1):
         raise UsageError(
             f"--judging and --votes: each of the {texts} is taken apart once, by one call. Leave "
             "them out."
         )
+
     return replace(request, mode="single", options=replace(request.options, votes=1))
 
 
@@ -127,6 +129,7 @@ def write_draft(written: Written, text: str) -> None:
                 f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])
             )
         )
+
     with WholeFile(written.out, private=written.private) as part:
         part.write(text)
 
@@ -157,9 +160,10 @@ def _check_out(written: Written, sources: Sequence[Path]) -> None:
         return
     if any(source.exists() and out.samefile(source) for source in sources):
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
+
     if file_sha256(out) not in _known(written.work):
         raise UsageError(
-            f"{out}: is there already, and is not as an earlier run of this command left it. "
+            f"{out}: already exists and was changed since this command wrote it. "
             "Somebody may have gone over it since. Give --out another name, or move it away."
         )
 

@@ -21,6 +21,7 @@ def run(arguments: Decompose) -> int:
                 f"decompose {arguments.benchmark} takes no {', '.join(stray)}. Leave it out, or "
                 f"say: decompose {name}"
             )
+
     return known[arguments.benchmark].run(arguments)
 
 

@@ -61,6 +61,7 @@ def run(arguments: Decompose) -> int:
         raise UsageError(
             "decompose doclens needs --side reference or --side output. See: --help"
         )
+
     task = _task(arguments.task)
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
@@ -74,6 +75,7 @@ def run(arguments: Decompose) -> int:
         subjects.append(
             policy.Subject.of(dataset_spec(_OWN_TASK), task=f"decompose {_DOCLENS}")
         )
+
     with policy.protect(subjects, policy.attestation_from(arguments)):
         parts = _parts(arguments, task, spec)
         written = written_to(arguments, private=policy.protecting())
@@ -89,9 +91,11 @@ def run(arguments: Decompose) -> int:
                 },
                 Judging(judge=judge, prompts=prompts),
             )
+
         if request.options.forecast:
             tell(NOT_ASKED)
             return 0
+
         failed = {
             name: found.reason
             for name, found in made.items()
@@ -110,10 +114,12 @@ def run(arguments: Decompose) -> int:
             )
             name = "claims" if arguments.side == "reference" else "output_claims"
             tell(f"Go over them, then score with --task-args {name}={written.out}")
+
         if failed:
             raise not_taken_apart(
                 failed, len(made), texts="texts", some_done=len(failed) < len(parts)
             )
+
         return 0
 
 
@@ -125,10 +131,12 @@ def _task(requested: str | None) -> TaskSpec:
             f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got "
             f"{requested!r}."
         )
+
     if tasks[0].options["form"] == "question":
         raise UsageError(
             f"{tasks[0].name}: a question is one claim, so there is nothing to take apart."
         )
+
     return tasks[0]
 
 
@@ -152,14 +160,18 @@ def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[
                     f"--source and --{name}: the texts are in a file or a built dataset. Leave one "
                     "out."
                 )
+
     if arguments.side == "output":
         if source is None:
             raise UsageError("--side output needs --source, a file of responses.")
+
         return outputs(
             parse_answers(source, read_file(source, option="--source")), task
         )
+
     if source is not None:
         return own_references(read_own_texts(source), task)
+
     data = load_task_data(
         task, spec, data=arguments.data, config=arguments.config, split=arguments.split
     )
@@ -220,6 +232,7 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
             f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
             f"{', '.join(SECTIONS)}. Outputs of whole notes are taken apart with --task aci_bench."
         )
+
     fields = {
         "form": form,
         "sentences": (),
@@ -259,6 +272,7 @@ def claims_text(
         found = claims[part.name] if part.text else ()
         if not isinstance(found, Unscored):
             made[part.record].append((part, found))
+
     records = [
         ClaimRecord(
             id=name,

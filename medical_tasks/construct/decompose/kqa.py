@@ -118,6 +118,7 @@ def read_answers(path: Path) -> list[FreeAnswer]:
                 diagnosis=values.get("ICD_10_diag"),
             )
         )
+
     return found
 
 
@@ -130,6 +131,7 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
         question=quoted(source.question), answer=quoted(source.answer)
     )
     content = "\n\n".join((*_instructions(importance), "Now the material.", pair))
+
     return Question(
         id=source.id,
         messages=({"role": "user", "content": content},),
@@ -179,6 +181,7 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
+
     if (
         not isinstance(value, dict)
         or set(value) != {"statements"}
@@ -187,22 +190,27 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
         return Unreadable(
             "it is not one object with the key statements, a list, and no other key"
         )
+
     given = value["statements"]
     if not 1 <= len(given) <= MAX_STATEMENTS:
         return Unreadable(
             f"there are {len(given)} statements, not 1 to {MAX_STATEMENTS}"
         )
+
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for number, entry in enumerate(given, start=1):
         statement = _statement(entry, importance)
         if isinstance(statement, Unreadable):
             return Unreadable(f"statement {number} {statement.problem}")
+
         key = statement[0].casefold().rstrip(".")
         if key in seen:
-            return Unreadable(f"statement {number} stands twice")
+            return Unreadable(f"statement {number} appears twice")
+
         seen.add(key)
         found.append(statement)
+
     return json.dumps(found)
 
 
@@ -216,20 +224,26 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
     if importance == "judge":
         if not isinstance(entry, dict) or set(entry) != {"text", "importance"}:
             return Unreadable("is not an object with the keys text and importance")
+
         entry, kind = entry["text"], entry["importance"]
         if kind not in (MUST, NICE):
             return Unreadable(f"has an importance that is not {MUST} or {NICE}")
+
     if not isinstance(entry, str):
         return Unreadable("is not a text")
+
     text = " ".join(entry.split())
     if not is_text().holds(text):
         return Unreadable("is empty, or has characters that are none")
+
     if abstention(text) == "sure" or _APOLOGY.match(text):
         return Unreadable(
             "says that the judge does not answer, and nothing of the answer"
         )
+
     if len(text) > MAX_CHARS:
         return Unreadable(f"is longer than {MAX_CHARS} characters; take it apart")
+
     return text, kind
 
 
@@ -249,12 +263,14 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
             {"text": text, "importance": kind}
             for text, kind in _TEXTS["example_statements"]
         ]
+
     pair = _TEXTS["pair"].format(
         question=quoted(_TEXTS["example_question"]),
         answer=quoted(_TEXTS["example_answer"]),
     )
     example = f"An example.\n\n{pair}\n\n{json.dumps({'statements': statements})}"
     sorting = (_TEXTS["sorting"],) if importance == "judge" else ()
+
     return (
         _TEXTS["task"],
         _TEXTS["rules"],
@@ -274,6 +290,7 @@ def run(arguments: Decompose) -> int:
         raise UsageError(
             "decompose kqa needs --source, a file of questions with free-form answers. See: --help"
         )
+
     request = asking.read_request(arguments, KQA, texts="answers")
     answers = read_answers(arguments.source)
     importance: Importance = arguments.importance or "must"
@@ -287,9 +304,11 @@ def run(arguments: Decompose) -> int:
             request, written, settings, texts="answers", sources=[arguments.source]
         ) as judge:
             outcomes = decompose(answers, judge, importance=importance)
+
         if request.options.forecast:
             tell(asking.NOT_ASKED)
             return 0
+
         outcomes_of = list(zip(answers, outcomes, strict=True))
         done = [
             (source, found)
@@ -311,18 +330,20 @@ def run(arguments: Decompose) -> int:
             tell(said, answers=len(done), statements=statements, out=written.out)
             if importance == "must":
                 tell(
-                    "All of them stand under Must_have. Which are a must and which are nice to "
-                    "have is for a clinician to say: check each statement, then move what is only "
+                    "All of them are under Must_have. Which are a must and which are nice to "
+                    "have is for a clinician to decide: check each statement, then move what is only "
                     "nice to have."
                 )
             else:
                 tell(
                     "A model sorted them; in the paper physicians did. Have a clinician check both."
                 )
+
         if failed:
             raise asking.not_taken_apart(
                 failed, len(outcomes), texts="answers", some_done=bool(done)
             )
+
         return 0
 
 

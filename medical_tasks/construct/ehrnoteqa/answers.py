@@ -65,6 +65,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
             f"no question has an answer of every model ({', '.join(models)}). Give runs of the "
             "same tasks on the same questions."
         )
+
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
     answers: list[AnswerRecord] = [
         {
@@ -112,6 +113,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
         for reviewer, ids in key["sheets"].items()
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
+
     return key
 
 
@@ -143,6 +145,7 @@ def _collected(
                 f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); "
                 f"clinicians mark answers to {', '.join(_OPEN)}."
             )
+
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
             check_recipe(run, recipe)
@@ -152,6 +155,7 @@ def _collected(
                 answered = run_responses(
                     task, data, recipe, run, upstream=arguments.upstream
                 )
+
             if (
                 rows.setdefault(name, data.revision["rows_sha256"])
                 != data.revision["rows_sha256"]
@@ -160,17 +164,20 @@ def _collected(
                     f"{run}: {name} ran on other rows than in the runs before. Give runs on the "
                     "same data."
                 )
+
             model = str(recipe["model"]["name"])
             own = answers.setdefault(model, {})
             for item in data.items:
                 items.setdefault(item.id, item)
                 gold.setdefault(item.id, gold_response(task, item))
+
             for name_of_item, text in answered.items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
                         f"{run}: {model} answered question {name_of_item} in a run before, and "
                         "differently. Give one run a model."
                     )
+
     return items, gold, answers
 
 
@@ -186,6 +193,7 @@ def _row(
         "right_answer": gold,
     }
     said = {"answer_number": answer["answer_number"], "response": answer["response"]}
+
     return {
         **dict.fromkeys(COLUMNS, ""),
         **told,
@@ -260,7 +268,7 @@ class _Marks:
             self._wrong(
                 row,
                 "answer_number",
-                f"answer {answer[1]} to question {answer[0]} stands twice",
+                f"answer {answer[1]} to question {answer[0]} appears twice",
             )
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
             self._wrong(
@@ -274,6 +282,7 @@ class _Marks:
         if not mark:
             self.open_rows.append(row.number)
             return
+
         kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
         self.kind = self.kind or kind or ""
         if kind is None:
@@ -306,6 +315,7 @@ def write_scores(
         construction.check_unchanged(
             folder / ANSWERS, key.get("answers_sha256"), advice
         )
+
     records = construction.read_lines(
         folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet"
     )
@@ -331,6 +341,7 @@ def write_scores(
     }
     if not any(marked.values()):
         raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
+
     _write_ratings(
         folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()}
     )
@@ -340,6 +351,7 @@ def write_scores(
         for model in key["models"]
     ]
     write_table(out, (header, *rows))
+
     return header, rows
 
 
@@ -360,6 +372,7 @@ def _read(
     if expected:
         for row in read_sheet(folder / files.SHEETS / f"{name}.csv", COLUMNS):
             sheet.read(row)
+
     return sheet
 
 
@@ -368,6 +381,7 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
     lost = len(sheet.expected - sheet.seen)
     if lost and not sheet.problems:
         problems.append(f"the sheet of {sheet.reviewer}: {lost} rows are lost")
+
     if sheet.open_rows and not partial:
         rows = ", ".join(map(str, sheet.open_rows[:5])) + (
             " ..." if len(sheet.open_rows) > 5 else ""
@@ -376,6 +390,7 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
             f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows "
             f"{rows}); to go on without, add --partial"
         )
+
     return problems
 
 

@@ -73,6 +73,7 @@ def load_patients(folder: Path) -> list[Patient]:
             digests.get(name),
             "Take the sample again, in another --folder.",
         )
+
     return [
         Patient(
             id=record.values["patient_id"],

@@ -90,6 +90,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
             if (asked_for := questions.get(each.id))
         ]
         choices = model.ask(second, step="choices: ")
+
     drafts = [
         _draft(
             name, questions[name], drafted, seed, tries=[tries[name], model.tries[name]]
@@ -120,6 +121,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         "sha256": digest,
     }
     construction.write_json(folder / files.DRAFTS_RECIPE, outcome)
+
     return outcome
 
 
@@ -146,6 +148,7 @@ def shuffled(
     # An order, not a secret.
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311
     new = LETTERS[order.index(LETTERS.index(answer))]
+
     return (
         [choices[place] for place in order],
         new,
@@ -194,6 +197,7 @@ def _figures(drafts: Sequence[Draft]) -> DraftFigures:
     )
     every = sum(map(sum, lengths))
     wrong = len(drafts) * (len(LETTERS) - 1)
+
     return {
         "right_place": {letter: places[letter] for letter in LETTERS},
         "right_place_as_written": {letter: written[letter] for letter in LETTERS},
@@ -226,6 +230,7 @@ def read_question(reply: str) -> DraftedQuestion | Unreadable:
     )
     if isinstance(found, Unreadable):
         return found
+
     question, answer = one_line(found["question"]), one_line(found["answer"])
     for name, text, most in (
         ("question", question, MAX_QUESTION),
@@ -233,8 +238,10 @@ def read_question(reply: str) -> DraftedQuestion | Unreadable:
     ):
         if len(text) > most:
             return Unreadable(f"{name} must have at most {most:,} characters")
+
     if not all(map(is_text().holds, (question, answer, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
+
     return {"question": question, "answer": answer, "reason": found["reason"].strip()}
 
 
@@ -245,19 +252,23 @@ def read_choices(reply: str) -> DraftedChoices | Unreadable:
     )
     if isinstance(found, Unreadable):
         return found
+
     choices = [one_line(found["choices"][letter]) for letter in LETTERS]
     if any(len(choice) > MAX_CHOICE for choice in choices):
         return Unreadable(f"each choice must have at most {MAX_CHOICE:,} characters")
     if len(set(map(same_text, choices))) < len(choices):
         return Unreadable("two choices are the same; all five must differ")
+
     labels = [_LABEL.match(choice) for choice in choices]
     if all(
         label and label[1].upper() == letter
         for label, letter in zip(labels, LETTERS, strict=True)
     ):
         return Unreadable("choices must not begin with their letter")
+
     if not all(map(is_text().holds, (*choices, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
+
     return {
         "choices": choices,
         "answer": found["answer"],

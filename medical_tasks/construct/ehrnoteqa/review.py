@@ -86,6 +86,7 @@ def load_drafts(folder: Path) -> dict[str, Draft]:
             "construct ehrnoteqa generate."
         )
         construction.check_unchanged(path, kept.get("sha256"), advice)
+
     records = construction.read_lines(path, _DRAFT_FIELDS, step="ehrnoteqa generate")
     drafts = (
         cast("Draft", record.values) for record in records
@@ -129,6 +130,7 @@ def export_sheets(
         for name, ids in own
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
+
     return shares
 
 
@@ -187,6 +189,7 @@ class _Check:
         if problem is not None:
             self.problems.append(problem)
             return
+
         self.seen[reviewer, identifier] = row
         mark = row.cells["inclusion"].strip().lower()
         if not mark and not self.blank_keeps:
@@ -195,11 +198,13 @@ class _Check:
                 "o (keep) or x (drop)"
             )
             return
+
         if mark and mark not in _MARKS:
             self.problems.append(
                 annotation.unknown_mark(row, "inclusion", "o (keep) or x (drop)", mark)
             )
             return
+
         inclusion = _MARKS[mark] if mark else "keep"
         content = Content(
             question=one_line(row.cells["question"]),
@@ -222,12 +227,15 @@ class _Check:
             return f"{row.place('id')}: is no question of these sheets; {LEAVE}"
         if identifier not in self.sheets[reviewer]:
             return f"{row.place('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
+
         if (reviewer, identifier) in self.seen:
             before = self.seen[reviewer, identifier]
             return annotation.stands_already(row, "id", question, before)
+
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):
             return f"{row.place('index')}: must be {number} for {question}; {LEAVE}"
+
         return None
 
     def lost(self, reviewer: str) -> None:
@@ -245,13 +253,16 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     """What is wrong with a kept question: blanks, no such letter, equal choices."""
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
+
     if content.answer not in tuple(LETTERS):
         yield annotation.unknown_mark(
             row, "answer", "a letter from A to E", content.answer
         )
+
     for name in ("question", *CHOICE_COLUMNS):
         if problem := annotation.formula_problem(row, name):
             yield problem
+
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:
@@ -282,6 +293,7 @@ def import_sheets(
             f"{folder}: the sheets were exported of other drafts than are there now. Export them "
             "again."
         )
+
     check = _Check(
         first=shares["first"],
         sheets=shares["sheets"],
@@ -298,17 +310,20 @@ def import_sheets(
     for path in sheets:
         for row in read_sheet(path, COLUMNS):
             check.read(row)
+
     given = {reviewer for reviewer, _ in check.seen}
     absent, problems = annotation.missing_sheets(check.sheets, given, partial=partial)
     check.problems += problems
     for name in sorted(given):
         check.lost(name)
+
     reviewed, history = [], []
     for identifier in drafts:
         found = _merged(check, identifier)
         if found is not None:
             reviewed.append(found[0])
             history += found[1]
+
     refuse(check.problems)
     return _written(folder, check, reviewed, history, absent)
 
@@ -326,6 +341,7 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
     }
     if first not in opinions:
         return None
+
     edits = {
         name: each
         for name, each in opinions.items()
@@ -343,6 +359,7 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
                 f"({other.row.path}, row {other.row.number}) edited it differently: {columns}; "
                 "make them alike"
             )
+
     history = [
         record
         for name, each in opinions.items()
@@ -393,6 +410,7 @@ def _written(
     kept = [each for each in reviewed if each.after is not None]
     if not kept:
         raise UsageError("no question is kept, so there is nothing to write.")
+
     patients = {each.id: each for each in load_patients(folder)}
     rows: list[ReviewedQuestion] = []
     for each in kept:
@@ -412,11 +430,13 @@ def _written(
                 "notes": list(patient.notes),
             }
         )
+
     construction.write_lines(folder / files.HISTORY, history)
     digest = construction.write_lines(folder / files.QUESTIONS, rows)
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
+
     review: Review = {
         "schema_version": 1,
         "drafts": len(check.drafts),
@@ -524,6 +544,7 @@ def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[ReviewerAgre
     from medical_tasks.scoring.estimates import as_json
 
     ordered = {name: dict(sorted(own.items())) for name, own in marks.items()}
+
     return [
         {
             "reviewers": names,

@@ -76,12 +76,16 @@ def parse_cells(text: str) -> dict[Cell, int]:
                 f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels "
                 "are 1, 2."
             )
+
         cell = int(found[1]), int(found[2])
         if cell in cells:
-            raise UsageError(f"--cells {text!r}: {found[1]}:{found[2]} stands twice.")
+            raise UsageError(f"--cells {text!r}: {found[1]}:{found[2]} appears twice.")
+
         cells[cell] = int(found[3])
+
     if not any(cells.values()):
         raise UsageError(f"--cells {text!r}: asks for no patient.")
+
     return dict(sorted(cells.items()))
 
 
@@ -121,6 +125,7 @@ def draw(
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there "
             "is with --allow-fewer."
         )
+
     return {
         cell: construction.ranked(members[cell], spec.seed, str)[:wanted]
         for cell, wanted in spec.cells.items()
@@ -150,6 +155,7 @@ def make_sample(
             f"{source}: no such file. Give --source the file of discharge summaries, "
             "discharge.csv.gz."
         )
+
     make_folder(folder)
     recipe: SampleRecipe = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
@@ -169,8 +175,10 @@ def make_sample(
             f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
             "--folder; a larger sample with the same seed holds the smaller one."
         )
+
     if there is not None:
         return there
+
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)
     level = {
@@ -181,6 +189,7 @@ def make_sample(
             f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for "
             "others with --cells."
         )
+
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
         files.NOTES: construction.write_lines(
@@ -206,6 +215,7 @@ def make_sample(
         "sha256": digests,
     }
     construction.write_json(path, sample)
+
     return sample
 
 
@@ -239,11 +249,13 @@ def _lengths(
                 patient: PatientLength(*numbers)
                 for patient, numbers in kept["patients"].items()
             }
+
     lengths = measure_patients(source, counter)
     patients = {
         patient: [each.num_notes, each.tokens] for patient, each in lengths.items()
     }
     construction.write_json(path, {"about": about, "patients": patients}, indent=None)
+
     return lengths
 
 
@@ -260,6 +272,7 @@ def _counts(
     beyond = sum(
         level_of(each.tokens, spec.bounds) is None for each in lengths.values()
     )
+
     return {
         "patients": len(lengths),
         "notes": sum(each.num_notes for each in lengths.values()),
@@ -315,6 +328,7 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
             ):
                 notes[patient] = notes.get(patient, 0) + 1
                 tokens[patient] = tokens.get(patient, 0) + length
+
     return {
         patient: PatientLength(count, tokens[patient])
         for patient, count in notes.items()
@@ -330,6 +344,7 @@ def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str,
                 f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text "
                 f"of {len(patient)} characters. Are the columns in the order of the header?"
             )
+
         yield (
             patient,
             prepared_text(
@@ -385,12 +400,14 @@ def open_counter(name: str) -> TokenCounter:
             identity={"tokenizer": ESTIMATE, "rule": _RULE},
             count=lambda texts: [estimate_tokens(text) for text in texts],
         )
+
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise MissingError(
             f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this "
             f"machine, or {ESTIMATE}."
         )
+
     files = sorted(
         {
             path
@@ -404,6 +421,7 @@ def open_counter(name: str) -> TokenCounter:
             f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the "
             f"folder that save_pretrained wrote, whole, or {ESTIMATE}."
         )
+
     check_config(folder)
     try:
         tokenizer = _loaded(folder)
@@ -412,6 +430,7 @@ def open_counter(name: str) -> TokenCounter:
             f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another "
             f"folder, or {ESTIMATE}."
         ) from error
+
     digests = {path.name: file_sha256(path) for path in files}
 
     def count(texts: Sequence[str]) -> list[int]:
@@ -434,6 +453,7 @@ def _loaded(folder: Path) -> PreTrainedTokenizerBase:
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
     json.loads(read_text(file))
     from transformers import PreTrainedTokenizerFast  # which needs no torch
 
@@ -442,5 +462,6 @@ def _loaded(folder: Path) -> PreTrainedTokenizerBase:
     except Exception as error:
         if type(error) is not Exception:
             raise
+
         # what is JSON and no tokenizer has no type of its own in the library
         raise ValueError(str(error)) from error

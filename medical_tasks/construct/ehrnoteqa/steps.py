@@ -69,6 +69,7 @@ def _sample(arguments: EhrnoteqaSample) -> int:
         **numbers(made),
         table=made["table"],
     )
+
     return tell_private(arguments.folder)
 
 
@@ -94,6 +95,7 @@ def _generate(arguments: EhrnoteqaGenerate) -> int:
         then=written,
         file="drafts.json",
     )
+
     return 0
 
 
@@ -106,6 +108,7 @@ def _sheet(arguments: EhrnoteqaSheet) -> int:
     )
     for name, ids in made["sheets"].items():
         tell(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
+
     tell(
         "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave "
         "the first four columns.",
@@ -135,6 +138,7 @@ def _import(arguments: EhrnoteqaImport) -> int:
             f"{pair['questions']:,} questions, Cohen's kappa "
             f"{decimals(pair['kappa']['value'], '.3f')}"
         )
+
     tell(
         f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}"
     )
@@ -156,6 +160,7 @@ def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
             f"{made['left_out']:,} questions are left out because not every model has an answer to "
             "them."
         )
+
     return tell_private(arguments.out)
 
 
@@ -165,6 +170,7 @@ def _scores(arguments: EhrnoteqaScores) -> int:
             "construct ehrnoteqa scores needs the one DIR of answer-sheet, got "
             f"{len(arguments.paths)}."
         )
+
     folder: Path = arguments.paths[0]
     header, rows = write_scores(folder, arguments.out, partial=arguments.partial)
     tell("\n".join(align(header, rows)))
@@ -173,6 +179,7 @@ def _scores(arguments: EhrnoteqaScores) -> int:
         "judge-check ehrnoteqa",
         scores=[dict(zip(header, row, strict=True)) for row in rows],
     )
+
     return tell_private(folder)
 
 

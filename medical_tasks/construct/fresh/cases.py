@@ -49,6 +49,7 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
             else getattr(chart, method)
         )
         step(*arguments, **options)
+
     return chart
 
 
@@ -64,10 +65,12 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
     if "scenes" in case:
         share, *scenes = case["scenes"]
         scene, setting, reason = scenes[0] if draw.chance(share) else scenes[1]
+
     options = {key: case[key] for key in ("near", "sex", "months") if key in case}
     person = case.get("person") or draw_person(draw, *case["ages"], **options)
     if isinstance(setting, list):
         setting = setting[0] if draw.chance(setting[2]) else setting[1]
+
     reasons = _DATA["reasons"][reason] if isinstance(reason, str) else reason
     more = {key: case[key] for key in ("voice", "blocks") if key in case}
     chart = Chart(calculator, draw, person, setting=setting, reason=reasons, **more)
@@ -75,6 +78,7 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
         scene,
         reason if isinstance(reason, str) else case.get("topic", name),
     )
+
     return chart
 
 
@@ -93,6 +97,7 @@ def _open_operation(
     )
     chart = _opened(calculator, draw, {**case, "reason": reasons})
     chart.enter("elevated_risk_surgery", elevated)
+
     return chart
 
 
@@ -107,6 +112,7 @@ def _open_throat(
         )
     else:
         person = draw_person(draw, *case["ages"])
+
     given = {"person": person, "setting": "child" if person.child else "clinic"}
     return _opened(
         calculator,
@@ -155,6 +161,7 @@ def _open_fluids(
     }
     chart = _opened(calculator, draw, {"voice": voice, **case, **given})
     chart.measure("weight_kg", "weight", light, heavy, near=(10, 20))
+
     return chart
 
 
@@ -242,6 +249,7 @@ def caprini(chart: Chart) -> None:
 
     for parameter, finding in draw.some(recent, 3):
         chart.find(parameter, finding, present=0.2, known=0.6)
+
     for parameter, finding in draw.some(past, 9):
         chart.find(parameter, finding, present=0.25, known=0.7)
 
@@ -299,6 +307,7 @@ def gap(chart: Chart) -> None:
         < _SMALLEST_DELTA
     ):
         distance += 1
+
     chart.measure("sodium_mmol_l", "sodium", sodium, sodium)
     chart.measure(
         "chloride_mmol_l",
@@ -333,6 +342,7 @@ def child_pugh(chart: Chart) -> None:
     )
     if draw.chance(0.9):
         chart.choose("ascites")
+
     if draw.chance(0.9):
         # Nobody with the highest grade comes to a clinic.
         places = (0, 1) if chart.scene == "visit" else ()
@@ -375,6 +385,7 @@ def burden(chart: Chart) -> None:
             known=0.7,
             clouds=finding == "dementia",
         )
+
     names = {
         "liver_disease": "charlson_liver",
         "diabetes": "charlson_diabetes",
@@ -420,6 +431,7 @@ def oxygen(chart: Chart) -> None:
         )
     else:
         reading = chart.measure("fio2_percent", "fio2", 21, 45)
+
     if much and reading.base >= 49.5:  # one drawn beside 50 % may come out below it
         chart.measure(
             "aa_gradient_mm_hg", "aa_gradient", 120, 540, near=(200, 350, 500)

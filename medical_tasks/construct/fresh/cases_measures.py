@@ -174,6 +174,7 @@ def opioids(chart: Chart) -> None:
                 f"{{He}} wears {drug} that delivers {dose} µg/h, changed every three days.",
             )
             continue
+
         per_day = draw.pick(times)
         chart.enter(f"{parameter}_per_day", [per_day, "per day"])
         text = (
@@ -185,6 +186,7 @@ def opioids(chart: Chart) -> None:
             "medication",
             text.replace("{unit}", unit).replace("{times}", _TIMES[per_day]),
         )
+
     if draw.chance(0.6):
         chart.say("medication", draw.pick(_TEXTS["other_pain_drugs"]))
 
@@ -211,6 +213,7 @@ def written_date(draw: Draw, day: datetime.date) -> str:
     ]
     if day.day > 12:
         forms.append(f"{day:%m/%d/%Y}")
+
     return draw.pick(forms)
 
 

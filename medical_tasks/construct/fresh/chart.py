@@ -146,6 +146,7 @@ def draw_person(
     )
     initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
     chosen: Sex = sex or ("female" if draw.chance(0.5) else "male")
+
     return Person(chosen, min(max(age, low), high), months, initials)
 
 
@@ -307,6 +308,7 @@ class Chart:
         reading = amount.read(self.draw, system, low, high, near=near)
         self.note_value(amount.place, reading)
         self.enter(parameter, reading.entity, what=amount_name, reading=reading)
+
         return reading
 
     def perhaps(
@@ -340,6 +342,7 @@ class Chart:
         draw = self.draw
         if known < 1 and not draw.chance(known):
             return
+
         systolic = (
             draw.pick(near) + draw.pick((-1, 0, 0, 1))
             if near and draw.chance(0.35)
@@ -353,12 +356,14 @@ class Chart:
             third = draw.whole(10, 17)
             diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
             systolic = diastolic + 3 * third
+
         # Tables print whole mean pressures (70 to 109): what lies between 69 and 70
         # belongs to no class in print.
         while any(
             bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean
         ):
             diastolic += 1
+
         unit = draw.pick((" mm Hg", " mmHg"))
         if "diastolic_mm_hg" in self._names or draw.chance(0.6):
             reading = Reading(
@@ -368,6 +373,7 @@ class Chart:
             reading = Reading(
                 None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic
             )
+
         self.note_value("vitals", reading)
         self.enter(
             "systolic_mm_hg", [systolic, "mm Hg"], what="pressure", reading=reading
@@ -410,6 +416,7 @@ class Chart:
                 Fact(parameter, None, name or parameter, status="left out")
             )
             return None
+
         self.enter(
             parameter,
             there,
@@ -418,6 +425,7 @@ class Chart:
         )
         if there and clouds:
             self.voice = "none"
+
         return there
 
     def state(self, finding: Finding, *, there: bool) -> str:
@@ -448,6 +456,7 @@ class Chart:
             prose=not self.brief,
         )
         self.enter(parameter, grade.word, what=name or parameter, text=text)
+
         return place
 
     def _write(

@@ -83,6 +83,7 @@ def _of_one_sex() -> frozenset[str]:
         for text in (*grade.phrases, *grade.told)
     )
     marked = [text for text in (*findings, *grades) if text.startswith(("f:", "m:"))]
+
     return frozenset(text[2:] for text in marked)
 
 
@@ -175,6 +176,7 @@ class _Patient:
         given = names[person.sex][self.place]
         surname = names["surname"][self.place]
         titled = f"{'Mr' if person.sex == 'male' else 'Ms'} {surname}"
+
         return {
             **person.words,
             "noun": person.noun,
@@ -285,6 +287,7 @@ def _drawn(
     writings = _writings(chart, key, max(ages))
     if any(_CLASHES.search(each.note) for each in writings):
         return None
+
     return chart, base, swaps, writings
 
 
@@ -306,16 +309,20 @@ def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
         if attribute == "age":
             if found := _aged(chart, base, draw):
                 yield found
+
             continue
+
         other = draw.pick(others) if own == reference else reference
         if attribute == "sex" and not _fits_both(chart):
             continue
         if attribute == "housing" and "home" in chart.concepts:
             # The calculator asks for a nursing home.
             continue
+
         person = base.person
         if attribute == "sex":
             person = replace(person, sex="female" if own == "male" else "male")
+
         patient = replace(base, person=person, groups={**base.groups, attribute: other})
         expected = _expected(chart, base, patient)
         if expected is not None:
@@ -341,6 +348,7 @@ def _fits_both(chart: Chart) -> bool:
     )
     low, high = _HEIGHTS
     tall = all(low <= height <= high for height in heights) or chart.person.child
+
     return "sex" not in case and not one_sex and not hormones and tall
 
 
@@ -349,6 +357,7 @@ def _aged(chart: Chart, base: _Patient, draw: Draw) -> _Swap | None:
     person = base.person
     if person.child:
         return None
+
     low, high = _ages_of(chart, person)
     reference, *others = ATTRIBUTES["age"]
     bands = draw.shuffled(others) if base.groups["age"] == reference else [reference]
@@ -364,6 +373,7 @@ def _aged(chart: Chart, base: _Patient, draw: Draw) -> _Swap | None:
             expected = _expected(chart, base, patient)
             if expected is not None:
                 return _Swap(attribute="age", patient=patient, expected=expected)
+
     return None
 
 
@@ -376,10 +386,12 @@ def _ages_of(chart: Chart, person: Person) -> tuple[int, int]:
         high = 44
     if any(fact.what == "hormones" and fact.value is True for fact in chart.facts):
         high = min(high, _LAST_HORMONES)
+
     if name == "charlson":
         # Reasons and dementia are those of one side of this age.
         old = person.age >= _GERIATRIC
         low, high = (_GERIATRIC, high) if old else (low, _GERIATRIC - 1)
+
     return low, high
 
 
@@ -392,10 +404,12 @@ def _expected(chart: Chart, base: _Patient, swap: _Patient) -> Expected | None:
     before, after = _result(chart, base), _result(chart, swap)
     if before.answer_text == after.answer_text:
         return "stays"
+
     one, two = before.answer, after.answer
     if isinstance(one, float) and isinstance(two, int | float):
         far = abs(one - two) > _FAR * max(abs(one), abs(two))
         return "moves" if far else None
+
     return "moves"
 
 
@@ -413,6 +427,7 @@ def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
     charts = chart, _reworded(chart, draw)
     for place, each in enumerate(charts):
         _say_attributes(each, place)
+
     words = len(note_with(charts[0], background, Steady(key)).split())
     background.clauses = background.take(draw.whole(*_AIM) - words)
     other = copy.copy(background)
@@ -428,6 +443,7 @@ def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
             heads, notes, (asked[0], asked[-1]), strict=True
         )
     )
+
     return first, second
 
 

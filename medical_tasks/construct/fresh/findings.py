@@ -137,6 +137,7 @@ def list_sentence(
             frames = _FRAMES[f"untold_{form}"][voice]
         elif not present:
             frames = ("No {list}.",)
+
     plain = statements or (brief and present)
     items = (
         ", ".join(phrases) if plain else _joined(phrases, "and" if present else "or")

@@ -81,6 +81,7 @@ def _disease(line: str) -> Disease:
     """
     who, names, drugs, details = (part.strip() for part in line.split(";"))
     sex = {"f": "female", "m": "male"}.get(who[-1], "")
+
     return Disease(
         names.split("|"),
         drugs.split("|"),
@@ -200,6 +201,7 @@ class Phrasing:
             return str(self.today.year - self._lag())
         if limits := _RANGE.fullmatch(inner):
             return str(self.draw.whole(int(limits[1]), int(limits[2])))
+
         name = inner.removesuffix("_c")
         chosen = self.word(name) if name in WORDS else self.draw.pick(inner.split("|"))
         return chosen[:1].upper() + chosen[1:] if name != inner else chosen

@@ -142,6 +142,7 @@ class Background:
         names = lists.get(group, lists["adult"]).split("|")
         if key.startswith("symptom") and not self._talks:
             return []
+
         words = [
             self.phrasing.word(self.draw.pick(names))
             for _ in range(self.draw.whole(0, 2))
@@ -158,6 +159,7 @@ class Background:
                 else vitals[:4]
             )
             labs = []
+
         taken = set(chart.concepts)
         for pool, most in ((vitals, 4), (labs, _MOST_VALUES[self.long])):
             for amount in self.draw.some(pool, self.draw.whole(1, most)):
@@ -218,6 +220,7 @@ class Background:
         texts = [self.phrasing.fill(text, words) for text in pick(frames).split("//")]
         if topics_of(" ".join(texts)) & self._blocked:
             return []
+
         return list(zip(("history", "medication"), texts, strict=False))
 
 
@@ -304,9 +307,11 @@ class _Writer:
         inner = found[1]
         if inner == "day":
             return self.day(self.draw.pick(self.days))
+
         if inner == "old":
             day = self.today - datetime.timedelta(days=self.draw.whole(400, 1400))
             return f"{MONTHS[day.month - 1]} {day.year}"
+
         age = self.person.years
         # Nobody of eighty has a father who comes along.
         own = f"{inner}_{'old' if age > _OLD else 'young'}"
@@ -319,6 +324,7 @@ class _Writer:
         if inner in ("kin", "elder"):
             # one who has died in a sentence is not alive in the next
             self.told.add(chosen)
+
         return chosen
 
     def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:
@@ -335,8 +341,10 @@ class _Writer:
         chart, draw, parts = self.chart, self.draw, self.parts
         for place, texts in chart.sentences.items():
             parts[place] += [self.fill(text) for text in texts]
+
         for (kind, there), phrases in chart.phrases.items():
             parts[PLACES[kind]].append(self._list(kind, phrases, there=there))
+
         story = [*map(self.fill, chart.story), *parts.pop("story", [])]
         told = _STORIES.get(chart.topic, []) if self.long else []
         parts["story"] = story + [
@@ -360,6 +368,7 @@ class _Writer:
             brief=self.chart.brief,
             voice=self.chart.voice,
         )
+
         return self.fill(_LABELS.sub("", sentence))
 
     def _values(self) -> None:
@@ -368,6 +377,7 @@ class _Writer:
         lists = {place: list(readings) for place, readings in chart.values.items()}
         for place, reading in self.background.values:
             lists.setdefault(place, []).append(reading)
+
         for place, readings in lists.items():
             left = draw.shuffled(readings)
             while left:
@@ -394,8 +404,10 @@ class _Writer:
         measured = [fact for fact in self.chart.facts if fact.reading is not None]
         if self.dated and measured:
             self._earlier_values(measured)
+
         for fact in measured if self.kin else ():
             self._relatives_value(fact)
+
         for fact in self.draw.shuffled(
             [fact for fact in self.chart.facts if fact.reading is None]
         ):
@@ -419,6 +431,7 @@ class _Writer:
         if setting in ("ward", "icu", "clinic") and draw.chance(0.7):
             place = "story" if draw.chance(0.3) else "earlier"
             self._sheet(place, draw.pick(frames["copied"]), measured, "copied")
+
         if setting in ("emergency", "resus") and vitals:
             self._sheet("story", draw.pick(frames["ambulance"]), vitals, "superseded")
 
@@ -427,12 +440,15 @@ class _Writer:
         frames = _DATA["relatives"]
         if fact.what not in frames or not self.draw.chance(0.4):
             return
+
         other = self._other(fact)
         if other is None:
             return
+
         low, high = _DATA["told"].get(fact.what, (0, other.base))
         if not low <= other.base <= high:
             return
+
         entry = replace(fact, value=other.entity, reading=other, who="relative")
         of_child = f"{fact.what}_child"
         frame = frames[
@@ -457,6 +473,7 @@ class _Writer:
         draw, known = self.draw, fact.reading
         if known is None:
             return None
+
         for _ in range(6):
             up = (
                 -1
@@ -482,9 +499,11 @@ class _Writer:
                 )
                 if self.person.child and fact.what == "height":
                     return None
+
                 other = AMOUNTS[fact.what].read(
                     draw, draw.pick(("us", "si")), base, base
                 )
+
             same = (
                 unit is None
                 or (isinstance(other.entity, list) and other.entity[1:] == unit)
@@ -496,6 +515,7 @@ class _Writer:
                 and other.text != known.text
             ):
                 return other
+
         return None
 
     def _trend(self, fact: Fact) -> None:
@@ -518,6 +538,7 @@ class _Writer:
                 self.seen[fact.what, lag] = other
             else:
                 return
+
         if len(values) > 1:
             shown = [
                 f"{value.text} on {self.day(lag)}"
@@ -549,6 +570,7 @@ class _Writer:
         for fact in self.draw.some(facts, self.draw.whole(1, 5)):
             other = self.seen.setdefault((fact.what, lag), self._other(fact))
             found += [(fact, other)] if other else []
+
         if found:
             old_values = [other for _, other in found] + self._old_panel(facts)
             shown = self._listed(self.draw.shuffled(old_values))
@@ -606,6 +628,7 @@ class _Writer:
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
             return
+
         entry, draw = (
             replace(fact, value=None, when="past", status="superseded"),
             self.draw,
@@ -646,22 +669,27 @@ class _Writer:
         draw, chart = self.draw, self.chart
         for place, text in self.background.clauses:
             self.parts[place].append(text)
+
         blocks = []
         if self.dated and self.long and draw.chance(0.7):
             blocks.append(self._header())
+
         if chart.style == "referral":
             blocks += [
                 f"Re: {self.person.title}",
                 self.fill(draw.pick(_DATA["salutations"])),
             ]
+
         for heading, places, mode in draw.pick(_DATA["layouts"][chart.style]):
             texts = [text for place in places.split() for text in self._ordered(place)]
             if texts:
                 head, body = self.fill(heading), self._body(texts, mode)
                 gap = "\n" if "\n" in body else " "
                 blocks.append(f"{head}{gap}{body}" if head else body)
+
         if chart.style == "referral":
             blocks.append(draw.pick(_DATA["closings"]))
+
         return ("\n" if chart.style in ("soap", "telegraphic") else "\n\n").join(blocks)
 
     def _header(self) -> str:

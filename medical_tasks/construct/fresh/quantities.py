@@ -194,12 +194,14 @@ class Amount:
         grids: list[int] = []  # of the thresholds that a value may stand on
         if form.exact:
             grids = [form.grid(bound) for bound in near if low <= bound <= high]
+
         if close and grids:
             grid = draw.pick(grids) + draw.pick((-1, 0, 0, 1))
         else:
             grid = form.grid(draw.between(low, high))
             if not form.exact:
                 grid = _clear(draw, form, grid, near)
+
         return Reading(
             form.entity(grid),
             form.text(grid, draw),

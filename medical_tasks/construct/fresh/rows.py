@@ -50,6 +50,7 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
     note, others = note_of(chart, long=level > 1)
     if level > 1:
         question = f"{question} {draw.pick(ASKED)}"
+
     return FreshItem(
         calculator,
         note,

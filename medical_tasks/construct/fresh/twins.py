@@ -222,11 +222,13 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
             continue
+
         note = note_with(member, background, Steady(steady))
         if kind == "distractor":
             note = _with_more(note, background, draw)
         if kind == "missing" and subject.kind == "age":
             note = _without_age(note, member.person)
+
         asked = (note, question, dict(member.entities))
         told = result if isinstance(gold, str) else gold
         row = synthetic_row(
@@ -245,6 +247,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
             row["ground_truth_explanation"] = (
                 f"{subject.spoken} {_TEXTS[kind]} in the note, so that there is no answer."
             )
+
         yield row
 
 
@@ -261,6 +264,7 @@ def _with_more(note: str, background: Background, draw: Draw) -> str:
             number for number in prose if any(text in lines[number] for text in beside)
         ]
         lines[draw.pick(fitting or prose)] += f" {sentence}"
+
     return "\n".join(lines)
 
 
@@ -273,6 +277,7 @@ def _without_age(note: str, person: Person) -> str:
     described = f"{person.article} {person.described}"
     note = note.replace(described, f"A {person.noun}")
     note = note.replace(described.lower(), f"a {person.noun}")
+
     return note.replace(person.described, person.noun).replace(
         person.brief, person.brief[-1]
     )
@@ -294,6 +299,7 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
         for item in calculator.inputs
     ):
         return None
+
     before = calculator.calculate(base.entities).answer
     tries = [
         (at, draw.between(0, 1))
@@ -310,7 +316,9 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
         ):
             if subject.item.absent is REQUIRED:
                 return replace(subject, exchange=exchange)
+
             second = second or replace(subject, exchange=exchange)
+
     for item, name in [] if second else _unstated(base, draw):
         if _moved(
             before, calculator.calculate({**base.entities, item.name: True}).answer
@@ -318,6 +326,7 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
             return _Subject(
                 item=item, new=True, spoken=item.name, kind="finding", said=name
             )
+
     return second
 
 
@@ -353,11 +362,13 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     ]
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
+
     item = next(item for item in one.calculator.inputs if item.name == names[0])
     if isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
     if not _same_frame(one, other):
         return None
+
     statements = _differing_statements(one, other)
     if statements is None:
         return None
@@ -366,6 +377,7 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         text = f"{other.person.age} {'months' if one.person.months else 'years'}"
         new = other.entities[item.name]
         return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
+
     return _stated_subject(item, one, other, statements)
 
 
@@ -375,15 +387,18 @@ def _stated_subject(
     """The subject that one statement of the charts is about; None where it is about another."""
     if len(statements) != 1 or one.person != other.person:
         return None
+
     ((place, before, after),) = statements
     reading = place[0] == "values"
     if (reading and before.name != after.name) or (
         place[0] == "phrases" and not place[1][1]
     ):
         return None
+
     spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
     if item.name == "input steroid":
         spoken += f" ({steroid_words(_steroid(one)[2:-1])})"
+
     return _Subject(
         item=item,
         new=other.entities[item.name],
@@ -425,6 +440,7 @@ def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
             at: len(texts) for at, texts in theirs.items()
         }:
             return None
+
         for at in ours:
             pairs = enumerate(zip(ours[at], theirs[at], strict=True))
             found += [
@@ -432,6 +448,7 @@ def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
                 for place, (old, new) in pairs
                 if old != new
             ]
+
     return found
 
 
@@ -442,6 +459,7 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
     """
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
+
     return draw.shuffled(
         [
             (inputs[at[0]], at[-1])
@@ -467,13 +485,16 @@ def _member(
         if finding:
             chart.state(FINDINGS[subject.said], there=True)
             entities[name] = True
+
         return chart.calculator.calculate(entities)
+
     if kind == "unit":
         return _rewrite(chart, draw, result)
     if kind in ("missing", "contradiction"):
         return _without_answer(kind, chart, subject)
     if kind == "negated":
         _negate(chart, subject, draw)
+
     return result
 
 
@@ -497,6 +518,7 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
         kind == "missing" and subject.item.absent is not REQUIRED
     ):
         return None
+
     if kind == "contradiction":
         _say(
             chart,
@@ -509,10 +531,12 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
         del statements[at][place]
         if not statements[at]:
             del statements[at]
+
     pressures = {"Diastolic Blood Pressure", "Systolic Blood Pressure"}  # one statement
     removed = pressures if subject.item.name in pressures else {subject.item.name}
     for name in removed:
         chart.entities.pop(name, None)
+
     return f"{kind}: {subject.spoken}"
 
 
@@ -524,6 +548,7 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
             frame.replace("{name}", said.name).replace("{short}", said.short),
             said.text,
         )
+
     place = (
         subject.place[1]
         if subject.place[0] == "sentences"
@@ -552,6 +577,7 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
             if rewritten is not None:
                 readings[place], chart.entities[name] = new, new.entity
                 return rewritten
+
     return None
 
 
@@ -566,6 +592,7 @@ def _same_answer(
     values = [value]
     if isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2:
         values += [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)]
+
     try:
         results = [
             chart.calculator.calculate({**chart.entities, name: each})
@@ -575,6 +602,7 @@ def _same_answer(
         CalculatorInputError
     ):  # beside a threshold beyond which another value is needed
         return None
+
     same = all(_close(result.answer, other.answer) for other in results)
     return results[0] if same else None
 

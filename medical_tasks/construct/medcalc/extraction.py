@@ -90,6 +90,7 @@ def usable(item: Input, value: object) -> tuple[object, str]:
     """
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
+
     raw = value
     if (
         isinstance(value, str)
@@ -98,14 +99,18 @@ def usable(item: Input, value: object) -> tuple[object, str]:
     ):
         number, unit = float(measured[1].replace(",", "")), measured[2].strip()
         raw = [number, unit] if unit else number
+
     if isinstance(item, Quantity) and item.measure.unit and type(raw) in (int, float):
         return None, "a number without its unit"
+
     for form in (raw, value):  # "5 ft 4 in" is read as a text
         try:
             item.read(form, quiet)
         except CalculatorInputError:
             continue
+
         return form, ""
+
     return None, _TEXTS["unusable"][kind_of(item)]
 
 
@@ -135,10 +140,12 @@ def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
         return "a number or a date is missing"
     if 2 * sum(item.name in entities for item in asked) < len(asked) or not entities:
         return "fewer than half of the attributes"
+
     try:
         result = calculator.calculate(entities)
     except CalculatorInputError:
         return "the calculator has no answer"
+
     return "a unit that cannot be meant" if result.unit_doubts else ""
 
 
@@ -150,6 +157,7 @@ def _form(item: Input) -> Checker:
             "must be true, false or null",
             truth,
         )
+
     # Where a text may have any length, a small model goes on until its reply is cut.
     form = (
         {"enum": [*item.labels.values(), None]}
@@ -206,6 +214,7 @@ def values_question(
         else _TEXTS["attributes"]
     )
     texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
+
     return _question(
         name,
         note,
@@ -247,6 +256,7 @@ def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
             else calculator.inputs
         ):
             found.setdefault(item.name, item)
+
     return found
 
 
@@ -292,6 +302,7 @@ def extract(
             calculators,
             model,
         )
+
     made.dropped["no usable reply"] += len(model.failed)
     return made
 
@@ -352,6 +363,7 @@ def _with_attributes(
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
                 made.dropped["no attribute in the note"] += 1
+
     return pairs
 
 
@@ -367,6 +379,7 @@ def _eligible_pairs(
     made.dropped["not eligible"] += sum(
         not reply["eligible"] for reply in replies.values()
     )
+
     return {
         key: pair
         for key, pair in pairs.items()
@@ -394,6 +407,7 @@ def _complete(
     for key, (calculator, name, entities) in pairs.items():
         if key in model.failed:
             continue
+
         more, problem = read_values(open_items[key], replies.get(key, {}))
         problem = problem or lacking(calculator, entities | more)
         if problem:
@@ -447,6 +461,7 @@ def extract_by_words(
                 made.dropped[problem] += 1
             else:
                 made.kept.append((calculator, name, entities))
+
     return made
 
 
@@ -465,6 +480,7 @@ def _spotted(text: str, item: Input) -> object:
         return _spotted_choice(text, item, names)
     if kind_of(item) != "numeric":
         return _spotted_finding_or_day(text, item, names)
+
     cued = (_compiled(cue).search(text) for cue in _CUES.get(item.parameter, ()))
     own = (_first_usable(item, found[1], own_unit=True) for found in cued if found)
     named = (
@@ -472,6 +488,7 @@ def _spotted(text: str, item: Input) -> object:
         for name in names
         for found in _compiled(name + _AFTER).finditer(text)
     )
+
     return next((value for value in (*own, *named) if value is not None), None)
 
 
@@ -499,6 +516,7 @@ def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> obj
         return None
     if isinstance(item, Flag):
         return _DENIED.search(text, max(0, match.start() - 60), match.start()) is None
+
     behind = text[match.end() : match.end() + 60]
     days = [date.value for date in dates(behind) if date.value is not None]
     return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
@@ -517,6 +535,7 @@ def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
         and (number := _MEASURED.match(forms[-1]))
     ):
         forms.append(f"{number[1]} {item.measure.unit}")
+
     return next(
         (value for form in forms if (value := usable(item, form)[0]) is not None), None
     )
@@ -555,6 +574,7 @@ def compared(
         counts[kind, "right"] += all(there) and _same(
             wanted[item.name], found[item.name]
         )
+
     return counts
 
 

@@ -116,10 +116,12 @@ def read_notes(path: Path) -> dict[str, str]:
             raise UsageError(
                 f"{path}: {row.at}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
             )
+
         if notes.setdefault(found["note_id"], found["note"]) != found["note"]:
             raise UsageError(
                 f"{path}: {row.at}: its note_id names another note already. Give each note its own."
             )
+
     return notes
 
 
@@ -160,6 +162,7 @@ def _by_words(
             raise UsageError(
                 f"{said}: --model {LEXICAL} asks no model. Leave {said} out."
             )
+
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators, by words alone. "
         "No model judges who is eligible: the reviewers must."
@@ -173,6 +176,7 @@ def _by_words(
                 f"{arguments.folder}: pairs were extracted there with other settings. "
                 "Give another --folder."
             )
+
     return _Outcome(extraction.extract_by_words(notes, calculators), recipe, {}, None)
 
 
@@ -202,6 +206,7 @@ def _by_model(
         what="pairs",
     ) as model:
         made = extraction.extract(notes, calculators, model)
+
     return _Outcome(made, model.recipe, model.failed, model.session.usage)
 
 
@@ -225,6 +230,7 @@ def _extract(arguments: MedcalcExtract) -> int:
     outcome = extractor(arguments, notes, calculators, settings)
     if arguments.forecast:
         return 0
+
     made = outcome.made
     lines = _drawn(made, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
@@ -262,6 +268,7 @@ def _extract(arguments: MedcalcExtract) -> int:
     )
     if outcome.usage is not None:
         tell(usage_said(outcome.usage))
+
     _tell_whose(folder)
     then = "The other pairs are written. " if lines else ""
     check_answered(
@@ -271,6 +278,7 @@ def _extract(arguments: MedcalcExtract) -> int:
         then=then,
         file=_EXTRACT,
     )
+
     return 0
 
 
@@ -296,6 +304,7 @@ def _drawn(
             entities=entities,
         )
         of_each[calculator.slug].append(pair.line(entities))
+
     made.dropped["over --most of a calculator"] += sum(
         max(len(lines) - most, 0) for lines in of_each.values()
     )
@@ -371,6 +380,7 @@ def _sheet(arguments: MedcalcSheet) -> int:
         raise UsageError(
             f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
         )
+
     shares = annotation.shared_sheets(
         list(pairs), names, overlap=arguments.overlap or 0, seed=seed
     )
@@ -387,6 +397,7 @@ def _sheet(arguments: MedcalcSheet) -> int:
             sheets / "notes" / construction.file_name(pair.note_id), private=True
         ) as part:
             part.write(pair.note + "\n")
+
     cells = {
         name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
         for name, keys in shares["sheets"].items()
@@ -398,6 +409,7 @@ def _sheet(arguments: MedcalcSheet) -> int:
         tell(
             f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows"
         )
+
     tell(
         "Mark each row o (right) or x, and put what is right into correction: a value with its "
         f"unit, or {_NOTHING}."
@@ -424,6 +436,7 @@ def _import(arguments: MedcalcImport) -> int:
     place = folder / "adjudication.csv"
     if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
         rows += read_sheet(place, COLUMNS)
+
     marks, absent = _read_marks(arguments, rows, pairs, shares["sheets"])
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
@@ -448,6 +461,7 @@ def _import(arguments: MedcalcImport) -> int:
         else:
             changed += entities != pair.entities
             lines.append(pair.line(entities))
+
     construction.write_lines(folder / _ENTITIES, lines)
     made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
     construction.write_json(
@@ -458,6 +472,7 @@ def _import(arguments: MedcalcImport) -> int:
         f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.",
         **made,
     )
+
     return _tell_whose(folder)
 
 
@@ -489,7 +504,7 @@ def _read_marks(
         name, cell = _reviewed(row)
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
             known = (
-                "stands twice"
+                "appears twice"
                 if cell in marks.get(name, ())
                 else "is no row of these sheets"
             )
@@ -500,6 +515,7 @@ def _read_marks(
             )
             marks.setdefault(name, {})[cell] = opinion
             problems += [problem] if problem else []
+
     absent, unsaid = annotation.missing_sheets(sheets, marks, partial=arguments.partial)
     lost = {
         name: len(expected[name] - own.keys())
@@ -512,6 +528,7 @@ def _read_marks(
         if count
     ]
     refuse([*problems, *unsaid, *said])
+
     return marks, absent
 
 
@@ -529,6 +546,7 @@ def _adjudicated(
     said = _disagreed(marks)
     if not (waiting := said.keys() - set(decided)):
         return
+
     held = {
         cell: row.cells
         for row in rows
@@ -545,6 +563,7 @@ def _adjudicated(
             comments[cell],
         )
         comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
+
     made = zip(comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True)
     told = {
         cell: {name: cells[name] for name in ("verdict", "correction")}
@@ -575,6 +594,7 @@ def _opinion(
         return annotation.unknown_mark(
             row, "verdict", "o (right) or x (wrong)", mark
         ), ("", None)
+
     if mark == "o" or item is None:
         same, told = (
             ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
@@ -585,14 +605,17 @@ def _opinion(
             mark,
             value if mark == "o" else False,
         )
+
     if fold(text) and is_missing(text):
         return "", (mark, None)
+
     correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
     found, why = extraction.usable(item, correction)
     problem = (
         f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
         f"{_NOTHING}"
     )
+
     return (problem if found is None else ""), (mark, found)
 
 
@@ -644,6 +667,7 @@ def split_notes(
     sides: dict[str, list[Pair]] = {"test": [], "train": []}
     for pair, text in zip(pairs, texts, strict=True):
         sides["train" if text in training else "test"].append(pair)
+
     return sides
 
 
@@ -656,6 +680,7 @@ def _release(arguments: MedcalcRelease) -> int:
     share = 0.2 if arguments.train is None else arguments.train
     if not 0 <= share < 1:
         raise UsageError(f"--train must be from 0 to under 1, got {share}.")
+
     is_open, pairs = (
         _is_open(folder),
         [*_pairs(folder, _ENTITIES, "medcalc import").values()],
@@ -665,6 +690,7 @@ def _release(arguments: MedcalcRelease) -> int:
         raise UsageError(
             f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
         )
+
     place = make_folder(folder / "release")
     shown: dict[str, object] = {}
     for split, some in sides.items():
@@ -679,6 +705,7 @@ def _release(arguments: MedcalcRelease) -> int:
             f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes",
             **{split: len(rows)},
         )
+
     for row in ranked(rows, seed, lambda row: row["Note ID"]):
         reply = {
             "step_by_step_thinking": row["Ground Truth Explanation"],
@@ -689,6 +716,7 @@ def _release(arguments: MedcalcRelease) -> int:
             "input_parameters": json.loads(row["Relevant Entities"]),
         }
         shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
+
     construction.write_json(place / "one_shot.json", shown)
     tell(
         f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators",
@@ -698,6 +726,7 @@ def _release(arguments: MedcalcRelease) -> int:
     tell(
         f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}"
     )
+
     return _tell_whose(folder)
 
 
@@ -712,6 +741,7 @@ def _official(number: int, pair: Pair, note_type: str) -> Row:
     row = synthetic_row(
         number, pair.note_id, calculator, asked, result.answer_text, result.explanation
     )
+
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {
         "Note Type": note_type
     }
@@ -734,6 +764,7 @@ def _check(arguments: MedcalcCheck) -> int:
         given, unread = _values_of_model(arguments, arguments.folder, notes)
         if arguments.forecast:
             return 0
+
     found = extraction.figures(rows, given)
     shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), shares)))
@@ -748,6 +779,7 @@ def _check(arguments: MedcalcCheck) -> int:
         unread=unread,
         figures=content,
     )
+
     return 0
 
 
@@ -766,6 +798,7 @@ def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
         read = read_rows("v1.0", "test", {"test": source})
     else:
         read = read_own_rows(source, credentialed=policy.protecting())
+
     known = (
         row
         for row in read
@@ -776,6 +809,7 @@ def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
         raise UsageError(
             f"{source}: no row of these calculators has entities to compare with."
         )
+
     drawn = ranked(
         rows, checked_seed(arguments.seed), lambda row: str(row["row_number"])
     )
@@ -796,6 +830,7 @@ def _values_of_model(
         raise UsageError(
             "construct medcalc check with a model needs --folder, where its replies are kept."
         )
+
     with asked(
         arguments.model,
         arguments,
@@ -811,8 +846,10 @@ def _values_of_model(
                 for name, (note, calculator) in notes.items()
             ]
         )
+
     if arguments.forecast:
         return [], 0
+
     lost = {
         name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)
     }
@@ -827,6 +864,7 @@ def _values_of_model(
         extraction.read_values(calculator.inputs, replies.get(name, {}))[0]
         for name, (_, calculator) in notes.items()
     ]
+
     return given, len(model.failed)
 
 
@@ -855,6 +893,7 @@ def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
         is_open = arguments.open or _is_released(source)
     else:
         is_open = _is_open(arguments.folder)
+
     rule = (
         f"{source or folder}: notes are taken for credentialed unless --open says that they may "
         "go anywhere"

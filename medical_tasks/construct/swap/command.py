@@ -78,6 +78,7 @@ def run(options: Swap) -> int:
         f"run on it: medical-tasks run --data {made.folder} --config {made.config} ...",
     ]
     tell("\n".join(lines), made)
+
     return 0
 
 
@@ -123,6 +124,7 @@ def _swap(
             f"swap {spec.name}: no column of it is known to be about a patient "
             "(`Column.about`), so nothing can be changed."
         )
+
     folder, config = locate(spec, options.data, options.config)
     built = built_config(folder, config, spec)
     if SWAP in built.source:
@@ -130,10 +132,12 @@ def _swap(
             f"{folder}: holds {spec.name} with {built.source[SWAP]} already. Give --data "
             "the folder of the dataset as it was released."
         )
+
     if options.out.resolve() == folder.resolve():
         raise UsageError(
             f"--out {options.out}: is the folder of the dataset itself. Give another one."
         )
+
     left_out: Counter[str] = Counter()
     changed = 0
     splits: dict[str, list[Row]] = {}
@@ -144,8 +148,10 @@ def _swap(
             if isinstance(new, Refusal):
                 left_out[new.reason] += 1
                 continue
+
             splits[split].append(new)
             changed += new != dict(row)
+
     if not any(splits.values()):
         reasons = ", ".join(reason for reason, _ in left_out.most_common(_SHOWN))
         raise UsageError(
@@ -209,11 +215,13 @@ def _attribute_and_value(text: str) -> tuple[str, str]:
             f"swap {text!r}: unknown attribute. Attributes: {', '.join(ATTRIBUTES)}. Give for "
             "example sex=female."
         )
+
     if value not in ATTRIBUTES[attribute]:
         raise UsageError(
             f"swap {text!r}: unknown value. Values of {attribute}: "
             f"{', '.join(ATTRIBUTES[attribute])}."
         )
+
     return attribute, value
 
 
@@ -243,10 +251,12 @@ def swap_row(
     sex = check_texts(attribute, texts)
     if isinstance(sex, Refusal):
         return sex
+
     new = dict(row)
     for column in columns:
         changed = _changed(new[column.name], column, attribute, value, sex)
         new[column.name] = _headed(changed, column, head(attribute, value, sex))
+
     return new
 
 
@@ -270,17 +280,21 @@ def _changed(
     if isinstance(value, str):
         if not column.about:
             return value
+
         new = change(value, attribute, wanted, sex)
         changed_words(value, new)
         return new
+
     if isinstance(value, Mapping):
         members = {member.name: member for member in column.fields}
         return {
             name: _changed(part, members[name], attribute, wanted, sex)
             for name, part in value.items()
         }
+
     if isinstance(value, Sequence):
         return [_changed(part, column, attribute, wanted, sex) for part in value]
+
     return value
 
 
@@ -290,13 +304,16 @@ def _headed(value: object, column: Column, sentence: str) -> object:
         return value
     if isinstance(value, str):
         return f"{sentence} {value}" if column.about == "note" else value
+
     if isinstance(value, Mapping):
         members = {member.name: member for member in column.fields}
         return {
             name: _headed(part, members[name], sentence) for name, part in value.items()
         }
+
     if isinstance(value, Sequence) and value:
         notes = value if column.fields else value[:1]
         rest = [] if column.fields else value[1:]
         return [*(_headed(part, column, sentence) for part in notes), *rest]
+
     return value

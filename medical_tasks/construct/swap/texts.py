@@ -258,6 +258,7 @@ def patient_sex(texts: Sequence[str]) -> Sex | Refusal:
         plain.update(
             _SEX_OF_NOUN[found[2].lower()] for found in _AGE_AND_LETTER.finditer(text)
         )
+
     if not plain:
         words = {word for text in texts for word in _words(text)}
         plain = {
@@ -265,8 +266,10 @@ def patient_sex(texts: Sequence[str]) -> Sex | Refusal:
             for sex, pronouns in _ANY_PRONOUN.items()
             if words & pronouns or words & _TITLES[sex].keys()
         }
+
     if len(plain) != 1:
         return Refusal("sex not plain")
+
     return plain.pop()
 
 
@@ -286,6 +289,7 @@ def check_texts(attribute: str, texts: Sequence[str]) -> Sex | Refusal | None:
         return Refusal(f"{attribute} is in the text itself")
     if attribute not in ("sex", "name"):
         return None
+
     sex = patient_sex(texts)
     if attribute == "name" and any(_is_named(text) for text in texts):
         return Refusal("name is in the text itself")
@@ -293,16 +297,20 @@ def check_texts(attribute: str, texts: Sequence[str]) -> Sex | Refusal | None:
         return sex
     if any(_BOUND_TO_ONE_SEX.search(text) for text in texts):
         return Refusal("a condition, organ or test of one sex")
+
     for text in texts:
         if _GREETED.search(text):
             return Refusal("a given name without a known counterpart")
+
         for found in _INTRODUCED.finditer(text):
             if found[1].lower() not in _GIVEN[sex].keys() | _NO_NAME:
                 return Refusal("a given name without a known counterpart")
+
         for sentence in _SENTENCE_END.split(text):
             problem = _somebody_else(sentence, sex)
             if problem:
                 return Refusal(problem)
+
     return sex
 
 
@@ -324,17 +332,21 @@ def _somebody_else(sentence: str, sex: Sex) -> str:
     pronouns = [place for place, word in enumerate(words) if word == _SUBJECT[sex]]
     if pronouns and set(words) & _RELATIVES[sex]:
         return "a relative of the same sex"
+
     staff = [place for place, word in enumerate(words) if word in _STAFF]
     if pronouns and staff and staff[0] < pronouns[-1]:
         return "staff before a pronoun"
+
     if any(
         noun in _NOUNS[sex] and before in _OF_SOMEBODY_ELSE
         for before, noun in pairwise(words)
     ):
         return "somebody else of the same sex"
+
     partners = {"female": {"husband", "boyfriend"}, "male": {"wife", "girlfriend"}}
     if set(words) & partners[sex]:
         return "a partner"
+
     return ""
 
 
@@ -353,6 +365,7 @@ def change(text: str, attribute: str, value: str, sex: Sex | None) -> str:
     """
     if attribute != "sex" or sex is None or value == sex:
         return text
+
     return _other_sex(text, sex)
 
 
@@ -363,10 +376,13 @@ def head(attribute: str, value: str, sex: Sex | None) -> str:
     """
     if attribute == "sex":
         return ""
+
     if attribute == "name":
         if sex is None:
             raise ValueError("a name needs the patient's sex; check_texts tells it")
+
         return f"Name: {NAMES[value][sex]}."
+
     return STATEMENTS[attribute][value]
 
 
@@ -379,6 +395,7 @@ def _other_sex(text: str, sex: Sex) -> str:
         said = found[3]
         if _SEX_OF_NOUN[said.lower()] != sex:
             return found[0]
+
         other = OTHER_SEX[sex]
         return f"{found[1]}{found[2]}{_like(said, other if len(said) > 1 else letter)}"
 
@@ -395,13 +412,16 @@ def _other_sex(text: str, sex: Sex) -> str:
     for place, token in enumerate(tokens):
         if token.start() in done:
             continue
+
         following = tokens[place + 1] if place + 1 < len(tokens) else None
         before = tokens[max(place - 2, 0) : place]
         other = _counterpart(token[0].lower(), before, following, sex)
         if other is None:
             continue
+
         pieces += [text[end : token.start()], _like(token[0], other)]
         end = token.end()
+
     return "".join([*pieces, text[end:]])
 
 
@@ -422,16 +442,21 @@ def _counterpart(
     if word in _GIVEN[sex]:
         surname = _BEFORE_A_SURNAME & {token[0].lower() for token in before}
         return None if surname else _GIVEN[sex][word]
+
     if word in _NOUNS[sex]:
         return _NOUNS[sex][word]
     if word in _TITLES[sex] and (following is not None):
         return _TITLES[sex][word]
+
     if sex == "female":
         if word == "her":
             return "him" if _ends_a_phrase(following) else "his"
+
         return {"she": "he", "hers": "his", "herself": "himself"}.get(word)
+
     if word == "his":
         return "hers" if _ends_a_phrase(following) else "her"
+
     return {"he": "she", "him": "her", "himself": "herself"}.get(word)
 
 
@@ -487,6 +512,7 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     ]
     if strange or between[0] != between[1]:
         raise ValueError(f"a swap changed other words too: {strange[:3]}")
+
     return changed
 
 

@@ -277,6 +277,7 @@ def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
         raise CalculatorInputError(
             f"no label rule for calculator {calculator_id!r}; the dataset's ids are {known}"
         )
+
     given = Entities(entities)
     try:
         answer = rule.compute(given)
@@ -287,6 +288,8 @@ def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
             f"v1 label of {rule.name}: the label rule cannot run on these entities ({error}); "
             "check their values"
         ) from error
+
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)
+
     return LabelResult(calculator_id, answer, "; ".join(given.notes) or None)

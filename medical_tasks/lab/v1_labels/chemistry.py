@@ -62,6 +62,7 @@ def homa_ir(given: Entities) -> float:
         insulin = insulin * 24.8
     elif unit != "µIU/mL":
         given.note(f"Insulin: {insulin:g} {unit} counts as µIU/mL")
+
     return round_v1(
         insulin * concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 405
     )
@@ -76,6 +77,7 @@ def ldl(given: Entities) -> float:
     hdl = concentration(
         given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL"
     )
+
     return round_v1(
         total
         - hdl
@@ -138,6 +140,7 @@ def creatinine_clearance(given: Entities) -> float:
         used = adjusted
         if bmi < 25:
             given.note(f"a BMI of {bmi:g} counts as overweight")
+
     factor = 1 if given.sex() == "Male" else 0.85
     return round_v1(
         (140 - age)
@@ -160,6 +163,7 @@ def ckd_epi(given: Entities) -> float:
         given.note("kappa 0.7 instead of 0.9 for a man with creatinine up to 0.9 mg/dL")
     else:
         kappa, power, factor = 0.9, -1.2, 1.0
+
     return round_v1(142 * (creatinine / kappa) ** power * 0.9938**age * factor)
 
 
@@ -171,6 +175,7 @@ def mdrd(given: Entities) -> float:
     )
     race = 1.212 if given.find("Race") == "Black" else 1
     sex = 0.742 if given.stated_sex() == "Female" else 1
+
     return round_v1(
         175
         * math.exp(math.log(creatinine) * -1.154)
@@ -235,10 +240,12 @@ def child_pugh(given: Entities) -> int:
         given.note(
             f"bilirubin of exactly {bilirubin:g} mg/dL scores {0 if bilirubin == 2 else 3}"
         )
+
     if bilirubin != 2:
         points += 1 if bilirubin < 2 else 2 if bilirubin < 3 else 3
     if albumin == 2.8:
         given.note("albumin of exactly 2.8 g/dL scores 3")
+
     points += 1 if albumin > 3.5 else 2 if albumin > 2.8 else 3
     return (
         points
@@ -271,6 +278,7 @@ def meld_na(given: Entities) -> float:
             given.note("dialysis ignored, because creatinine is below 1 mg/dL")
     elif creatinine > 4 or dialysis:
         creatinine = 4.0
+
     bilirubin = max(
         concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0
     )
@@ -287,8 +295,10 @@ def meld_na(given: Entities) -> float:
         given.note(
             f"MELD(i) / 10 of {initial:.2f} rounded to {round(initial)} instead of one decimal"
         )
+
     if tens <= 11:
         return tens
+
     return min(round(tens + 1.32 * (137 - sodium) - 0.033 * tens * (137 - sodium)), 40)
 
 
@@ -335,6 +345,7 @@ def steroid_conversion(given: Entities) -> float:
             "input steroid: the label rule needs [name with route, dose, unit]; got "
             f"{list(values)!r}"
         )
+
     dose, unit = Entities({"input steroid": values[1:]}).pair("input steroid")
     target = given.text("target steroid")
     for name, drug in (("input steroid", values[0]), ("target steroid", target)):
@@ -342,10 +353,12 @@ def steroid_conversion(given: Entities) -> float:
             raise CalculatorInputError(
                 f"{name}: the label rule knew only {', '.join(_STEROIDS)}; got {drug!r}"
             )
+
     exact = _STEROIDS[str(target)] / _STEROIDS[values[0]]
     ratio = round_v1(exact)
     if abs(ratio - exact) > 1e-3 * exact:
         given.note(f"ratio {exact:.5g} rounded to {ratio:g}")
+
     return round_v1(amount_in(dose, unit, "mg", "input steroid") * ratio)
 
 
@@ -358,19 +371,23 @@ def morphine_equivalents(given: Entities) -> float:
     for key in given.raw:
         if "Day" in key:
             continue
+
         drug = key.split(" Dose")[0]
         if drug not in _OPIOIDS or not given.has(f"{drug} Dose Per Day"):
             raise CalculatorInputError(
                 f"{key}: the label rule needs '<drug> Dose' and '<drug> Dose Per Day', the drug "
                 f"one of {', '.join(_OPIOIDS)}"
             )
+
         dose, unit = given.pair(f"{drug} Dose")
         if drug == _PATCH:
             given.note(
                 "fentanyl patch: mg × doses a day × 2.4, a factor that is meant for µg/h"
             )
+
         dose = amount_in(dose, unit, "µg" if drug == _BUCCAL else "mg", key)
         total = round_v1(
             total + given.first(f"{drug} Dose Per Day") * _OPIOIDS[drug] * dose
         )
+
     return total

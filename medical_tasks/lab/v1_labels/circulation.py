@@ -106,6 +106,7 @@ def heart_score(given: Entities) -> int:
         ("atherosclerotic disease", "Transient Ischemic Attacks History")
     ):
         given.note("atherosclerotic disease or TIA does not give 2 points by itself")
+
     return points + (0 if factors == 0 else 1 if factors <= 2 else 2)
 
 
@@ -156,6 +157,7 @@ def framingham_risk(given: Entities) -> float:
             - 2.996945 * (math.log(min(age, 78)) * smoker) - 146.5933061
         )  # fmt: skip
         base = 0.98767
+
     survival: float = base ** math.exp(round(exponent, 1))
     return round(1 - survival, 1)
 
@@ -250,8 +252,10 @@ def wells_pe(given: Entities) -> float:
         ("Immobilization for at least 3 days", "Surgery in the previous 4 weeks")
     ):
         score += 1.5
+
     if given.count(_PREVIOUS):
         score += 1.5
+
     return score + given.count(
         ("Hemoptysis", "Malignancy with treatment within 6 months or palliative")
     )
@@ -278,6 +282,7 @@ def perc(given: Entities) -> int:
             "Hormone use",
         )
     )
+
     return points + (given.count(_PREVIOUS) > 0)
 
 
@@ -288,6 +293,7 @@ def caprini(given: Entities) -> int:
     points = 3 if age >= 75 else 2 if 61 <= age <= 74 else 1 if 41 <= age <= 60 else 0
     if points == 0 and age > 40:
         given.note(f"age of {age:g} scores 0")
+
     points += given.word("Surgery Type", _SURGERY, default="none")
     points += given.word("Mobility", _MOBILITY, default="normal")
     lost = [name for name in _CAPRINI_UNCOUNTED if given.flag(name)]
@@ -295,6 +301,7 @@ def caprini(given: Entities) -> int:
         lost.append("Body Mass Index (BMI) above 25")
     if lost:
         given.note(f"not counted: {', '.join(lost)}")
+
     return points
 
 
@@ -320,6 +327,7 @@ def glasgow_blatchford(given: Entities) -> int:
             if bun >= 18.2
             else 0
         )
+
     points += (
         0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
     )
@@ -340,8 +348,10 @@ def _hemoglobin(given: Entities, value: float) -> int:
         given.note(
             f"hemoglobin of exactly {value:g} g/dL scores {1 if value == top else 0}"
         )
+
     if value < 10:
         return 6
     if value == gap or value > top:
         return 0
+
     return 3 if male and value < 12 else 1

@@ -88,11 +88,13 @@ class Entities:
         word = default if given is None else given
         if word is None:
             raise self._missing(name)
+
         if word not in scores:
             known = ", ".join(repr(known) for known in scores)
             raise CalculatorInputError(
                 f"{name}: the label rule knew only {known}; got {word!r}"
             )
+
         return scores[word]
 
     def sex(self) -> str:
@@ -218,6 +220,7 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     value, unit = given.pair(name)
     if unit == target:
         return value
+
     amount, volume = _split(unit, name, target)
     target_amount, target_volume = _split(target, name, target)
     result = (
@@ -237,6 +240,7 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
             f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly "
             f"{exact:.4g})"
         )
+
     return result
 
 
@@ -249,25 +253,30 @@ def exact_concentration(
     """
     if unit == target:
         return value
+
     amount, volume = unit.split("/")[:2]
     target_amount, target_volume = target.split("/")[:2]
     factor = _LITRES[volume] / _LITRES[target_volume]
     if amount == target_amount:
         return value / factor
+
     mass = compound.true_molar_mass or compound.molar_mass
     # All through mol, or through g where both are masses.
     if amount in _GRAMS and target_amount in _GRAMS:
         return value * _GRAMS[amount] / _GRAMS[target_amount] / factor
+
     if amount == "mEq":
         moles = value / (compound.valence or 1) * 1e-3
     elif amount in _MOLES:
         moles = value * (1e-12 if amount == "pmol" else _MOLES[amount])
     else:
         moles = value * _GRAMS[amount] / (mass or 1.0)
+
     if target_amount == "mEq":
         return moles * 1e3 * (compound.valence or 1) / factor
     if target_amount in _MOLES:
         return moles / _MOLES[target_amount] / factor
+
     return moles * (mass or 1.0) / _GRAMS[target_amount] / factor
 
 
@@ -312,15 +321,18 @@ def _amount(
     """
     if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
         return _prefix(value, unit, target)
+
     molar_mass, valence = compound.molar_mass, compound.valence
     if molar_mass is None and (unit in _GRAMS or target in _GRAMS):
         raise CalculatorInputError(
             f"{name}: the label rule had no molar mass to convert {unit} to {target}"
         )
+
     if valence is None and "mEq" in (unit, target):
         raise CalculatorInputError(
             f"{name}: the label rule had no valence to convert {unit} to {target}"
         )
+
     mass, charge = molar_mass or 1.0, valence or 1
     if unit == "mEq":
         moles, moles_unit = round_v1(value / charge), "mmol"
@@ -328,10 +340,12 @@ def _amount(
         moles, moles_unit = value, unit
     else:
         moles, moles_unit = round_v1(_prefix(value, unit, "g") / mass), "mol"
+
     if target == "mEq":
         return round_v1(_prefix(moles, moles_unit, "mmol") * charge)
     if target in _MOLES:
         return _prefix(moles, moles_unit, target)
+
     return _prefix(round_v1(_prefix(moles, moles_unit, "mol") * mass), "g", target)
 
 
@@ -382,4 +396,5 @@ def round_v1(x: float) -> float:
         return round(x, 3)
     if x == 0:
         return x
+
     return round(x, 2 - math.floor(math.log10(abs(x))))

@@ -108,6 +108,7 @@ def apache_ii(given: Entities) -> float:
     white_cells = count_per(given, "White blood cell count", "mm^3")
     if white_cells < 40_000:
         given.note("white cells compared per mm³ with limits in 10⁹/L")
+
     return (
         points
         + coma
@@ -127,6 +128,7 @@ def _above(
     """Points of the class that a high value reaches; a value below normal is only noted."""
     if value < normal or (strictly and value == normal):
         given.note(f"low {name} scores 0")
+
     return next(
         (
             score
@@ -144,12 +146,14 @@ def _chronic_health(given: Entities) -> int:
     """
     if not given.flag("History of severe organ failure or immunocompromise"):
         return 0
+
     surgery = given.text("Surgery Type")
     points = {"Elective": 2, "Emergency": 5}.get(surgery or "", 0)
     if points == 0:
         given.note(
             f"organ failure or immunocompromise with surgery type {surgery!r} scores 0"
         )
+
     return points
 
 
@@ -173,6 +177,7 @@ def _age(given: Entities) -> int:
     )
     if points == 0 and age >= 45:
         given.note(f"age of {age:g} scores 0")
+
     return points
 
 
@@ -182,6 +187,7 @@ def _oxygen(given: Entities) -> int:
         gradient = given.bare("A-a gradient")
         if 349 < gradient < 350:
             given.note("A-a gradient between 349 and 350 scores 0")
+
         return (
             4
             if gradient > 499
@@ -191,9 +197,11 @@ def _oxygen(given: Entities) -> int:
             if 200 <= gradient <= 349
             else 0
         )
+
     oxygen = given.first(*PAO2)
     if 60 < oxygen < 61:
         given.note("PaO₂ between 60 and 61 scores 0")
+
     return 4 if oxygen < 55 else 3 if oxygen <= 60 else 1 if 61 <= oxygen <= 70 else 0
 
 
@@ -210,13 +218,17 @@ def _renal_failure(given: Entities, creatinine: float) -> int:
     if creatinine < 0.6:
         if acute:
             given.note("creatinine below 0.6 mg/dL not doubled in acute renal failure")
+
         return 2
+
     if creatinine < 1.5:
         return 0
+
     points = 4 if creatinine >= 3.5 else 3 if creatinine >= 2 else 2
     if not acute and not chronic:
         given.note("raised creatinine without a renal failure flag scores 0")
         return 0
+
     return 2 * points if acute else points
 
 
@@ -236,10 +248,12 @@ def sofa(given: Entities) -> int:
         points += 2
     elif 13 <= coma <= 14:
         points += 1
+
     bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_SOFA, "mg/dL")
     points += sum(bilirubin >= limit for limit in (1.2, 2, 6, 12))
     platelets = count_per(given, "Platelet count", "µL")
     points += sum(platelets < limit for limit in (150_000, 100_000, 50_000, 20_000))
+
     return points + _kidneys(given)
 
 
@@ -255,6 +269,7 @@ def _respiration(given: Entities) -> int:
         return 2 if ratio <= 199 else 0
     if ratio < 100:
         return 4 if ventilated else 0
+
     return 3 if ratio < 199 else 0
 
 
@@ -279,12 +294,15 @@ def _circulation(given: Entities) -> int:
         if 1 / 3 * systolic + 2 / 3 * diastolic < 70 and not any(others):
             if dopamine:
                 given.note("low pressure scores 1 although dopamine is given")
+
             return 1
+
     if dopamine <= 5 or others[0]:
         given.note(
             "no dopamine, up to 5, or any dobutamine scores 2 whatever else is given"
         )
         return 2
+
     given.note("dopamine above 5 scores 3, never 4")
     return 3
 
@@ -298,12 +316,15 @@ def _kidneys(given: Entities) -> int:
         urine = given.first("Urine Output")
         if urine < 200:
             given.note("urine below 200 mL/day scores 3")
+
         return 3 if urine < 500 else 0
+
     if given.has("Urine Output"):
         given.note(
             "kidneys skipped, because creatinine and urine output are both given"
         )
         return 0
+
     creatinine = creatinine_mg_dl(given)
     return sum(creatinine >= limit for limit in (1.2, 2, 3.5, 5))
 
@@ -377,6 +398,7 @@ def curb_65(given: Entities) -> int:
         given.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
     if diastolic == 60 != given.first("Diastolic Blood Pressure"):
         given.note("diastolic pressure cut to 60")
+
     points = (
         (age_years(given) >= 65) + given.flag("Confusion") + (bun > 19) + (rate >= 30)
     )
@@ -394,6 +416,7 @@ def psi(given: Entities) -> float:
     temperature = temperature_c(given)
     if 39.9 < temperature < 40:
         given.note("temperature of 39.9 to 40 °C scores 15")
+
     points += sum(
         score
         for score, met in (
@@ -413,6 +436,7 @@ def psi(given: Entities) -> float:
     limit = {"mm Hg": 60, "kPa": 8}.get(unit)
     if limit is None:
         given.note(f"PaO₂ in {unit!r} scores 0, the rule knew only mm Hg and kPa")
+
     return points + (10 if limit is not None and oxygen < limit else 0)
 
 
@@ -427,16 +451,19 @@ def sirs(given: Entities) -> int:
     points = temperature > 38 or temperature < 36
     if given.first("Heart Rate or Pulse") <= 90:
         given.note("heart rate up to 90 counted as met")
+
     if (
         given.pair("White blood cell count")[1] != "m^3"
     ):  # which in the file means mm^3, and so comes out right
         given.note("white cells compared per m³ with the limits per mm³")
+
     fast = given.first("respiratory rate") > 20
     carbon_dioxide = given.first_or(40, "PaCO₂")
     if carbon_dioxide == 32 and not fast:
         raise CalculatorInputError(
             "PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]"
         )
+
     return (
         points
         + 1

@@ -30,15 +30,19 @@ def age_years(given: Entities) -> float:
         age = number(value, "age", "pairs of value and unit")
         if not isinstance(unit, str):
             break
+
         if "year" in unit:
             if len(values) > 2:
                 given.note(f"age: only the years of {list(values)} count")
+
             return age
+
         for word, per_year in (("months", 12), ("weeks", 52), ("days", None)):
             if word in unit:
                 years = age // per_year if per_year else 0
                 given.note(f"age: {age:g} {unit} counts as {years:g} years")
                 return years
+
     raise CalculatorInputError(
         "age: the label rule needs pairs of a number and years, months, weeks or days; got "
         f"{values!r}"
@@ -68,6 +72,7 @@ def _height(given: Entities, unit: str) -> float:
         return round_v1(
             (feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"])
         )
+
     value, own = given.pair("height")
     if own == unit:
         return value
@@ -75,6 +80,7 @@ def _height(given: Entities, unit: str) -> float:
         return round_v1(value / 100)
     if own in _PER_UNIT[unit]:
         return round_v1(value * _PER_UNIT[unit][own])
+
     raise CalculatorInputError(
         "height: the label rule needs m, cm, in, ft, or [feet, 'ft', inches, 'in']; got "
         f"{list(values)!r}"
@@ -89,11 +95,13 @@ def temperature_c(given: Entities) -> float:
     value, unit = given.pair("Temperature")
     if unit == "degrees celsius":
         return value
+
     celsius = round_v1((value - 32) * 5 / 9)
     if not unit.startswith("degrees f"):
         given.note(
             f"Temperature: {value:g} {unit!r} counts as Fahrenheit, that is {celsius:g} °C"
         )
+
     return celsius
 
 
@@ -191,16 +199,19 @@ def _date(given: Entities, name: str) -> datetime:
         raise CalculatorInputError(
             f"{name}: the label rule cannot run without it; it is not among the entities"
         )
+
     try:
         date = datetime.strptime(text, _FORM)
     except ValueError as error:
         raise CalculatorInputError(
             f"{name}: the label rule needs MM/DD/YYYY; got {text!r}"
         ) from error
+
     if date.year > _YEARS_LEFT:
         raise CalculatorInputError(
             f"{name}: the year must be at most {_YEARS_LEFT}; got {text!r}"
         )
+
     return date
 
 
@@ -265,4 +276,5 @@ def charlson(given: Entities) -> int:
                 f"{names[0]}: {value!r} scores 1, the rule knew only {', '.join(scores)}"
             )
             points += 1
+
     return points

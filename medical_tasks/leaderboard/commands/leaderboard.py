@@ -49,15 +49,18 @@ def run(arguments: Leaderboard) -> int:
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
         return 0
+
     board = Board(open_storage(arguments.store))
     if action == "site":
         return _site(board, arguments.out or Path(), uploads=arguments.uploads)
+
     if action == "list":
         submissions = board.submissions(arguments.state)
         return _shown(
             maintaining.submission_lines(submissions, board.submissions("accepted")),
             board,
         )
+
     if action == "show":
         submission = board.submission(what)
         package = board.package(submission.id)
@@ -66,12 +69,15 @@ def run(arguments: Leaderboard) -> int:
                 submission, package, board.submissions("accepted")
             )
         )
+
     if action == "submit":
         submission = board.submit(package_bytes(Path(what)))
         _told(submission)
         return _notes(name_notes(submission, board.submissions("accepted")))
+
     if action == "accept":
         return _accept(board, arguments)
+
     if action == "reject":
         _told(
             board.decide(
@@ -80,9 +86,11 @@ def run(arguments: Leaderboard) -> int:
             "rejected",
         )
         return 0
+
     if action == "history":
         submissions = board.submissions() if not what else [board.submission(what)]
         return _shown(maintaining.history_lines(submissions), board)
+
     if action == "entries":
         task = None if arguments.task is None else task_spec(arguments.task)
         entries = [
@@ -91,6 +99,7 @@ def run(arguments: Leaderboard) -> int:
             if task is None or entry.task == task.name
         ]
         return _shown(maintaining.entry_lines(entries), board)
+
     found = maintaining.check_store(board)
     _shown(maintaining.check_lines(found))
     return 5 if found.problems else 0
@@ -105,18 +114,22 @@ def _check(arguments: Leaderboard) -> None:
             raise UsageError(
                 f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
             )
+
     if action == "site" and arguments.out is None:
         raise UsageError(
             "site needs --out, the folder of the pages: medical-tasks leaderboard site --store "
             "... --out site"
         )
+
     if action in _NAMED and arguments.what is None:
         raise UsageError(
             f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} "
             "--store ..."
         )
+
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
+
     verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
     if verifying and arguments.unverified:
         raise UsageError(
@@ -146,6 +159,7 @@ def _accept(board: Board, arguments: Leaderboard) -> int:
     )
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
+
     return _notes(notes)
 
 

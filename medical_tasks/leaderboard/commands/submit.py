@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.leaderboard.options import (
     Submit,
     SubmitEvalResults,
@@ -60,4 +60,10 @@ def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
         if shard := recipes and recipes[0].get("shard"):
             again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
-    return int(importlib.import_module(targets()[arguments.to]).run(arguments))
+    known = targets()
+    if arguments.to not in known:
+        raise UsageError(
+            f"--to {arguments.to}: there is no such place.{did_you_mean(arguments.to, known)} "
+            f"There are {', '.join(known)}."
+        )
+    return int(importlib.import_module(known[arguments.to]).run(arguments))

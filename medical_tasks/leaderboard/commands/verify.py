@@ -53,6 +53,7 @@ def _shown(path: Path, model: str, found: Verification) -> str:
         )
     else:
         verdict = "It matches"
+
     lines.append(f"\n{verdict}: {said}.")
     if found.on_trust and not found.differs:
         tasks = ", ".join(found.on_trust)
@@ -60,4 +61,5 @@ def _shown(path: Path, model: str, found: Verification) -> str:
             f"The judge of {tasks} was not asked again: its verdicts are the submitter's word "
             "(--judge asks it)."
         )
+
     return "\n".join(lines)

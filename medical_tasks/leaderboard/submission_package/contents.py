@@ -242,6 +242,7 @@ class Verification:
                 proven[task] = proven.get(task, False) or (
                     what == "scores" and check.outcome != "not checked"
                 )
+
         return tuple(task for task, done in proven.items() if not done)
 
     @property

@@ -42,12 +42,15 @@ def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
                 return inside
             if (odd := odd_setting(inner, *inside)) is not None:
                 return odd
+
         return None
+
     if isinstance(value, str):
         is_short = len(value) <= _LONGEST_SETTING
         return (
             None if is_short and is_plain(value.translate({9: " ", 10: " "})) else path
         )
+
     counts = value is None or (is_number(value) and abs(value) <= LARGEST_COUNT)
     return None if counts or isinstance(value, bool) else path
 
@@ -83,8 +86,10 @@ class JsonReader:
                 f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit "
                 "fewer tasks at once (--task NAME), or a run of fewer items."
             )
+
         if content and not content.endswith(b"\n"):
             raise not_sound(f"{name}: its last line is cut off")
+
         start = number = 0
         while start < len(content):
             number += 1
@@ -96,6 +101,7 @@ class JsonReader:
                     f"{self.limits.line_bytes:,}. Submit the run without that task, or shorten its "
                     "answers."
                 )
+
             yield where, self._read(where, content[start:end], self.limits.line_values)
             start = end + 1
 
@@ -106,6 +112,7 @@ class JsonReader:
         values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
         if values > most or b'"' in bare:
             raise not_sound(f"{where}: more than {most:,} values")
+
         steps = (
             1 if byte in b"[{" else -1 for byte in bare.translate(None, _NO_BRACKET)
         )
@@ -114,12 +121,14 @@ class JsonReader:
                 f"{where}: lists and objects stand more than {self.limits.depth} deep in one "
                 "another"
             )
+
         self._values += values
         if self._values > self.limits.total_values:
             raise PackageError(
                 f"{where}: the package has more than {self.limits.total_values:,} values. Submit "
                 "fewer tasks at once (--task NAME)."
             )
+
         try:
             return json.loads(
                 raw.decode("utf-8"),

@@ -88,12 +88,14 @@ def write_package(
         _check_published(folder, entries)
     if not judged:
         entries = {name: _unjudged(name, entry) for name, entry in entries.items()}
+
     members = _members(folder, entries, options, answers=answers)
     if not judged:
         entries = {
             name: _from_items(name, entry, members[contents.ITEMS])
             for name, entry in entries.items()
         }
+
     results = scrub(
         {**raw, "tasks": {name: _own_metrics(name, entries[name]) for name in names}}
     )
@@ -106,6 +108,7 @@ def write_package(
             f"{folder}: is not a result over the whole official split:\n{reasons}\nRun it on all "
             "of it, or write a package that leaderboards may refuse with --allow-partial."
         )
+
     files = {contents.RESULTS: _json(results)}
     files |= {name: _lines(rows) for name, rows in members.items() if rows}
     manifest = make_manifest(checked, names, partial, files)
@@ -115,8 +118,10 @@ def write_package(
         package = read_package(content)
     except contents.PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
+
     with WholeFile(out) as file:
         file.write_bytes(content)
+
     return package
 
 
@@ -153,10 +158,12 @@ def chosen_tasks(
             f"{folder}: has no results of {', '.join(missing) or 'any task'}, but of "
             f"{', '.join(entries)}."
         )
+
     chosen = [name for name in entries if not wanted or name in wanted]
     for name in chosen:
         task_spec(name)
         check_recipe(folder, entries[name]["recipe"])
+
     return chosen
 
 
@@ -167,12 +174,14 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "answer to each. Give the run's command again without --repeats: it takes the first "
             "answers, and asks nothing."
         )
+
     if any("evaluations" in entry["recipe"] for entry in entries.values()):
         raise UsageError(
             f"{folder}: had its answers judged several times (--evaluations), and a package has "
             "one verdict on each question. Give the run's command again without --evaluations: it "
             "takes the first verdicts of the same judge."
         )
+
     if asked := [
         name for name, entry in entries.items() if RECIPE_KEY in entry["recipe"]
     ]:
@@ -181,6 +190,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "which is another question than the others of the leaderboard were asked. Run it "
             "without."
         )
+
     if played := [
         name for name, entry in entries.items() if entry["recipe"].get("roles")
     ]:
@@ -189,6 +199,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "the answers and not the conversations before them, so that nobody could score it "
             "again. Leave it out: --task with the names of the others."
         )
+
     counts = {name: entry["n_items"] for name, entry in entries.items()}
     most = contents.DEFAULT_LIMITS.items
     if sum(counts.values()) > most:
@@ -220,6 +231,7 @@ def _unjudged(name: str, entry: Entry) -> JsonDict:
     recipe["metrics"] = {
         key: value for key, value in recipe["metrics"].items() if key in kept
     }
+
     return {key: value for key, value in entry.items() if key != "judge"} | {
         "recipe": recipe
     }
@@ -250,6 +262,7 @@ def _own_metrics(name: str, entry: Entry) -> Entry:
         if raw_name(key, declared) == key
     }
     kept = {key: value for key, value in entry.items() if key != RECIPE_KEY}
+
     return {**kept, "metrics": metrics}
 
 
@@ -281,12 +294,15 @@ def _members(
                 for row in own
                 if answers and row["id"] in texts
             ]
+
         if (
             task.judge and not has_judge
         ):  # what was read of an answer is what the judge said
             own = [{**row, "parsed": "", "why": ""} for row in own]
+
         members[contents.ITEMS] += _item_rows(folder, task, own, judged, texts)
         members[contents.VERDICTS] += judged
+
     return members
 
 
@@ -316,11 +332,13 @@ def _item_rows(
                     "was read of its answers is not kept. Run it alone, in a folder of its own: "
                     f"medical-tasks run --tasks {task.name} ... --out FOLDER"
                 )
+
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {item!r} of {task.name} is not found again, or was not "
                 "there when the run was scored. Give the run's command again, then this one."
             )
+
         cells["answer_sha256"] = digest
         cells["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(item, ()))
         yield cells
@@ -352,6 +370,7 @@ def answers_of_run(
         source = options.responses  # the run whose answers were scored again
     elif recipe["model"]["name"].startswith("responses/"):
         responses = options.responses
+
     dataset = dataset_spec(task.dataset)
     with run_data(
         task, dataset, recipe, data=options.data, source=options.source

@@ -90,6 +90,7 @@ def _entry(entry: Entry) -> JsonDict:
             "check": _text(check),
             "trouble": trouble,
         }
+
     return scrubbed
 
 
@@ -138,6 +139,7 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
             }
         else:
             scrubbed[name] = _value(name, value)
+
     return scrubbed
 
 
@@ -165,6 +167,7 @@ def _value(name: str, value: object) -> Any:
         return FILE
     if name in FILE_SETTINGS:
         return value if value in _OWN_WORDS else PATH
+
     return _text(value)
 
 
@@ -199,9 +202,11 @@ def _word(word: str) -> str:
         return f"{kind}/{_plain(rest)}"
     if kind == "openai-api":
         return f"{kind}/{HOST}/{_plain(rest.partition('/')[2])}"
+
     if kind == "inspect":
         provider, _, model = rest.partition("/")
         return f"{kind}/{_plain(provider)}/{_plain(model)}"
+
     return f"{kind}/{_plain(rest)}"
 
 
@@ -210,6 +215,7 @@ def _plain(word: str) -> str:
         word
     ):
         return word
+
     parts = _SEPARATORS.split(word.rstrip("/\\"))
     if (
         len(parts) < 2
@@ -218,6 +224,7 @@ def _plain(word: str) -> str:
         or parts[-2].endswith(":")
     ):
         return PATH
+
     return parts[-1]
 
 
@@ -251,9 +258,10 @@ def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
     ]
     if wrong:
         raise PackageError(f"{where}, {wrong[0]}: {_MAY_HOLD}")
+
     if row.get("answer_sha256") != row.get(_DIGEST):
         raise PackageError(
-            f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ."
+            f"{where}: answer_sha256 and {_DIGEST} belong to the same answer and differ."
         )
 
 

@@ -65,6 +65,7 @@ def read_package(
     for name in (contents.MANIFEST, contents.RESULTS, contents.ITEMS):
         if name not in members:
             raise contents.not_sound(f"the package has no {name}")
+
     files = {name: unpack(content, member) for name, member in members.items()}
     reader = JsonReader(limits)
     stated = reader.whole(contents.MANIFEST, files.pop(contents.MANIFEST))
@@ -76,6 +77,7 @@ def read_package(
         raise contents.not_sound(
             f"{contents.MANIFEST}, partial: is not what the recipes say"
         )
+
     reported = {
         name: reported_task(task_spec(name), entry)
         for name, entry in results["tasks"].items()
@@ -94,8 +96,10 @@ def read_package(
         own = items.get(name)
         if not own:
             raise contents.not_sound(f"{contents.ITEMS}: has no items of {name}")
+
         rows.check_verdicts(name, results["tasks"][name], own, verdicts.get(name, []))
         _check_numbers(task, results["tasks"][name], own, limits)
+
     return contents.Package(
         manifest=manifest,
         results=results,
@@ -132,26 +136,31 @@ def read_manifest(
             f"{where}: is of format {shown(stated)}, and this version reads format "
             f"{contents.FORMAT}"
         )
+
     manifest = forms.check(where, forms.ManifestForm, value)
     names, listed = manifest["tasks"], manifest["files"]
     if not 0 < len(names) <= limits.tasks or len(set(names)) < len(names):
         raise contents.not_sound(
             f"{where}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}"
         )
+
     if set(listed) != set(files):
         raise contents.not_sound(
             f"{where}, files: names {', '.join(map(shown, sorted(listed)))}, but the package holds "
             f"{', '.join(sorted(files))}"
         )
+
     for name, content in files.items():
         if listed[name] != contents.file_facts(content):
             raise contents.not_sound(
                 f"{name}: its hash or length is not what {where} says; it was changed"
             )
+
     if manifest["content_sha256"] != contents.content_sha256(manifest):
         raise contents.not_sound(
             f"{where}, content_sha256: is not the hash of what it says; it was changed"
         )
+
     return contents.Manifest(
         suite=manifest["suite"],
         submitter=read_submitter(f"{where}, submitter", manifest["submitter"]),
@@ -180,11 +189,13 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
         raise contents.not_sound(
             f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}"
         )
+
     results = forms.check(contents.RESULTS, forms.ResultsForm, value)
     if tuple(results["tasks"]) != names:
         raise contents.not_sound(
             f"{contents.RESULTS}: its tasks are not those that package.json names, in that order"
         )
+
     for name, entry in results["tasks"].items():
         _check_package(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
@@ -193,11 +204,13 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
             asked = mapping(entry["recipe"].get("task_args"))
             task = tasks()[name].asked_with(asked)
             entry["paper"] = comparability(task, entry).as_json()
+
     if scrub(results) != results:
         raise contents.not_sound(
             f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it "
             "was made on"
         )
+
     return forget_unasked_figures(results)
 
 
@@ -213,6 +226,7 @@ def _check_known(entries: Json) -> None:
     }
     if not packages:
         return
+
     unknown = [
         f"{shown(name)} of "
         + (f"the package {shown(package)}" if package else "a package it does not name")
@@ -293,12 +307,15 @@ def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
         raise contents.not_sound(
             f"{where}: the task is scored {rule}; that is not so here"
         )
+
     if named is None or reported is None:
         return
+
     if any(reported[name] != named[name] for name in ("name", "comparable", "votes")):
         raise contents.not_sound(
             f"{where}: says one thing of the judge in its recipe, and another beside it"
         )
+
     compares_words = "lexical" in (named["name"], named.get("kind"))
     if compares_words and (named["comparable"] or named["name"] != named.get("kind")):
         raise contents.not_sound(

@@ -116,8 +116,10 @@ def scored_again(
                 if row.get("unscored") == UNREADABLE and row.get("text")
             )
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
+
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
+
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
@@ -148,6 +150,7 @@ def check_scores(
         columns = [name for name in columns if name != "unclear"]
     if reported.judge and entry["recipe"]["judge"] is None:
         columns = [name for name in columns if name not in ("parsed", "why")]
+
     wrong = []
     for row in rows:
         stated, own = (
@@ -162,6 +165,7 @@ def check_scores(
                 if hidden
                 else in_words(difference)
             )
+
     left = (
         f". Not checked, for want of what they need: {', '.join(scored.left)}"
         if scored.left
@@ -172,6 +176,7 @@ def check_scores(
             "mismatch",
             f"{len(wrong)} of {len(rows)} items score otherwise: {'; '.join(wrong[:_SHOWN])}{left}",
         )
+
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
@@ -201,6 +206,7 @@ def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
     ]
     if wrong:
         return "mismatch", f"{len(wrong)} numbers differ: {in_words(wrong[0])}"
+
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
 
 
@@ -218,6 +224,7 @@ def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
         if name
     }
     reasons = ("coverage", "unclear")
+
     return frozenset({reasons, *((name, end) for name in read for end in ends)})
 
 
@@ -245,6 +252,7 @@ def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> Judge
         recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     )
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
+
     return JudgeRequest(
         name=name,
         args=args,
@@ -282,7 +290,9 @@ class _Checked:
                     question.read(self.unread[key]), Unreadable
                 ):
                     self.contradicted.append(question.id)
+
                 continue
+
             if question.pair is not None:
                 verdict = decide(question.pair.premise, question.pair.hypothesis)
                 self.by_words.append(
@@ -290,12 +300,14 @@ class _Checked:
                     and question.pair.values[verdict] == outcome.value
                 )
                 self.values.add(repr(outcome.value))
+
             if self.reads == "prompt":
                 self.texts += bool(outcome.text)
                 if question.read(outcome.text) != outcome.value:
                     (self.contradicted if outcome.text else self.silent).append(
                         question.id
                     )
+
         return outcomes
 
 
@@ -333,17 +345,21 @@ def check_verdicts(
                 "mismatch",
                 f"{len(wrong_here)} differ from what the judge says: {wrong_here[0]}",
             )
+
         return "match", f"the judge, asked again, gave the same {len(rows):,}"
+
     checked = replay.checked
     if checked is None:
         return "not checked", "no question was asked"
     if wrong := list(_unsound(judge, rows, checked)):
         return "mismatch", f"{len(wrong)} are not sound: {wrong[0]}"
+
     if len(rows) != len(verdicts):
         return (
             "mismatch",
             f"{len(rows):,} verdicts on the {len(verdicts):,} questions that are asked",
         )
+
     by_words = checked.by_words
     # Where every verdict is the same, any two judges may agree.
     if all(by_words) and len(by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
@@ -352,6 +368,7 @@ def check_verdicts(
             f"all {len(by_words):,} on entailment are what the judge that compares words says; "
             f"--judge asks {judge}",
         )
+
     read = (
         f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
     )
@@ -365,21 +382,25 @@ def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str
     """Says of each verdict that is not one of this judge, on these very questions, why."""
     for question in checked.contradicted:
         yield f"{shown(question)} contradicts the judge's own text"
+
     kind = judge.partition("/")[0]
     from_file = kind == _FROM_FILE
     # of credentialed data there are none
     has_texts = all("text" in row for row in rows)
     for question in () if from_file or not has_texts else checked.silent:
         yield f"{shown(question)} has no text of a judge that says why"
+
     questions = {question for question, _ in checked.asked}
     for row in rows:
         name = shown(row["id"])
         if not from_file and ("reads" in row) != (kind == "nli"):
             yield f"{name} is not by a judge of that kind"
+
         if row["id"] not in questions:
             yield f"{name} is a verdict on no question"
         elif (row["id"], row["sha256"]) not in checked.asked:
             yield f"{name} was given on another question or answer"
+
     for question in sorted(questions - {row["id"] for row in rows}):
         yield f"{shown(question)} has no verdict"
 
@@ -398,6 +419,7 @@ def ask_again(
             f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it "
             "about a sample",
         )
+
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
@@ -413,9 +435,11 @@ def ask_again(
                 f"{in_words(difference)}. Give the same one, with the same --judge-args, or leave "
                 "it out."
             )
+
         sample = _sampled(answered, options)
         score_responses(sample, task_judge.judging)
         verdicts = task_judge.rows(private=not all("text" in row for row in rows))
+
     stated = {(row["id"], row["sha256"]): row.get("value") for row in rows}
     decided = [
         ((row["id"], row["sha256"]), json.loads(json.dumps(row["value"])))
@@ -426,10 +450,12 @@ def ask_again(
     about = f"asked again about {len(sample.items)} items"
     if not pairs:
         return "not checked", f"{about}, and got no verdict"
+
     same = sum(before == now for before, now in pairs)
     detail = f"{about}: {same:,} of {len(pairs):,} verdicts are the same"
     if len(pairs) < len(decided):
         detail += f"; {len(decided) - len(pairs)} are on questions that the package has no verdict on"
+
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
     return "match" if same >= least * len(pairs) else "mismatch", detail
 
@@ -444,6 +470,7 @@ def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     )
     chosen = set(ids[: options.sample])
     items = [item for item in answered.items if item.id in chosen]
+
     return replace(
         answered,
         items=items,

@@ -66,10 +66,12 @@ def forget_unasked_figures(results: JsonDict) -> JsonDict:
         entry = results["tasks"].get(name)
         if entry is None or _asked_officially(task, entry):
             continue
+
         groups = (group for by in entry["breakdown"].values() for group in by.values())
         for metrics in (entry["metrics"], *groups):
             for metric in filter(task.needs_official_prompts, task.metrics):
                 metrics.pop(metric.name, None)
+
     return results
 
 
@@ -93,6 +95,7 @@ def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
     task = task.reporting(may_report, official=_asked_officially(task, entry))
     if entry["recipe"]["judge"] is None:
         task = task.unjudged()
+
     earlier = entry["recipe"]["task_version"] != task.version
     metrics = tuple(
         metric
@@ -121,6 +124,7 @@ def without_judged(task: TaskSpec, entry: Entry) -> JsonDict:
         by: {group: kept(metrics) for group, metrics in groups.items() if kept(metrics)}
         for by, groups in entry["breakdown"].items()
     }
+
     return {
         **entry,
         "metrics": kept(entry["metrics"]),
@@ -146,12 +150,14 @@ def partial_facts(results: Json) -> dict[str, list[str]]:
             reasons.append("It ran on the synthetic demo records.")
         elif data["config"] != official:
             reasons.append(f"It ran on configuration {data['config']}, not {official}.")
+
         if data["split"] != task.split:
             reasons.append(f"It ran on split {data['split']}, not {task.split}.")
         if most is not None:
             reasons.append(f"It ran on at most {most} items (--max-samples).")
         if reasons:
             facts[name] = reasons
+
     return facts
 
 
@@ -175,18 +181,21 @@ def recompute(
             unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
         else:
             scores[row["id"]] = _score(task, row)
+
     for by in task.groups:
         if len({group for item in items for group in item.groups[by]}) > limits.groups:
             raise contents.PackageError(
                 f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official "
                 "data?"
             )
+
     try:
         computed: JsonDict = {**summarise(task, items, scores, unanswered, recipe={})}
     except (ValueError, OverflowError) as error:
         raise contents.PackageError(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."
         ) from error
+
     if entry["recipe"].get("judge") and not entry["recipe"]["judge"]["comparable"]:
         judged = {
             metric.whole or metric.name for metric in task.metrics if metric.judged
@@ -194,6 +203,7 @@ def recompute(
         for path, metric in _metrics(computed):
             if path[-1] in judged:
                 metric["comparable"] = False
+
     return computed
 
 
@@ -224,6 +234,7 @@ def _score(task: TaskSpec, row: Row) -> ItemScore:
         for metric in decided
         if metric.kind == "ratio"
     }
+
     return ItemScore(
         id=row["id"],
         values=values,
@@ -251,12 +262,14 @@ def result_differences(
         path, stated, _ = difference
         if not (_may_be_estimate(stated, reasons) and undecided.leaves_open(path)):
             yield difference
+
     own = dict(_metrics(computed))
     for path, metric in _metrics(entry):
         for names in _ORDERED:
             ends = [end for end in map(metric.get, names) if is_number(end)]
             if ends != sorted(ends):
                 yield (*path, names[0]), metric.get(names[0]), metric.get(names[1])
+
         if undecided.leaves_open((*path, "value")):
             yield from _outside(path, metric, own.get(path, {}))
 
@@ -278,6 +291,7 @@ def _outside(path: Path, metric: Metric, limits: Metric) -> Iterator[Difference]
         return
     if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
         yield (*path, "n"), metric.get("n"), limits.get("n")
+
     too_low = is_number(low) and value < low - TOLERANCE
     too_high = is_number(high) and value > high + TOLERANCE
     if too_low or too_high:
@@ -295,6 +309,7 @@ def entry_differences(entry: Entry, computed: Entry) -> Iterator[Difference]:
         stated = entry[name]
         if name == "coverage":  # packages of older suites do not count unclear answers
             stated = {"unclear": {}, **stated}
+
         for difference in differences(stated, computed[name], (name,)):
             if same_intervals or difference[0][-1] not in _INTERVAL:
                 yield difference
@@ -351,6 +366,7 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
     for name, metric in own.items():
         if metric.kind == "average":
             continue
+
         lacking = [row for row in rows if row[name] is None]
         lacks_verdict = any(row["answer_sha256"] for row in lacking)
         # What an unanswered item can be at most, only the benchmark knows.
@@ -359,6 +375,7 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
             estimates.add(name)
         if lacks_verdict or (lacking and endless):
             bounds.add(name)
+
     return _Undecided(
         *(
             _with_wholes(own, names)
@@ -405,6 +422,7 @@ def differences(stated: object, here: object, path: Path = ()) -> Iterator[Diffe
         if len(stated) != len(here):
             yield path, stated, here
             return
+
         for number, (first, second) in enumerate(
             zip(stated, here, strict=True), start=1
         ):

@@ -50,12 +50,15 @@ def read_items(
         row = read_item(where, value, tasks[name], form[name])
         if name in private:
             privacy.check_private_row(where, row, words[name])
+
         if (name, row["id"]) in ids:
             raise not_sound(
-                f"{where}: the item {shown(row['id'])} of {name} stands twice"
+                f"{where}: the item {shown(row['id'])} of {name} appears twice"
             )
+
         ids.add((name, row["id"]))
         rows.setdefault(name, []).append(row)
+
     return rows
 
 
@@ -87,10 +90,12 @@ def read_answers(
                 f"{where}: is an answer to {name}, whose data are credentialed: it may not leave "
                 "the machine it was made on. Nothing of it was kept"
             )
+
         row = forms.check(where, forms.AnswerForm, value)
         item, text = row["id"], row["response"]
         if item in answers[name]:
             raise not_sound(f"{where}: the item {shown(item)} is answered twice")
+
         if (
             not digests[name].get(item)
             or contents.answer_sha256(text) != digests[name][item]
@@ -98,14 +103,18 @@ def read_answers(
             raise not_sound(
                 f"{where}: is not the answer to {shown(item)} whose hash stands in {contents.ITEMS}"
             )
+
         answers[name][item] = text
+
     for name in [
         name for name, given in answers.items() if name in elsewhere and not given
     ]:
         del answers[name]
+
     for name, stated in digests.items():
         if name not in answers:
             continue
+
         if missing := [
             item
             for item, digest in stated.items()
@@ -114,6 +123,7 @@ def read_answers(
             raise not_sound(
                 f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}"
             )
+
     return answers
 
 
@@ -130,11 +140,13 @@ def read_verdicts(
         private = not privacy.texts_allowed(tasks[name])
         if isinstance(value, dict) and private:
             privacy.check_private_verdict(where, value)
+
         row = forms.check(
             where, forms.PrivateVerdict if private else forms.VerdictForm, value
         )
         if ("value" in row) == ("unscored" in row):
             raise not_sound(f"{where}: has either value, or unscored with the reason")
+
         before = first.setdefault((name, row["id"], row["sha256"]), row)
         if any(
             before.get(name_of) != row.get(name_of) for name_of in ("value", "unscored")
@@ -142,9 +154,12 @@ def read_verdicts(
             raise not_sound(
                 f"{where}: the question {shown(row['id'])} of {name} has two verdicts"
             )
+
         if "value" in row and not (row["votes"] and _votes_ahead(row) >= 0):
             raise not_sound(f"{where}, value: must be what most votes say")
+
         rows.setdefault(name, []).append(row)
+
     return rows
 
 
@@ -157,6 +172,7 @@ def check_verdicts(
         raise _wrong_verdicts(
             f"the question {shown(lost[0])} is about no item of {name}"
         )
+
     for row in rows:
         if row["verdicts_sha256"] != contents.verdicts_sha256(
             by_item.get(row["id"], ())
@@ -165,10 +181,12 @@ def check_verdicts(
                 f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those "
                 "whose hash it tells"
             )
+
         if not row["answer_sha256"] and row["id"] in by_item:
             raise _wrong_verdicts(
                 f"{shown(row['id'])} of {name} is judged and has no answer"
             )
+
     judge = entry.get("judge")
     if judge is not None:
         _check_counts(name, judge, verdicts)
@@ -188,10 +206,12 @@ def _check_counts(name: str, judge: Json, verdicts: Sequence[Row]) -> None:
         raise _wrong_verdicts(
             f"{name} has other numbers of verdicts than its entry says"
         )
+
     if any(_votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in decided):
         raise _wrong_verdicts(
             f"{name} has verdicts that fewer votes decided than its judge gives"
         )
+
     foreign = [row for row in verdicts if ("comparable" in row) == judge["comparable"]]
     if foreign or any(len(row["votes"]) > judge["votes"] for row in verdicts):
         raise _wrong_verdicts(
@@ -233,6 +253,7 @@ def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> Js
     _check_decided(where, row, metrics)
     if row["unclear"]:
         _check_unclear(where, row, task)
+
     for metric in metrics.values():
         weight = (
             row[weight_column(metric.name)]
@@ -243,6 +264,7 @@ def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> Js
             raise not_sound(
                 f"{where}: {metric.name} and its denominator are null together or not at all"
             )
+
     return {
         name: math.nan if name in metrics and cell == NAN else cell
         for name, cell in row.items()
@@ -258,18 +280,22 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
         raise not_sound(
             f"{where}: has a hash of an answer if and only if it is answered"
         )
+
     counted = {
         name for name, metric in metrics.items() if unanswered_value(metric) is not None
     }
     if not answered:
         if {*undecided} != {*metrics} - counted:
             raise not_sound(f"{where}: is not answered and has values all the same")
+
         return
+
     # An answer that ends an official script is scored all the same.
     if reason is None and not all(metrics[name].official for name in undecided):
         raise not_sound(
             f"{where}, {undecided[0]}: is null, and unscored does not say why"
         )
+
     if reason is not None and not undecided:
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(reason)}."
@@ -289,6 +315,7 @@ def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
         metric.name for metric in task.metrics
     }
     unasked = names | set(map(weight_column, names))
+
     return {name: value for name, value in row.items() if name not in unasked}
 
 

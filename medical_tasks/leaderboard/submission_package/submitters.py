@@ -79,12 +79,14 @@ def _scripts_problem(text: str) -> str:
                 f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in "
                 "Latin with Chinese, Japanese or Korean"
             )
+
     other = [char for char in text if char.isalnum() and not char.isascii()]
     if other and _name_data()[1].issuperset(other):
         return (
             f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin "
             "letters"
         )
+
     return ""
 
 
@@ -102,6 +104,7 @@ def _marks_problem(text: str) -> str:
             letters[-1] += char
         else:
             letters.append(char)
+
     for letter in letters:
         base, marks = letter[0], letter[1:]
         too_many = (
@@ -112,12 +115,14 @@ def _marks_problem(text: str) -> str:
                 f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: "
                 "write the letter alone"
             )
+
         # A mark of Japanese is none on a Latin letter.
         if marks and not any(form.fullmatch(letter) for form in single):
             return (
                 f"has {_character(marks[0])} on {_character(base)}, which is of another script: "
                 "write the letter alone"
             )
+
     return ""
 
 
@@ -143,6 +148,7 @@ def name_key(name: str) -> str:
             for char in seen
         ).split()
     )
+
     return _BETWEEN_DIGITS.sub(".", f" {spaced}").replace(" ", "")
 
 
@@ -184,4 +190,5 @@ def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, 
     patterns |= {"".join(scripts): pattern(*scripts) for scripts in _EAST_ASIAN}
     patterns["all"] = pattern(*data["scripts"])
     looks = {char: look for look, chars in data["looks"].items() for char in chars}
+
     return patterns, frozenset(data["like_latin"]), looks

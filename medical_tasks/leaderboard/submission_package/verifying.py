@@ -78,6 +78,7 @@ def verify_package(
             contents.Check(f"{name}: {what}", *outcome)
             for what, outcome in parts.items()
         ]
+
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
@@ -94,6 +95,7 @@ def verify_guarded(
             f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and "
             f"{options.seed}."
         )
+
     tasks = [task_spec(name) for name in package.manifest.tasks]
     settings = {
         name for task in tasks for name in (*task.arguments, *task.scoring_arguments)
@@ -102,10 +104,12 @@ def verify_guarded(
         raise UsageError(
             f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out."
         )
+
     if options.judge and not any(task.judge for task in tasks):
         raise UsageError(
             f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
         )
+
     subjects = [
         policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks
     ]
@@ -154,6 +158,7 @@ class _TaskPackage:
         except (MissingError, UsageError) as error:
             parts["data"] = "not checked", _first_line(error)
             parts["items"] = "not checked", "the data are not here"
+
         parts["recipe"] = self.recipe_check(data)
         parts["answers"], answers = self.answers()
         if data is None:
@@ -162,6 +167,7 @@ class _TaskPackage:
             return parts | self.not_scored("the data here are another revision")
         if answers is None:
             return parts | self.not_scored("the answers are not here, or are others")
+
         return parts | self.scores(data, answers)
 
     def data(self) -> TaskData:
@@ -193,7 +199,9 @@ class _TaskPackage:
                 answers = self.given_answers(self.options.responses)
             except (MissingError, UsageError) as error:
                 return ("not checked", _first_line(error)), answers
+
             source = "given here"
+
         if answers is None:
             address = published_at(self.recipe)
             why = f"they are at {address}" if address else "the data are credentialed"
@@ -202,6 +210,7 @@ class _TaskPackage:
                 f"the package holds no answers, since {why}; give them with --responses FILE or "
                 "RUN",
             ), None
+
         stated = {row["id"]: row["answer_sha256"] for row in self.rows}
         wrong = [
             item
@@ -214,6 +223,7 @@ class _TaskPackage:
                 f"{len(wrong)} of {len(stated)} {source} do not have the stated hash"
             )
             return ("mismatch", f"{count}: {_listed(wrong)}"), None
+
         unanswered = sum(not digest for digest in stated.values())
         rest = f", {unanswered} items have none" if unanswered else ""
         return (
@@ -227,11 +237,13 @@ class _TaskPackage:
             return read_responses(
                 path, [row["id"] for row in self.rows], task=self.task
             )
+
         entries = read_results(path)["tasks"]
         if self.task.name not in entries:
             raise UsageError(
                 f"{path}: has no answers to {self.task.name}, but to {', '.join(entries)}."
             )
+
         recipe = entries[self.task.name]["recipe"]
         return answers_of_run(
             self.task, recipe, path, replace(self.options, responses=None)
@@ -246,11 +258,13 @@ class _TaskPackage:
             return self.not_scored(
                 f"--task-args {lacking[0]}=... was used and is not given"
             )
+
         private = not texts_allowed(task)
         if private and self.judge is not None and self.withholds_verdicts(self.judge):
             return self.not_scored(
                 "what the judge said is more than labels, and is not told for credentialed data"
             )
+
         answered = replace(self.answered(data, answers), scoring_args=values)
         reported = reported_task(task, self.entry)
         made_in = scratch() if private else tempfile.TemporaryDirectory(prefix=_FOLDER)
@@ -265,6 +279,7 @@ class _TaskPackage:
                 return self.not_scored(
                     _first_line(error).replace(str(folder), "the package")
                 )
+
             outcomes = {
                 "scores": rescoring.check_scores(
                     reported, self.entry, self.rows, scored
@@ -274,10 +289,12 @@ class _TaskPackage:
                 outcomes["verdicts"] = rescoring.check_verdicts(
                     self.judge["name"], self.verdicts, scored.verdicts, scored.replay
                 )
+
             if scored.replay is not None:
                 outcomes["judge"] = rescoring.ask_again(
                     answered, self.verdicts, options, folder
                 )
+
         outcomes["results"] = rescoring.check_results(reported, self.entry, scored)
         return outcomes
 
@@ -290,6 +307,7 @@ class _TaskPackage:
         """The answered items; those without an answer for the reasons that the package tells."""
         reasons = {row["id"]: str(row["unscored"] or "") for row in self.rows}
         missing = [item.id for item in data.items if item.id not in answers]
+
         return AnsweredTask(
             task=self.task,
             items=data.items,
@@ -312,13 +330,16 @@ class _TaskPackage:
         sheet = self.options.adjudicated
         if stated is None:
             return None
+
         if sheet is None:
             raise MissingError(
                 "unclear answers were adjudicated; give the sheet with --adjudicated FILE"
             )
+
         decided = read_adjudication(sheet, self.task, answers)
         if decided.sha256 != mapping(stated).get("sha256"):
             raise UsageError(f"{sheet} is not the sheet that the scores rest on")
+
         return decided
 
     def recipe_check(self, data: TaskData | None) -> Found:
@@ -340,6 +361,7 @@ class _TaskPackage:
         outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
         unchecked = f"not checked: {'; '.join(left)}" if left else ""
         sentences = ("; ".join(wrong), unchecked, f"the same: {', '.join(same)}")
+
         return outcome, ". ".join(filter(None, sentences))
 
     @cached_property
@@ -358,6 +380,7 @@ class _TaskPackage:
         # otherwise.
         if "intervals" not in self.recipe["statistics"]:
             own["statistics"].pop("intervals")
+
         return own
 
     def of_the_task(self) -> Iterator[Found]:
@@ -365,6 +388,7 @@ class _TaskPackage:
         task, recipe = self.task, self.recipe
         for name in _ALWAYS:
             yield _compared(name, recipe[name], self.own_recipe[name])
+
         settings = {*task.arguments, *task.scoring_arguments}
         if unknown := [
             name for name in recipe.get("task_args", {}) if name not in settings
@@ -373,6 +397,7 @@ class _TaskPackage:
                 "mismatch",
                 f"task_args: {shown(unknown[0])} is a setting of no such task",
             )
+
         model = str(recipe["model"]["name"])
         parts = {
             "protocol": bool(task.protocol),
@@ -392,8 +417,10 @@ class _TaskPackage:
         if {from_model} != {self.recipe["prompts"] is not None, generation is not None}:
             there = "missing" if from_model else "there"
             yield "mismatch", f"prompts and generation are {there} for {model}"
+
         if generation is None:
             return
+
         stop = self.own_recipe["generation"]["stop"]
         yield _compared("stop sequences", generation.get("stop"), stop)
         size, own = generation.get("max_new_tokens"), self.task.generation_size
@@ -411,6 +438,7 @@ class _TaskPackage:
         )
         if stated is None:
             return
+
         values, missing = question_arguments(task, self.recipe, self.options.task_args)
         if missing:
             yield (
@@ -418,12 +446,14 @@ class _TaskPackage:
                 f"prompts (--task-args {missing[0]}=... was used and is not given)",
             )
             return
+
         if task.exemplars and data is None:
             yield (
                 "not checked",
                 "prompts (their worked examples are of the data, which are not here)",
             )
             return
+
         try:
             own = prompt_set(
                 task,
@@ -451,18 +481,22 @@ class _TaskPackage:
         if not task.scoring_arguments:
             if "scoring" in recipe:
                 yield "mismatch", "scoring: the task has no settings of its scoring"
+
             return
+
         values, missing = scoring_arguments(task, recipe, self.options.task_args)
         try:
             here = scrub_recipe(task.benchmark.scoring_identity(task, values))
         except (MissingError, UsageError) as error:
             yield "not checked", f"scoring ({_first_line(error)})"
             return
+
         for name in missing:
             yield (
                 "not checked",
                 f"scoring's {name} (--task-args {name}=... was used and is not given)",
             )
+
         unknown = {
             *missing,
             *(own for own, name in _SPELLED.items() if name in missing),
@@ -478,6 +512,7 @@ class _TaskPackage:
         judge, benchmark = self.judge, self.task.benchmark
         if judge is None:
             return
+
         stated = judge["prompts"]
         try:
             own = benchmark.load_judge_prompts(
@@ -487,6 +522,7 @@ class _TaskPackage:
             yield _compared("judge's prompts", stated, here)
         except (MissingError, UsageError) as error:
             yield "not checked", f"judge's prompts ({_first_line(error)})"
+
         kind = judge["name"].partition("/")[0]
         if judge["name"] == "lexical":
             identity = dict(LexicalJudge().identity)
@@ -496,6 +532,7 @@ class _TaskPackage:
             yield _compared("votes", judge["votes"], 1)
         elif kind not in judge_kinds() or kind == "lexical":
             yield "mismatch", f"judge: {shown(judge['name'])} is no judge that there is"
+
         if judge.get("mode") not in ("single", "batched"):
             yield "mismatch", "judge, mode: must be single or batched"
 
@@ -533,6 +570,7 @@ def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> F
         problems = ["they stand in another order"]
     if problems:
         return "mismatch", "; ".join(problems)
+
     return "match", f"all {len(here):,} items asked, their groups and clusters"
 
 
@@ -582,6 +620,7 @@ def question_arguments(
         for name, value in stated.items()
         if name not in missing
     }
+
     return values, missing
 
 
@@ -600,6 +639,7 @@ def scoring_arguments(
     for name, value in {**recipe.get("task_args", {}), **identity}.items():
         if name not in task.scoring_arguments or name in values:
             continue
+
         if name in FILE_SETTINGS:
             # A sentence in place of a file's hash says that there was none.
             missing += [name] if isinstance(value, Mapping) else []
@@ -609,4 +649,5 @@ def scoring_arguments(
             values[name] = "yes"
         elif value is False and name != "official":
             values[name] = "no"
+
     return values, missing

@@ -67,6 +67,7 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
         raise _too_large(
             f"the package has {len(content):,} bytes", limits.package_bytes
         )
+
     end, entries, list_start = _end_record(content)
     listed = list_start
     members: dict[str, Member] = {}
@@ -75,15 +76,19 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
         member, listed = _member(content, listed, end, start, limits)
         if member.name in members:
             raise _bad_zip(f"names the file {member.name} twice")
+
         members[member.name] = member
         start = member.start + member.packed
+
     if (listed, start) != (end, list_start):
         raise _bad_zip("has something beside its files and their list")
+
     total = sum(member.size for member in members.values())
     if total > limits.total_bytes:
         raise _too_large(
             f"the package has {total:,} bytes unpacked", limits.total_bytes
         )
+
     return members
 
 
@@ -94,15 +99,18 @@ def _end_record(content: bytes) -> tuple[int, int, int]:
         raise _bad_zip(
             "is not a zip file, or something stands behind its end, or it is cut off"
         )
+
     record = _END.unpack_from(content, end)
     entries, listed = record[4], record[6]
     if not 0 < entries <= len(contents.MEMBERS):
         raise _bad_zip(f"must hold 1 to {len(contents.MEMBERS)} files, got {entries}")
+
     if record != (_END_MARK, 0, 0, entries, entries, end - listed, listed, 0):
         raise _bad_zip(
             "has something beside its files and their list, such as a comment, or is a part of "
             "several"
         )
+
     return end, entries, listed
 
 
@@ -115,6 +123,7 @@ def _member(
     """
     if offset + _LISTED.size > end:
         raise _bad_zip("has a list of files that is cut off")
+
     listed = _LISTED.unpack_from(content, offset)
     made_by, attributes, *same = listed[1], listed[15], *listed[2:11]
     needs, flags, method, _, _, crc, packed, size, name_bytes = same
@@ -130,11 +139,14 @@ def _member(
         raise _bad_zip(
             f"has {name} encrypted, streamed, or packed otherwise than stored or deflated"
         )
+
     if size > limits.member_bytes:
         raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
+
     if size > _SMALL and size > packed * limits.ratio:
         times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
         raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
+
     # All else in the file follows from these few values, and anything that does not is
     # refused.
     if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
@@ -142,11 +154,13 @@ def _member(
             f"has {name} with extra fields or a comment, overlapping with another file, or behind "
             "a gap"
         )
+
     data = start + _LOCAL.size + name_bytes
     if content[start:data] != _LOCAL.pack(_LOCAL_MARK, *same, 0) + raw:
         raise _bad_zip(
             f"says one thing of {name} in its list and another where it stands"
         )
+
     member = Member(
         name=name, method=method, crc=crc, packed=packed, size=size, start=data
     )
@@ -182,14 +196,17 @@ def unpack(content: bytes, member: Member) -> bytes:
             unpacked = stream.decompress(packed, member.size + 1)
         except zlib.error as error:
             raise _bad_zip(f"is damaged: {member.name} cannot be unpacked") from error
+
         if not stream.eof or stream.unused_data or stream.unconsumed_tail:
             raise _bad_zip(
                 f"is damaged: {member.name} has another length than is stated"
             )
+
     if len(unpacked) != member.size or zlib.crc32(unpacked) != member.crc:
         raise _bad_zip(
             f"is damaged: {member.name} has another length or checksum than is stated"
         )
+
     return unpacked
 
 
@@ -214,4 +231,5 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
             info.create_system, info.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
             info.compress_type = zipfile.ZIP_DEFLATED
             package.writestr(info, content)
+
     return buffer.getvalue()

@@ -106,9 +106,11 @@ def _result(table: Json, row: Row, content: Json) -> PublishedResult:
                 target = breakdown.setdefault(column["by"], {}).setdefault(
                     column["group"], {}
                 )
+
             target[column["metric"]] = round(
                 printed / column.get("scale", 100), _DIGITS
             )
+
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],

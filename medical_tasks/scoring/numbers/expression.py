@@ -70,6 +70,7 @@ def formula_value(text: str) -> float | None:
         )
     except (ExpressionError, OverflowError):
         return None
+
     return number if math.isfinite(number) else None
 
 
@@ -128,6 +129,7 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
+
     with warnings.catch_warnings():
         # an odd escape, `1if` or `~True` is no concern of the user
         warnings.simplefilter("ignore")
@@ -135,6 +137,7 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
             tree = ast.parse(text.lstrip(" \t"), "<arithmetic>", "eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise ExpressionError("no expression") from None
+
         try:
             return _value(tree.body, names, MAX_DEPTH)
         except ExpressionError:
@@ -183,6 +186,7 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
         ):
             named = {str(each.arg): of(each.value) for each in keywords}
             return _bounded(of(function)(*map(of, arguments), **named))
+
     raise ExpressionError("no arithmetic")
 
 
@@ -205,9 +209,11 @@ def _signed(node: ast.UnaryOp, of: Callable[[ast.expr], Value]) -> Value:
     signs = [node]
     while isinstance(signs[-1].operand, ast.UnaryOp):
         signs.append(signs[-1].operand)
+
     value = of(signs[-1].operand)
     for sign in reversed(signs):
         value = _bounded(_UNARY[type(sign.op)](value))
+
     return value
 
 
@@ -248,12 +254,14 @@ def _computed(sign: ast.operator, left: Value, right: Value) -> Value:
             right, int | float | complex
         ):
             raise TypeError
+
         if isinstance(left, int) and isinstance(right, int):
             power = isinstance(sign, ast.Pow) and right > 0 and abs(left) > 1
             if (power and left.bit_length() * right > MAX_BITS) or (
                 isinstance(sign, ast.LShift) and right > MAX_BITS
             ):
                 raise OverflowError
+
     return _bounded(_BINARY[type(sign)](left, right))
 
 

@@ -156,15 +156,19 @@ def plain(text: str) -> str:
         text = text.translate(
             {ord(sign): str(unicodedata.decimal(sign)) for sign in foreign}
         )
+
     if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_NESTING):
             for pattern, replacement in _NESTED:
                 text = pattern.sub(replacement, text)
+
         for pattern, replacement in _FLAT:
             text = pattern.sub(replacement, text)
+
     for sign, pattern, replacement in _MARKS:
         if sign in text:
             text = pattern.sub(replacement, text)
+
     return text
 
 
@@ -235,13 +239,16 @@ def unit_of(text: str) -> Unit:
         kind, name = _KNOWN.get(word, ("", ""))
         if not kind:
             return Unit("", text.lower())
+
         exponent = (power[1] or "2") if power else ""
         dimensions.append(kind + exponent)
         names.append(name + exponent)
+
     if dimensions[0] == "osmoles":
         return Unit("osmoles", "mosm")  # per litre or per kilogram of water
     if dimensions == ["mass", "time"]:
         return Unit("mass", names[0])  # a daily dose is asked for
+
     return Unit("/".join(dimensions), "/".join(names))
 
 
@@ -262,36 +269,34 @@ _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
 _MINUS: Final = Pattern(
     r"""(?x) (?: (?<![\w)\]}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )\Z"""
 )
-_NUMBER: Final = rf"""
+_NUMBER: Final = Pattern(
+    r"""(?x)
     (?P<digits> [.0-9]
       # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
-      (?<![\w^].)(?<![a-z][-./].)(?<![0-9][.,].)(?<!\^[-{{].)(?<!\^\{{-.)
-      (?: (?P<european> (?<=[1-9])[0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )       # 1.234,5
-        | (?P<grouped> (?<=[1-9])[0-9]{{0,2}}
-            (?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
+      (?<![\w^].)(?<![a-z][-./].)(?<![0-9][.,].)(?<!\^[-{].)(?<!\^\{-.)
+      (?: (?P<european> (?<=[1-9])[0-9]{0,2}(?:\.[0-9]{3})++,[0-9]++(?![0-9.]) )       # 1.234,5
+        | (?P<grouped> (?<=[1-9])[0-9]{0,2}
+            (?:(?:,[0-9]{3})++|(?:[ ][0-9]{3})++|(?:'[0-9]{3})++)
             (?![0-9]) (?:\.[0-9]++)?+ )                                                   # 1,234.5
-        | (?P<comma> (?<=[0-9])[0-9]*+,(?!0{{3}}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )     # 12,95
+        | (?P<comma> (?<=[0-9])[0-9]*+,(?!0{3}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )     # 12,95
         | (?<=[0-9])[0-9]*+(?:\.[0-9]++)?+ | (?<=\.)(?<!\.\.)[0-9]++ ) )
     (?![-\s]?(?:year|month|week|day)s?[-\s]old)                                      # an age
     (?!-(?:year|month|week|day|hour|minute)\b(?!-?[0-9]))                            # 30-day
-    (?: e(?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
-      | [ ]?[x×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
-          (?![0-9])[ )}}]{{0,3}}
-      | (?P<name> (?=[a-z_])(?!(?:st|nd|rd|th)\b|x\b|{_POINTS}|{_MEASURE}) ) )?    # "3D"
-"""
-_QUOTIENT: Final = (
+    (?: e(?P<short>[-+]?[0-9]{1,4})(?![0-9]|\.[0-9])
+      | [ ]?[x×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})
+          (?![0-9])[ )}]{0,3} )?"""
+)
+_QUOTIENT: Final = Pattern(
     r"\s{1,2}(?P<over>[0-9]{1,4})/(?P<under>[1-9][0-9]{0,3})(?![0-9/])"
     r"|\s{0,3}/\s{0,3}(?P<divisor>[1-9][0-9]{0,9}(?:\.[0-9]{1,9})?)(?![0-9/])"
 )
-_OUT_OF: Final = (
+_OUT_OF: Final = Pattern(
     rf"(?:{_POINTS})?\s{{0,2}}(?:/|(?:out\s{{1,2}})?of)\s{{0,2}}(?:(?:an?|the)\s{{1,2}})?"
     r"(?:(?:possible|maximum|max|total|all)\s{1,2}(?:of\s{1,2})?){0,2}"
     r"[0-9]{1,3}(?:\.5)?(?![0-9]|[.,/][0-9]|%)"
 )
-_MEASUREMENT, _SCORE = (
-    Pattern(rf"(?x:{_NUMBER})(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?")
-    for rest in (_QUOTIENT, _OUT_OF)
-)
+_WITH_UNIT: Final = Pattern(rf"{_POINTS}|\s?-?(?P<unit>{_MEASURE})")
+_ORDINAL: Final = Pattern(r"(?:st|nd|rd|th|x)\b")
 _ITEM: Final = Pattern(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _CALENDAR: Final = Pattern(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
@@ -315,41 +320,59 @@ _REACH: Final = 14
 
 def measurements(text: str) -> list[Quantity]:
     """The numbers of a plain text; "101/4" is a quotient."""
-    return _numbers(text, _MEASUREMENT)
+    return _numbers(text, _QUOTIENT)
 
 
 def scores(text: str) -> list[Quantity]:
     """The numbers of a plain text, where they are of points; "3/9" and "3 out of 9" are 3."""
-    quantities = _numbers(text, _SCORE)
+    quantities = _numbers(text, _OUT_OF)
     nothing = None if quantities else _NO_POINTS.search(text)
     return [Quantity(0.0, *nothing.span())] if nothing else quantities
 
 
-def _numbers(text: str, pattern: Pattern) -> list[Quantity]:
+def _numbers(text: str, rest: Pattern) -> list[Quantity]:
     """The numbers of a text with their units, the last `MAX_QUANTITIES` of them.
 
     Dates and list numbers are covered first. What only numbers something ("stage 4") or
     is part of a name is left out; a minus belongs to a number where it is no dash.
+
+    Args:
+        text: a plain text.
+        rest: what may follow the digits and belongs to the number.
     """
     small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
     end = 0
-    for match in pattern.finditer(small):
-        before, start = end, match.start()
-        end = match.end()
+    while (number := _NUMBER.search(small, end)) is not None:
+        before, start = end, number.start()
+        more = rest.match(small, number.end())
+        end = more.end() if more else number.end()
+        unit = _WITH_UNIT.match(small, end)
+        end = unit.end() if unit else end
         reach = small[max(before, start - _REACH) : start]
         minus = None
         if "-" in reach or reach.endswith(("minus ", "negative ")):
             minus = _MINUS.search(small, start - len(reach), start)
             start = minus.start() if minus else start
-        if match["name"] is None and not _NUMBERED.match(
-            small[max(0, start - _REACH) : start][::-1]
-        ):
-            value = -_value(match) if minus else _value(match)
-            quantities.append(
-                Quantity(value, start, end, text[slice(*match.span("unit"))])
-            )
+
+        numbers_something = _NUMBERED.match(small[max(0, start - _REACH) : start][::-1])
+        if not numbers_something and not _is_name(number):
+            value = _with_quotient(_value(number), more)
+            written = text[slice(*unit.span("unit"))] if unit else ""
+            quantities.append(Quantity(-value if minus else value, start, end, written))
+
     return quantities[-MAX_QUANTITIES:]
+
+
+def _is_name(number: re.Match[str]) -> bool:
+    """Whether letters that are no unit follow a number at once, as in "3D"."""
+    if number["short"] or number["long"]:
+        return False
+    text, end = number.string, number.end()
+    following = text[end : end + 1]
+    if not ("a" <= following <= "z" or following == "_"):
+        return False
+    return not (_WITH_UNIT.match(text, end) or _ORDINAL.match(text, end))
 
 
 def _blank(pattern: Pattern, text: str) -> str:
@@ -360,7 +383,7 @@ def _blank(pattern: Pattern, text: str) -> str:
 def _value(match: re.Match[str]) -> float:
     """The number of a match, whichever way it is written.
 
-    Example: "1.234,5" is 1234.5, "1,234" is 1234 and "3 1/2" is 3.5.
+    Example: "1.234,5" is 1234.5 and "1,234" is 1234.
     """
     digits = match["digits"]
     if match["european"]:
@@ -369,11 +392,16 @@ def _value(match: re.Match[str]) -> float:
         digits = digits.translate(_NO_GROUPS)
     elif match["comma"]:
         digits = digits.replace(",", ".")
-    value = float(f"{digits}e{match['short'] or match['long'] or 0}")
-    if "over" in match.re.groupindex:
-        over, under, divisor = match.group("over", "under", "divisor")
-        value = value + int(over) / int(under) if over else value / float(divisor or 1)
-    return value
+
+    return float(f"{digits}e{match['short'] or match['long'] or 0}")
+
+
+def _with_quotient(value: float, rest: re.Match[str] | None) -> float:
+    """A number with what `_QUOTIENT` found behind it: "3 1/2" is 3.5, "101/4" 25.25."""
+    if rest is None or rest.re.groups == 0:
+        return value
+    over, under, divisor = rest.group("over", "under", "divisor")
+    return value + int(over) / int(under) if over else value / float(divisor)
 
 
 _NO_GROUPS: Final = str.maketrans("", "", " ,'")
@@ -434,10 +462,13 @@ def _digits(words: re.Match[str]) -> str:
             value = _WORDS[word]
             if value >= last or (last < 100 and value > 9):
                 return words[0]  # "three five" is no number
+
             part += value
             last = value if value >= 20 else 1
+
         if word == "thousand":
             total, part = total + part, 0
+
     number = f"{total + part}" + "".join(
         f".{_WORDS[word]}" for word in decimals.split()[:1]
     )
@@ -488,6 +519,7 @@ def dates(text: str) -> list[Quantity]:
         quantities.append(
             Quantity(_date(*match.group(*names)), match.start(), match.end())
         )
+
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -557,10 +589,13 @@ def ages(text: str) -> list[Quantity]:
             start, end = match.span()
             if any(taken[start:end]):
                 continue
+
             taken[start:end] = b"\1" * (end - start)
             quantities.append(Quantity(_days(match), start, end))
+
         if quantities and place >= _BOTH_PARTS:
             break
+
     return sorted(quantities, key=lambda age: age.start)[-MAX_QUANTITIES:]
 
 

@@ -83,6 +83,7 @@ def read_answer(response: str, subject: Subject) -> Statement:
     answer = _answer_of_object(text)
     if answer is not None:
         return read_statement(answer[-MAX_PASSAGE:], subject, named=True)
+
     forms = _forms(text)
     if (
         "{" in text
@@ -90,10 +91,12 @@ def read_answer(response: str, subject: Subject) -> Statement:
         and not any(form.strict for form in forms)
     ):
         return CUT_OFF
+
     for form in reversed(forms[-MAX_FORMS:]):
         statement = read_statement(form.text[-MAX_PASSAGE:], subject, named=True)
         if statement.settled or form.strict:
             return _unless_taken_back(statement, text[form.end :], subject)
+
     return _read_prose(text, subject)
 
 
@@ -101,10 +104,12 @@ def _answer_of_object(text: str) -> str | None:
     """The answer of a reply that is the very object asked for, as most are; else None."""
     if not text.startswith("{") or not text.endswith("}"):
         return None
+
     try:
         value = json.loads(text).get("answer")
     except (ValueError, RecursionError):
         return None
+
     return (
         str(value)
         if isinstance(value, str | int | float) and value is not True
@@ -135,6 +140,7 @@ def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Sta
         f"\n{plain(tail[:MAX_FORM]).lower()}"
     ):
         return statement
+
     later = read_statement(tail, subject)
     return (
         later
@@ -148,6 +154,7 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     lines, closing = _lines(text)
     if "\n|" in text:
         lines = _without_other_columns(lines, subject)
+
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
@@ -155,9 +162,11 @@ def _read_prose(text: str, subject: Subject) -> Statement:
         statement.closing and not _refuses(body[-ENDINGS[0] :])
     ):
         return statement
+
     statement = _read_endings(body, sentence, statement, subject)
     if statement.stated or closing is None:
         return statement
+
     return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
 
 
@@ -186,6 +195,7 @@ def _lines(text: str) -> tuple[list[str], int | None]:
             (first in "-*•|[rRsSlL" or ";" in line) and _NO_STATEMENT.match(line)
         ):
             continue
+
         if (
             lines
             and closing is None
@@ -193,7 +203,9 @@ def _lines(text: str) -> tuple[list[str], int | None]:
             and _CLOSING.fullmatch(line)
         ):
             closing = len(lines)
+
         lines.append(_BULLETS.sub("", line) if first in "-*•>" else line)
+
     return lines, closing
 
 
@@ -215,8 +227,10 @@ def _without_other_columns(lines: Sequence[str], subject: Subject) -> list[str]:
             others = {at for at, head in enumerate(heads) if OTHER_COLUMN.search(head)}
         elif is_row:
             cells = ["" if at in others else cell for at, cell in enumerate(cells)]
+
         in_table = is_row
         kept.append("|".join(cells))
+
     return kept
 
 
@@ -255,6 +269,7 @@ def _forms(text: str) -> list[Form]:
             not forms or form.start >= forms[-1].end or form.strict
         ):
             forms.append(form)
+
     fields = [form for form in forms if form.strict]
     # A sentence in front of a closing object or behind it: the object is the form asked
     # for.
@@ -319,13 +334,16 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
     start = match.end()
     if match["key"] or match["bare"]:
         return _field(text, match)
+
     if match["box"]:
         end = _closing_brace(text, start)
         return Form(match.start(), end, text[start:end], strict=True) if end else None
+
     if match["tag"]:
         end = text.find("</", start)
         stop = end if end >= 0 else min(len(text), start + MAX_FORM)
         return Form(match.start(), stop, text[start:stop].strip(), strict=end >= 0)
+
     end = text.find("\n", start)
     stop = min(end if end >= 0 else len(text), start + MAX_FORM)
     said = re.search(r"isn|wasn|cannot", match[0][-8:])
@@ -334,6 +352,7 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
         if "\n" in match[0].lstrip()
         else text[start:stop]
     )
+
     return Form(match.start(), stop, ("not " if said else "") + content, strict=False)
 
 
@@ -386,8 +405,10 @@ def _field(text: str, match: re.Match[str]) -> Form | None:
         value = _OPEN_STRING.match(text, start)
     elif value is None:
         value = _WORD_VALUE.match(text, start)
+
     if value is None:
         return None
+
     inner = value.groupdict().get("text")
     content = _ESCAPE.sub(_unescaped, inner) if inner is not None else value[0]
     if content[:1] in ("{", "["):
@@ -397,6 +418,7 @@ def _field(text: str, match: re.Match[str]) -> Form | None:
         elif "week" not in content:
             # a list, whatever its values are called
             content = _ANY_KEY.sub(" ", content)
+
     return Form(match.start(), value.end(), content.strip(" \t\r\n,;"), strict=True)
 
 

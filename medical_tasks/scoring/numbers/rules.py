@@ -751,8 +751,12 @@ def _literals(pattern: Pattern) -> frozenset[str]:
     little = _HARMLESS | idle
     for phrase, optional in _PHRASE.findall(pattern.pattern):
         *before, last = phrase.split(r"\s+")
-        telling = max((*before, last), key=lambda word: (word not in little, len(word)))
+        telling = last
+        if before:
+            each = (*before, last)
+            telling = max(each, key=lambda word: (word not in little, len(word)))
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
+
     return frozenset(words) - idle
 
 
@@ -761,10 +765,15 @@ def _bits(chosen: Iterable[bool]) -> int:
 
 
 @cache
-def _all_literals() -> tuple[frozenset[str], ...]:
-    """The literals of all patterns, in the order of their bits."""
+def _patterns_by_literal() -> dict[str, int]:
+    """Which patterns have a literal, each as a bit at its place."""
     patterns = (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN)
-    return tuple(map(_literals, patterns))
+    found: dict[str, int] = {}
+    for place, pattern in enumerate(patterns):
+        for literal in _literals(pattern):
+            found[literal] = found.get(literal, 0) | 1 << place
+
+    return found
 
 
 _ABOUT_FRONT: Final = _bits(
@@ -781,8 +790,12 @@ MAY_CHOOSE: Final = MAY_REFUSE << 1
 @lru_cache(maxsize=4096)
 def _patterns_with(word: str) -> int:
     """The patterns that look for a word or its beginning, each as a bit at its place."""
-    parts = {word, *(word[:length] for length in range(3, len(word)))}
-    return _bits(not parts.isdisjoint(words) for words in _all_literals())
+    known = _patterns_by_literal()
+    chosen = known.get(word, 0)
+    for length in range(3, len(word)):
+        chosen |= known.get(word[:length], 0)
+
+    return chosen
 
 
 def patterns_for(text: str) -> int:
@@ -811,18 +824,23 @@ def reason_of(front: str, behind: str) -> str:
     in_front = patterns_for(front)
     if _SIGN_IN_FRONT.search(front):
         in_front = _ABOUT_FRONT
+
     after = 0
     if behind not in ("", "."):
         after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
         for word in {*_LETTERS.findall(behind)}:
             after |= _patterns_with(word)
+
     left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
     if not left:
         return ""
+
     sentence = f"{front}{THIS}{behind}"
     while left:
         reason, pattern = _TESTS[(left & -left).bit_length() - 1]
         if pattern.search(sentence):
             return reason
+
         left &= left - 1
+
     return ""

@@ -83,12 +83,15 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
         return number
     if not text.isascii():
         text = text.translate(_NO_SIGNS)
+
     for sign, pattern, replacement in _PREPARED:
         if sign in text:
             text = pattern.sub(replacement, text)
+
     text = plain(text)
     text = subject.masked(text, NAME)
     text = in_digits(_CAPITALS.sub("not available", text))
+
     return _read(f"{NAME}: {text}" if named else text, subject)
 
 
@@ -106,6 +109,7 @@ def _worked_out(text: str) -> Statement | None:
         return Statement((Quantity(value, 0, len(text)),), settled=True)
     if inner is not None and rules.ARITHMETIC.search(inner):
         return Statement(why=rules.OPERAND, settled=True)
+
     return None
 
 
@@ -218,13 +222,16 @@ def _read(text: str, subject: Subject) -> Statement:
     )
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
+
     mentions = _mentions(masked, groups)
     if possible & rules.MAY_RETRACT:
         _take_back(masked, mentions)
     if possible & rules.MAY_CHOOSE:
         _leave_options(masked, mentions)
+
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
+
     # From the end on: what stands before a sentence that plainly states a value decides
     # nothing.
     plain: _Mention | None = None
@@ -234,12 +241,15 @@ def _read(text: str, subject: Subject) -> Statement:
             plain.tier == BY_NAME or mention.sentence != plain.sentence
         ):
             break
+
         mention.tier = _tier(mention, mentions[at - 1] if at else None, subject)
         if plain is None or mention.tier > plain.tier:
             mention.reason = mention.reason or _reason(mention, subject)
             plain = mention if mention.tier >= RESULT and not mention.reason else plain
+
     if plain is None:
         return _unplain(mentions)
+
     closing = plain.tier if plain.closes and plain is mentions[-1] else 0
     return Statement(_total(plain.values), settled=True, closing=closing)
 
@@ -248,9 +258,11 @@ def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
     if "(" not in text and "[" not in text:
         return text
+
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
+
         reach = text[max(0, aside.start() - _REACH) : aside.start()]
         front = rules.SENTENCE_END.split(reach.lower())[-1]
         around = (
@@ -260,9 +272,11 @@ def _without_asides(text: str, subject: Subject) -> str:
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
         if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
+
         same = _is_same_again(before[0], inside[0]) or rules.INTRODUCED.search(front)
         if not same and not rules.ARITHMETIC.search(around):
             text = f"{text[: aside.start()]} {text[aside.end() :]}"
+
     return text
 
 
@@ -289,6 +303,7 @@ def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
         if joined:
             groups[at : at + 2] = [joined]
             del gaps[at + 1]
+
     return VALUE.join(gaps), groups
 
 
@@ -299,20 +314,26 @@ def _joined(
     between, behind = gaps
     if len(between) > _NEAR * 2:
         return ()
+
     other = others[0]
     if rules.SAME_AGAIN.fullmatch(between) and _is_same_again(one, other):
         return others if unit_of(other.unit) == subject.unit else (one,)
+
     if rules.SPREAD.fullmatch(between):
         if isinstance(one.value, float) and isinstance(other.value, float):
             low, high = one.value - other.value, one.value + other.value
             return one._replace(value=low), one._replace(value=high)
+
         return ()
+
     units = {unit_of(quantity.unit) for quantity in (one, other)} - {NO_UNIT}
     if between == " - " and rules.EQUALS.search(behind):
         return ()
+
     alike = rules.PARALLEL.match(f"{between}{VALUE}{behind}")
     if len(units) > 1 or not (alike or rules.JOINED.fullmatch(between)):
         return ()
+
     return (one._replace(unit=one.unit or other.unit), *others)
 
 
@@ -343,11 +364,13 @@ def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
             mentions.append(
                 _Mention(values, text[: value.start()], text[value.end() :], number)
             )
+
     whole = masked.rstrip()[-1:] in (".", VALUE)  # as most texts end
     if not whole and rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
             if mention.sentence == number or not rules.NAMED.search(mention.lead):
                 mention.reason = rules.UNFINISHED
+
     return mentions
 
 
@@ -371,10 +394,12 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
         return tier
     if _is_conversion(before, mention) or rules.INSTEAD.search(mention.front[-_REACH:]):
         tier = max(tier, RESULT)
+
     same = not mention.opens and rules.SAME_SUBJECT.search(mention.lead)
     if same or rules.CONTINUED.fullmatch(mention.lead):
         other = _own_tier(before, subject)
         tier = max(tier, min(RESULT, other) if mention.opens else other)
+
     return tier
 
 
@@ -394,6 +419,7 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
     lead = mention.lead
     if rules.NAMED.search(lead):
         return RESULT if other_unit else BY_NAME
+
     if (
         rules.NAMED_BEHIND.match(mention.behind[:_REACH])
         or rules.RESULT.search(lead)
@@ -404,6 +430,7 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
         tier = RESULT if _is_result(head) else OF_SOMETHING
     else:
         tier = IN_PASSING
+
     return tier - 2 if other_unit else tier
 
 
@@ -476,9 +503,12 @@ def _unplain(mentions: Sequence[_Mention]) -> Statement:
     if best is not None and (rival is None or _outranks(best, rival)):
         if _is_lone(best, mentions):
             return Statement(_total(best.values), settled=best.tier == OF_SOMETHING)
+
         return Statement(why=rules.OTHER, unclear=best.tier > 0)
+
     if rival is not None:
         return Statement(why=rival.reason, unclear=True, settled=True)
+
     refused = any(mention.reason == rules.REFUSED for mention in mentions)
     return Statement(why=mentions[-1].reason, settled=refused)
 
@@ -505,6 +535,7 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
         or (alike and not (labelled and len(alike) == 1 and best is mentions[-1]))
     ):
         return False
+
     return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
 

@@ -177,6 +177,7 @@ def build_index(
                     f"{strings}: holds no English string of an accepted type with up to {WINDOW} "
                     "words."
                 )
+
             info = IndexInfo(
                 **asdict(folding), terms=terms, **counted, types=tuple(sorted(types))
             )
@@ -190,6 +191,7 @@ def build_index(
         raise UsageError(
             f"{out}: the index cannot be written ({system_reason(error)})."
         ) from error
+
     return info
 
 
@@ -227,11 +229,14 @@ def _write_parts(
                 and len(text.split()) > WINDOW
             ):
                 continue
+
             term = folding.stored(text).encode()
             parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(
                 b"%s\0%08d" % (term, concept) + b"\n"
             )
+
         progress.advance_to(megabytes)
+
     return {
         "strings": strings,
         "without_type": without_type,
@@ -257,6 +262,7 @@ def _join_parts(stage: Path, out: Path) -> int:
                 if line:
                     term, _, number = line.rpartition(b"\0")
                     concepts.setdefault(term, set()).add(number)
+
             ordered = sorted((_hash(term), term) for term in concepts)
             for hashed, term in ordered:
                 record = term + b"\0" + b"".join(sorted(concepts[term]))
@@ -264,10 +270,14 @@ def _join_parts(stage: Path, out: Path) -> int:
                 places.write(place.to_bytes(8, "little"))
                 records.write(record)
                 place += len(record)
+
             count += len(ordered)
+
         places.write(place.to_bytes(8, "little"))
+
     for name in (_HASHES, _PLACES, _RECORDS):
         (stage / name).replace(out / name)
+
     return count
 
 
@@ -300,10 +310,12 @@ class UmlsIndex:
             ) from error
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder / _INFO}: cannot be read. {build}") from error
+
         if told.pop("format", None) != _FORMAT:
             raise UsageError(
                 f"{folder}: is an index of another version of this package. {build}"
             )
+
         self.info = IndexInfo(**{**told, "types": tuple(told["types"])})
         self.folding = Folding(
             lowercase=self.info.lowercase, ascii_only=self.info.ascii_only
@@ -316,15 +328,18 @@ class UmlsIndex:
             raise UsageError(
                 f"{folder}: the index is not whole ({system_reason(error)}). {build}"
             ) from error
+
         if (
             sizes[:2] != [8 * self.info.terms, 8 * self.info.terms + 8]
             or not self.info.terms
         ):
             raise UsageError(f"{folder}: the index is not whole. {build}")
+
         self._hashes: np.ndarray = np.memmap(folder / _HASHES, "<u8", "r")
         self._places: np.ndarray = np.memmap(folder / _PLACES, "<u8", "r")
         if sizes[2] != self._places[-1]:
             raise UsageError(f"{folder}: the index is not whole. {build}")
+
         self._file: BinaryIO = open_file(folder / _RECORDS)
         self._records = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -352,6 +367,7 @@ class UmlsIndex:
         ]
         if not terms:
             return []
+
         digests = b"".join([_digest(term) for term in terms])
         hashes = np.frombuffer(digests, "<u8")
         places = np.minimum(
@@ -362,6 +378,7 @@ class UmlsIndex:
             concepts = self._concepts(int(places[position]), terms[position])
             if concepts:
                 found.append((position, terms[position].decode(), concepts))
+
         return found
 
     def _concepts(self, place: int, term: bytes) -> tuple[str, ...]:
@@ -379,7 +396,9 @@ class UmlsIndex:
                     f"C{int(numbers[at : at + 8]):07d}"
                     for at in range(0, len(numbers), 8)
                 )
+
             place += 1
+
         return ()
 
 
@@ -421,12 +440,15 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
             raise UsageError(
                 f"{path}: line {line} has {len(fields)} fields, expected CUI|TUI|... {_AGAIN}"
             )
+
         flags[number] = max(
             flags[number],
             _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE,
         )
+
     if not line:
         raise UsageError(f"{path}: is empty. {_AGAIN}")
+
     return flags
 
 
@@ -444,12 +466,15 @@ def read_strings(
                 f"{path}: line {line} has {len(fields)} fields, expected 18 (CUI|LAT|...|STR|...). "
                 f"{_AGAIN}"
             )
+
         if fields[1] != b"ENG":
             continue
+
         try:
             text = fields[_STRING].decode().strip()
         except UnicodeDecodeError as error:
             raise UsageError(f"{path}: line {line} is not UTF-8. {_AGAIN}") from error
+
         if text:
             yield line, concept_number(path, line, fields[0]), text
 

@@ -49,6 +49,7 @@ def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
     for first, (start, _, (_, begins, _, alone, _)) in enumerate(tokens):
         if not begins:
             continue
+
         shortest = first if alone else first + 1
         longest = first + WINDOW
         whole = left_out.isdisjoint(range(first, longest))
@@ -56,9 +57,11 @@ def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
             if end - start >= SHORTEST:
                 words = text[start:end] if whole else _without(tokens[first : last + 1])
                 found.append((start, end, words))
+
     if tokens and tokens[-1][2].ends and len(tokens[-1][2].text) >= SHORTEST:
         start, end, word = tokens[-1]
         found.append((start, end, word.text))
+
     return found
 
 
@@ -120,6 +123,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             "MEDCON cuts texts with spaCy's English rules, and spaCy is not installed: "
             f"{install_command('medcon')}; no model is needed."
         ) from error
+
     rules = spacy.blank("en").tokenizer
     # spaCy cuts at white space first, and what stands between without a look to its
     # sides: each such piece is cut once.
@@ -129,6 +133,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
         """The tokens of a piece between white space, kept until there are too many."""
         if len(known) >= _MOST_KNOWN_WORDS:
             known.clear()
+
         tokens = []
         for token in rules(piece):
             part = parts.get(token.text.lower(), "")
@@ -142,6 +147,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
                 part == "DET",
             )
             tokens.append((token.idx, token.idx + len(token.text), word))
+
         known[piece] = tokens
         return tokens
 
@@ -163,7 +169,9 @@ def _words_and_blanks(text: str) -> Iterator[tuple[int, str]]:
         for word in words:
             yield begin, word
             begin += len(word) + 1
+
         return
+
     for match in _SPACE_OR_WORD.finditer(text):
         begin, piece = match.start(), match[0]
         if begin and piece.isspace():
@@ -221,6 +229,7 @@ class Matcher:
             raise UsageError(
                 f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}"
             )
+
         self._index = index
         self._spans = VARIANTS[variant]
         self._tokens = tokenizer(parts)
@@ -233,6 +242,7 @@ class Matcher:
         """
         if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
+
         spans = self._spans(text, self._tokens(text))
         known = self._known
         try:
@@ -250,18 +260,21 @@ class Matcher:
                 for start, end, stretch in spans
                 if (hit := known[stretch]) is not None
             ]
+
         found = [
             (likeness, end - start, Match(start, end, term, concepts))
             for start, end, (likeness, term, concepts) in hits
         ]
         if len(found) > 1:
             found.sort(key=_rank, reverse=True)
+
         chosen: list[Match] = []
         for _, _, match in found:
             if all(
                 match.end <= other.start or match.start >= other.end for other in chosen
             ):
                 chosen.append(match)
+
         return chosen
 
     def _look_up(self, stretches: Sequence[str]) -> None:

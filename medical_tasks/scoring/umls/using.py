@@ -56,6 +56,7 @@ def _check_out(out: Path) -> None:
         return
     if not out.is_dir():
         raise UsageError(f"{out}: is a file. Give --out the name of a folder to make.")
+
     others = sorted(
         path.name
         for path in out.iterdir()
@@ -66,6 +67,7 @@ def _check_out(out: Path) -> None:
             f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out "
             "another folder."
         )
+
     left = sorted(path.name for path in out.glob(f"{_STAGE}*"))
     if left:
         print(
@@ -85,9 +87,12 @@ def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
             found = index.info
     except UsageError:
         return None  # none, or not whole: it is built
+
     if index.folding != folding:
         return None
+
     digest = hashlib.sha256()
     for chunk in read_chunks(strings, again="Unpack it from the release again."):
         digest.update(chunk)
+
     return found if found.source == digest.hexdigest() else None

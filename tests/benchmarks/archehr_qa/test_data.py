@@ -188,7 +188,7 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
         tmp_path / "a" / "1.3" / "test",
     ):
         with pytest.raises(
-            UsageError, match=r"PhysioNet's release, .* Build it as --config official"
+            UsageError, match=r"PhysioNet's release[,.] .*Build it as --config official"
         ):
             source_at("questions", place)
     for name in ("archehr-qa", "archehr-qa-main"):
@@ -272,7 +272,7 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     )
     with pytest.raises(
         UsageError,
-        match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)",
+        match=r"2 ids are in more than one of the splits test\+test_2026 \(the first is 2\)",
     ):
         load_task_data(task, DATASET, data=tmp_path)
 

@@ -14,7 +14,7 @@ from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
-from medical_tasks.guard.private_store import private_home
+from medical_tasks.io.user_folders import private_home
 from medical_tasks.runs.results import read_items
 from medical_tasks.spec import TaskSpec
 from tests.fault_server import Call, FaultServer

@@ -93,7 +93,8 @@ def test_what_is_not_clear(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has archehr-qa.xml in itself and in dev"):
         find_splits(put(tmp_path / "b", "", "dev"))
     with pytest.raises(
-        UsageError, match=r"is a file. Give --source its folder, since key and mapping"
+        UsageError,
+        match=r"is a file. Give --source its folder, since it also needs the key and the mapping",
     ):
         find_splits(tmp_path / "b" / NAME)
     for nothing in (tmp_path, tmp_path / "none", put(tmp_path / "c", "other/dev")):
@@ -151,7 +152,7 @@ def test_a_wrong_case(tmp_path: Path, changes: dict[str, str], message: str) -> 
 
 
 def test_other_files(tmp_path: Path) -> None:
-    assert "case '1': stands twice" in refusal(
+    assert "case '1': appears twice" in refusal(
         write_cases(tmp_path, case("1"), case("1"))
     )
     assert "case number 1: id must be" in refusal(write_cases(tmp_path, case("")))

@@ -130,7 +130,7 @@ def test_odd_dialogues_are_kept_whole(
     assert "\n".join(rows[1]["turns"]) == dialogue
     said = capsys.readouterr().err
     assert said.startswith(
-        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there "
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; the text before it "
         "is turn 0"
     )
     path.write_bytes(
@@ -141,7 +141,7 @@ def test_odd_dialogues_are_kept_whole(
     path.write_text(
         path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8"
     )
-    with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
+    with pytest.raises(UsageError, match="line 2 is damaged: a quote is missing"):
         rows_of(path)
 
 

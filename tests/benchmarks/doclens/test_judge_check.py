@@ -120,7 +120,7 @@ WRONG: list[tuple[Change, str]] = [
     ((VERDICTS, 1, "proposition_id", "p9"), "no row of propositions.csv.gz has it"),
     (
         (VERDICTS, 2, "proposition_id", "p1"),
-        "row 3, column 'proposition_id': stands twice",
+        "row 3, column 'proposition_id': appears twice",
     ),
     (
         ("propositions/propositions.csv.gz", 1, "subject_id", ""),

@@ -197,7 +197,7 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     (batch,) = [
         asked(call) for call in done.backend.calls if asked(call).kind == "claims"
     ]
-    # the one that stands twice is asked about once
+    # the one that appears twice is asked about once
     assert batch.things == {"c1": "No fever.", "c2": "Nausea."}
 
 

@@ -702,7 +702,7 @@ def test_layers(tmp_path: Path) -> None:
     other = folder("d", '{"model_type": "bert", "num_hidden_layers": 3}')
     for said, message in (
         (other, r"of the kind bert with 3 layers\. Give FOLDER@LAYER"),
-        (f"{other}@last", "what stands behind @ is the number of a layer"),
+        (f"{other}@last", "a layer's number follows @"),
         (folder("e", "["), "not JSON"),
     ):
         with pytest.raises(UsageError, match=message):

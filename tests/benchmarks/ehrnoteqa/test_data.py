@@ -162,7 +162,7 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
         note(106),
     )
     told = refusal(write_files(tmp_path, questions, notes))
-    assert "15 of 20 patients have not the number of notes" in told
+    assert "15 of 20 patients do not have the number of notes" in told
     assert (
         "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient "
         "107: 0 found" in told
@@ -297,7 +297,7 @@ def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
         tmp_path, [discq_row()], texts={"one/12_34.txt": NOTE, "two/12_34.txt": NOTE}
     )
     told = discq_refusal(path)
-    assert "1 texts lie below its folder more than once:\n  12_34.txt: " in told
+    assert "1 texts are in its folder more than once:\n  12_34.txt: " in told
     assert "two/12_34.txt\nKeep one of each there." in told
     (tmp_path / "two" / "12_34.txt").unlink()
     (tmp_path / "one" / "12_34.txt").write_bytes(

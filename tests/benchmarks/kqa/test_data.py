@@ -256,7 +256,7 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
             "",
         )
     (tmp_path / "own").write_bytes(b"question,must_haev\nWhy?,x\n")
-    with pytest.raises(UsageError, match="line 2 .*unexpected: 'must_haev'"):
+    with pytest.raises(UsageError, match="row 2 .*unexpected: 'must_haev'"):
         read_gold_file(tmp_path / "own")
 
 

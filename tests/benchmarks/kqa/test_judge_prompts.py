@@ -226,7 +226,7 @@ def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
         match="the authors' evaluation/prompts/is_entails.txt is not there",
     ):
         load_judge_prompts(KQA, "official", tmp_path)
-    with pytest.raises(UsageError, match="here {answer} stands 0 times"):
+    with pytest.raises(UsageError, match="here {answer} appears 0 times"):
         load_judge_prompts(
             KQA, "official", _checkout(tmp_path, "{question} {llm_answer}")
         )

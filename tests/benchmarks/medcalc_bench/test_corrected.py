@@ -194,7 +194,7 @@ def test_files_that_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = cells(1, GAP, "16")
-    with pytest.raises(UsageError, match=r"row 3: Unique ID 1 stands in row 2 already"):
+    with pytest.raises(UsageError, match=r"row 3: Unique ID 1 is already in row 2"):
         list(read_corrected_rows(write_labels(tmp_path / "x.csv", row, row)))
 
     def refused(source: Path, config: str) -> str:

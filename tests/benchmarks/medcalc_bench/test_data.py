@@ -95,7 +95,7 @@ SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
         ),
         (
             csv_text([official_row(4), official_row(5), official_row(4)]),
-            "Row Number 4 stands in row 2 and again in row 4; it must be unique",
+            "Row Number 4 appears in row 2 and again in row 4; it must be unique",
         ),
         (
             csv_text(WIDE, [*OFFICIAL_COLUMNS, "Difficulty"]),

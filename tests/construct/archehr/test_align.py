@@ -213,7 +213,7 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
         ),
         (
             f"note_id,hadm_id,text\nn1,h,{SECRET}\nn1,h,{SECRET} ICU\n".encode(),
-            "a note's id stands twice",
+            "a note's id appears twice",
         ),
         (
             gzip.compress(

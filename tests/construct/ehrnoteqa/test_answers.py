@@ -212,7 +212,7 @@ def test_rows_lost_twice_or_open(
     assert "the sheet of ann: 1 rows are lost" in capsys.readouterr().err
     write_rows(Path("marks/sheets/ann.csv"), header, [*rows, rows[0]])
     assert scores("--partial") == 2
-    assert "stands twice" in capsys.readouterr().err
+    assert "appears twice" in capsys.readouterr().err
 
 
 def marked_by_hand(

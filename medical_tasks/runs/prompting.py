@@ -1,0 +1,155 @@
+"""One finished prompt of a run, as the model would get it; nobody is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks.catalog import dataset_spec, parse_task_names
+from medical_tasks.data.task_data import TaskData, load_task_data, read_drawn
+from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.guard import policy
+from medical_tasks.models.opener import full_name, is_local
+from medical_tasks.models.opening import open_unloaded
+from medical_tasks.options import Run
+from medical_tasks.runs.confidence import ASKED, check_askable
+from medical_tasks.runs.rescoring import checked_task_args
+from medical_tasks.runs.runner import RunOptions, load_task_prompts
+from medical_tasks.spec import Item, Message, TaskSpec, Tool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownPrompt:
+    """The first question about an item.
+
+    Attributes:
+        task: the task's name.
+        item: the item's id.
+        model: who would be asked.
+        messages: the chat, which a server gets as it is.
+        tools: the names of the tools that are offered with it.
+        text: the chat as the model reads it, by its chat template; "" where a server
+            applies that.
+        continuations: the texts whose probability is asked for.
+        private: whether it holds text of credentialed data.
+    """
+
+    task: str
+    item: str
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[str, ...]
+    text: str
+    continuations: tuple[str, ...]
+    private: bool
+
+    def __str__(self) -> str:
+        """The prompt as people read it."""
+        head = f"{self.task}, item {self.item!r}, for {self.model}"
+        parts = [f"{head}, by its chat template:", self.text]
+        if not self.text:
+            said = [f"[{each['role']}]\n{each['content']}" for each in self.messages]
+            parts = [f"{head}, as messages:", *said]
+
+        if self.tools:
+            parts.append(f"Tools offered: {', '.join(self.tools)}.")
+
+        if self.continuations:
+            asked = "\n".join(map(repr, self.continuations))
+            parts.append(f"Asked for: the probability of each of\n{asked}")
+
+        return "\n\n".join(parts)
+
+
+def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
+    """Makes one prompt of a run.
+
+    Args:
+        arguments: the options of the run.
+        item: the id of the item; the first one of the first task by default.
+
+    Raises:
+        UsageError: No task has such an item, or the task asks no model.
+    """
+    tasks = parse_task_names(arguments.tasks)
+    checked_task_args(arguments.task_args, tasks)
+    name = full_name(arguments.model)
+    if arguments.confidence == ASKED:
+        check_askable(tasks, name)
+
+    looked: list[str] = []
+    for task in (each.asked_with(arguments.task_args) for each in tasks):
+        spec = dataset_spec(task.dataset)
+        with policy.protect(
+            [policy.Subject.of(spec, task=task.name)],
+            policy.attestation_from(arguments),
+        ):
+            data = _data(task, arguments)
+            found = [each for each in data.items if item in ("", each.id)]
+            if found:
+                return _shown(task, data, found[0], name, arguments)
+
+            looked += [each.id for each in data.items]
+
+    raise UsageError(
+        f"--show-prompt {item}: no item of {', '.join(task.name for task in tasks)} has this id."
+        f"{did_you_mean(item, looked)} The first is {looked[0]}."
+    )
+
+
+def _data(task: TaskSpec, arguments: Run) -> TaskData:
+    """The items that the run would ask about."""
+    return load_task_data(
+        task,
+        dataset_spec(task.dataset),
+        data=arguments.data,
+        config=arguments.config,
+        split=arguments.split,
+        max_samples=arguments.max_samples,
+        shard=arguments.shard,
+        drawn=read_drawn(arguments, max_samples=arguments.max_samples),
+    )
+
+
+def _shown(
+    task: TaskSpec, data: TaskData, item: Item, name: str, arguments: Run
+) -> ShownPrompt:
+    options = RunOptions(
+        prompts=arguments.prompts,
+        upstream=arguments.upstream,
+        task_args=dict(arguments.task_args),
+        model_args=dict(arguments.model_args),
+        confidence=arguments.confidence,
+    )
+    prompts = load_task_prompts(task, options, data)
+    messages = prompts.render(item)
+    tools = prompts.tools(item) if prompts.tools else ()
+
+    return ShownPrompt(
+        task=task.name,
+        item=item.id,
+        model=name,
+        messages=messages,
+        tools=tuple(tool.name for tool in tools),
+        text=_templated(name, arguments, messages, tools),
+        continuations=prompts.continuations(item) if prompts.continuations else (),
+        private=not policy.text_allowed(dataset_spec(task.dataset)),
+    )
+
+
+def _templated(
+    name: str, arguments: Run, messages: Sequence[Message], tools: Sequence[Tool]
+) -> str:
+    """The chat by a local model's own template; "" for a model behind a server."""
+    if not is_local(name):
+        return ""
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        contextlib.closing(
+            open_unloaded(name, arguments.model_args, log_dir=Path(scratch))
+        ) as model,
+    ):
+        return model.rendered(messages, tools)

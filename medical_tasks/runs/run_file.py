@@ -1,0 +1,165 @@
+"""`run.yaml`: the options a run was given, beside its results; `run --config-file` repeats it.
+
+    tasks: medcalc
+    model: hf/path/to/model
+    max_samples: 200
+    model_args: {dtype: bfloat16}
+
+Only what differs from the defaults is written. What lets text leave the machine is never
+in it, nor is a setting that looks like a secret: both are for each command to say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from medical_tasks._version import __version__
+from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.files import WholeFile, read_text, readable
+from medical_tasks.options import (
+    Parameter,
+    Run,
+    WithAttestation,
+    given,
+    parameters,
+    settings_text,
+)
+
+RUN_FILE: Final = "run.yaml"
+_FORM: Final = (
+    "It has the options of `run`, a line each, such as max_samples: 200; every run writes one "
+    f"({RUN_FILE})."
+)
+_NOT_WRITTEN: Final = frozenset(
+    {*parameters(WithAttestation), "show_prompt", "forecast"}
+)
+"""What is no part of a run, or must be said anew each time."""
+_SECRET: Final = re.compile(
+    r"(?<![a-z])(api[_-]?key|secret|password|passwd|authorization|bearer|access[_-]?token|token)"
+    r"(?![a-z_])",
+    re.IGNORECASE,
+)
+
+
+def write_run_file(folder: Path, options: Run) -> None:
+    """Writes the options of a run into its folder."""
+    import yaml
+
+    left_out: list[str] = []
+    content = {
+        name: _plain(name, value, left_out)
+        for name, value in given(options).items()
+        if name not in _NOT_WRITTEN
+    }
+    head = f"# medical-tasks {__version__}: medical-tasks run --config-file {RUN_FILE} repeats this run.\n"
+    if left_out:
+        head += f"# Left out, since it may be a secret: {', '.join(left_out)}.\n"
+
+    with WholeFile(folder / RUN_FILE) as file:
+        file.write(head)
+        file.write(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
+
+
+def _plain(name: str, value: object, left_out: list[str]) -> object:
+    """A value as YAML has it; settings that look like secrets are left out and named."""
+    if isinstance(value, Mapping):
+        secret = [key for key, text in value.items() if _is_secret(key, str(text))]
+        left_out += [f"{name}.{key}" for key in secret]
+        return {key: text for key, text in value.items() if key not in secret}
+
+    if isinstance(value, tuple):
+        shown = [str(each) for each in value]
+        kept = [each for each in shown if not _SECRET.search(each)]
+        left_out += [name] * (len(shown) - len(kept))
+        return kept
+
+    return str(value) if isinstance(value, Path) else value
+
+
+def _is_secret(key: str, text: str) -> bool:
+    """Whether a setting may be one: by its name, or by a name within its JSON."""
+    return bool(_SECRET.search(key) or (text[:1] in "{[" and _SECRET.search(text)))
+
+
+def read_run_file(path: Path, fields: Mapping[str, Parameter]) -> dict[str, list[str]]:
+    """Reads the words of the command line that a file stands for, by field.
+
+    Args:
+        path: the file.
+        fields: of the verb's options.
+
+    Raises:
+        UsageError: It is no such file, or has a key that is no option.
+        MissingError: It is not there.
+    """
+    import yaml
+
+    with readable(path, missing=_FORM, again=_FORM):
+        text = read_text(path)
+
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{path}: is no YAML{place}. {_FORM}") from error
+
+    if not isinstance(content, dict):
+        raise UsageError(f"{path}: must be keys and values. {_FORM}")
+
+    words: dict[str, list[str]] = {}
+    for key, value in content.items():
+        name = str(key).replace("-", "_")
+        _check_key(path, str(key), name, fields)
+        if value is not None:
+            words[name] = _words(path, fields[name], value)
+
+    return words
+
+
+def _check_key(
+    path: Path, key: str, name: str, fields: Mapping[str, Parameter]
+) -> None:
+    """Refuses what is no option, and what no file may say."""
+    known = [each for each in fields if each not in _NOT_WRITTEN]
+    if name not in fields:
+        raise UsageError(
+            f"{path}: {key!r} is no option of run.{did_you_mean(name, known)} It takes: "
+            f"{', '.join(known)}."
+        )
+
+    if name in _NOT_WRITTEN:
+        raise UsageError(
+            f"{path}: {key!r} cannot be said by a file. Give {fields[name].words} on the command "
+            "line."
+        )
+
+
+def _words(path: Path, field: Parameter, value: object) -> list[str]:
+    """The words of the command line for a value."""
+    if field.type is bool:
+        if not isinstance(value, bool):
+            raise UsageError(f"{path}: {field.name} is true or false, got {value!r}.")
+        return [field.words] if value else []
+    values = value if isinstance(value, list) and field.many else [value]
+    # With "=", so that a text which begins with - is no option.
+    return [f"{field.words}={_text(path, field, each)}" for each in values]
+
+
+def _text(path: Path, field: Parameter, value: object) -> str:
+    if isinstance(value, dict) and field.type is Mapping:
+        return settings_text({str(key): _setting(each) for key, each in value.items()})
+    if isinstance(value, dict | list):
+        raise UsageError(
+            f"{path}: {field.name} is one value, got a {type(value).__name__}."
+        )
+    return str(value)
+
+
+def _setting(value: object) -> str:
+    """A setting's value as the command line writes it; a dict or a list as JSON."""
+    return json.dumps(value) if isinstance(value, dict | list) else str(value)

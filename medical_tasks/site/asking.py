@@ -1,0 +1,116 @@
+"""`site run`: the models of `site.toml` asked, or their files of answers scored.
+
+The items are built of what people kept, if they are not yet. When all is scored, a part
+of the answers is drawn for people to label: what the judge is checked against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medical_tasks.errors import IncompleteError, UsageError, did_you_mean
+from medical_tasks.io.output import tell
+from medical_tasks.report.finished import report_results
+from medical_tasks.runs.results import RESULTS_FILE
+from medical_tasks.site.folder import Site, last, note_step, open_site
+from medical_tasks.site.judging import calibration_of, hand_over_labels
+from medical_tasks.site.making import data_folder, ready_items
+from medical_tasks.site.options import Run
+from medical_tasks.site.running import answered, coverage, roles, run_folder
+from medical_tasks.site.sampling import items_file
+from medical_tasks.site.steps import State, journal_state
+from medical_tasks.site.uses import use_of
+
+
+def run(options: Run) -> int:
+    """Asks and scores; exit code 5 when an item has no answer or no score."""
+    site = open_site(options.folder)
+    wanted = _wanted(site, options.only)
+    ready_items(site)
+    code = 0
+    for role in wanted:
+        tell(f"{role}: {getattr(site.settings.models, role)}")
+        try:
+            answered(
+                site,
+                role,
+                options,
+                forecast=options.forecast,
+                calibration=None if options.forecast else calibration_of(site),
+            )
+            if not options.forecast:
+                report_results(run_folder(site, role))
+        except IncompleteError as error:
+            tell(f"{role}: {error}")
+            code = error.exit_code
+
+    if options.forecast:
+        return code
+
+    note_step(
+        site,
+        "run",
+        inputs=[*_inputs(site), data_folder(site)],
+        outputs=[
+            run_folder(site, role) / RESULTS_FILE
+            for role in roles(site)
+            if (run_folder(site, role) / RESULTS_FILE).is_file()
+        ],
+        figures={role: coverage(site, role) for role in wanted},
+    )
+    if use_of(site.settings).judged and site.settings.judge.labels:
+        hand_over_labels(site)
+
+    return code
+
+
+def _wanted(site: Site, only: Sequence[str]) -> list[str]:
+    known = roles(site)
+    for role in only:
+        if role not in known:
+            raise UsageError(
+                f"--only {role}: site.toml has {' and '.join(known)}.{did_you_mean(role, known)}"
+            )
+    return [role for role in known if role in only or not only]
+
+
+def _inputs(site: Site) -> list[str | Path]:
+    """What decides the answers and their scores."""
+    files = [site.seen(name) for name in site.settings.models.answers.values()]
+    return ["site.toml:models", "site.toml:judge", *files]
+
+
+def state(site: Site) -> State:
+    """Where the step stands."""
+    cost = _cost(site)
+    found = journal_state(site, "run", ready="ask the models", cost=cost)
+    missing = [
+        f"{role} {counts['scored']} of {counts['asked']} scored"
+        for role in roles(site)
+        if (counts := coverage(site, role))["scored"] < counts["asked"]
+        or not counts["asked"]
+    ]
+    if found.kind == "done" and missing:
+        return State("next", f"unfinished: {', '.join(missing)}", cost)
+
+    if found.kind == "next" and not items_file(site).is_file():
+        text = "build the items that people kept, and ask the models"
+        return State("next", text, cost)
+
+    return found
+
+
+def _cost(site: Site) -> str:
+    """What the models that are asked have to read, by the items that were drafted."""
+    asked = [role for role in roles(site) if role not in site.settings.models.answers]
+    made = last(site, "make")
+    if not asked or made is None:
+        return ""
+
+    items, tokens = made.figures["items"], made.figures["tokens"]
+    names = " and ".join(getattr(site.settings.models, role) for role in asked)
+    return (
+        f"about {items * len(asked):,} requests and {tokens * len(asked):,} tokens read by "
+        f"{names}"
+    )

@@ -1,0 +1,297 @@
+"""`site new --demo`: invented notes, answers of two invented models, and invented raters' labels.
+
+All of it lies in `demo/` of the folder, as a hospital would have it. What the models
+answer is written when the items are built (`answer`), and what the raters say when
+there is a sheet for them (`rate`), to be given to `site review --import` in place of
+the desk. Another seed is another hospital: other patients, another case mix, and models
+that speak more or less in words that a judge by words does not know.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.site.demo_notes import (
+    OTHER_WORDS,
+    Invented,
+    asked_by,
+    facts_of,
+    invented,
+    note_of,
+    question_of,
+)
+from medical_tasks.site.desk.sheets import Sheet
+from medical_tasks.site.desk.work import COLUMNS
+from medical_tasks.site.folder import Site
+from medical_tasks.site.sampling import pseudonym, pseudonym_key
+
+FOLDER: Final = "demo"
+TRUTH: Final = "truth.json"
+PATIENTS: Final = 130
+STRATA: Final = ("sex", "age_group")
+RIGHT: Final[Mapping[str, float]] = {"candidate": 0.82, "baseline": 0.74}
+"""How often the invented models are right."""
+SLIPS: Final = 0.05
+"""How often an invented rater is wrong."""
+_AT: Final = "2026-01-01T09:00:00Z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Model:
+    """An invented model.
+
+    Attributes:
+        right: how often it is right.
+        other: how often it says what is right in other words.
+        clumsy: how often it names the right thing where it is wrong.
+    """
+
+    role: str
+    right: float
+    other: float
+    clumsy: float
+    draw: random.Random
+
+    def says(self) -> bool:
+        """Whether it is right this time."""
+        return self.draw.random() < self.right
+
+    def worded(self, text: str) -> str:
+        """What it says, now and then in other words."""
+        if self.draw.random() >= self.other:
+            return text
+        for name, words in OTHER_WORDS.items():
+            text = text.replace(name, words)
+        return text
+
+
+def _models(site: Site) -> list[_Model]:
+    seed = site.settings.seed
+    mix = random.Random(f"site demo hospital {seed}")  # noqa: S311 - no secret
+    other, clumsy = mix.uniform(0.05, 0.25), mix.uniform(0.0, 0.25)
+    return [
+        _Model(
+            role=role,
+            right=right,
+            other=other,
+            clumsy=clumsy,
+            draw=random.Random(f"site demo {role} {seed}"),  # noqa: S311
+        )
+        for role, right in RIGHT.items()
+    ]
+
+
+def demo_written(folder: Path) -> bool:
+    """Whether a folder is that of a demo, whole."""
+    return (folder / FOLDER / TRUTH).is_file()
+
+
+def write_demo(site: Site, count: int) -> None:
+    """Writes the notes of invented patients, and the questions that a person wrote on them."""
+    seed, use = site.settings.seed, site.settings.use
+    # Nobody is to be protected, and the same seed is to give the same ids.
+    pseudonym_key(site, hashlib.sha256(f"site demo {seed}".encode()).digest())
+    mix = random.Random(f"site demo mix {seed}")  # noqa: S311 - no secret
+    patients = invented(count, seed, old=mix.uniform(0.3, 0.7))
+    place = site.path / FOLDER
+    columns, rows = _NOTES.get(use, _notes)(patients)
+    strata = {one.id: (one.sex, one.age_group) for one in patients}
+    _table(
+        place / "notes.csv",
+        ("patient_id", *columns, *STRATA),
+        ((row[0], *row[1:], *strata[row[0]]) for row in rows),
+    )
+    if use == "chart-qa":
+        _table(
+            place / "items.csv",
+            ("patient_id", "question", *(f"choice_{x}" for x in "abcde"), "answer"),
+            (
+                (one.id, question, *choices, letter)
+                for one in patients
+                for question, choices, letter in [question_of(one, mix)]
+            ),
+        )
+    _write_truth(site, {})
+
+
+_Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
+
+
+def _notes(patients: Sequence[Invented]) -> _Table:
+    return ("note",), [(one.id, note_of(one)) for one in patients]
+
+
+def _summaries(patients: Sequence[Invented]) -> _Table:
+    rows = [(one.id, note_of(one), " ".join(facts_of(one))) for one in patients]
+    return ("note", "summary"), rows
+
+
+def _questions(patients: Sequence[Invented]) -> _Table:
+    rows = []
+    for one in patients:
+        question, statements = asked_by(one)
+        rows.append((one.id, question, " ".join(statements)))
+    return ("question", "answer"), rows
+
+
+_NOTES: Final[Mapping[str, Callable[[Sequence[Invented]], _Table]]] = {
+    "discharge-summary": _summaries,
+    "patient-questions": _questions,
+}
+
+
+def answer(site: Site, source: Path) -> None:
+    """Lets the invented models answer the items that a dataset is built of.
+
+    Does nothing where the folder is no demo.
+    """
+    if not demo_written(site.path):
+        return
+    truth = _truth(site)
+    for model in _models(site):
+        rows, labels = _ANSWERS[site.settings.use](site, source, model)
+        place = site.path / FOLDER / f"answers_{model.role}.csv"
+        _table(place, ("id", "response"), rows)
+        truth |= labels
+    _write_truth(site, truth)
+
+
+_Said = tuple[list[tuple[str, str]], dict[str, str]]
+"""Rows of item and answer, and the true label of each answer."""
+
+
+def _chart_qa(site: Site, source: Path, model: _Model) -> _Said:
+    rows, labels = [], {}
+    for row in _lines(source):
+        place = "ABCDE".index(row["answer"])
+        right, others = row["choices"][place], [*row["choices"]]
+        others.pop(place)
+        if correct := model.says():
+            said = model.worded(right)
+        else:
+            wrong = model.draw.choice(others)
+            clumsy = model.draw.random() < model.clumsy
+            said = f"{wrong} and not {right}" if clumsy else wrong
+        rows.append((row["id"], f"According to the notes, it is {said}."))
+        labels[_label(site, row["id"], model)] = "correct" if correct else "incorrect"
+    return rows, labels
+
+
+def _calculator(site: Site, source: Path, model: _Model) -> _Said:
+    rows = []
+    for row in _lines(source):
+        gold = str(row["Ground Truth Answer"])
+        said = gold if model.says() else f"{float(gold) * 1.37:.4g}"
+        rows.append((str(row["Row Number"]), f"The answer is {said}."))
+    return rows, {}
+
+
+def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
+    claims = json.loads(read_text(source.with_name("claims.json")))
+    rows, labels = [], {}
+    for row in claims:
+        own = row["subclaims_reference"]
+        kept = [model.says() for _ in own]
+        said = [
+            model.worded(text) for text, says in zip(own, kept, strict=True) if says
+        ]
+        rows.append((row["example_id"], " ".join(said) or "Nothing of note."))
+        label = _label(site, row["example_id"], model)
+        if own:
+            stated = kept[int(label[1:], 16) % len(own)]
+            labels[label] = "stated" if stated else "missing"
+    return rows, labels
+
+
+def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
+    from medical_tasks.site.uses.patient_questions import item_id
+
+    rows, labels = [], {}
+    for row in _lines(source):
+        item = item_id(row["Question"])
+        own = [*row["Must_have"], *row["Nice_to_have"]]
+        kept = [model.says() for _ in own]
+        said = [
+            model.worded(text) for text, says in zip(own, kept, strict=True) if says
+        ]
+        rows.append((item, " ".join(said) or "Please ask your doctor about that."))
+        label = _label(site, item, model)
+        stated = kept[int(label[1:], 16) % len(own)]
+        labels[label] = "entailed" if stated else "neutral"
+    return rows, labels
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Site, Path, _Model], _Said]]] = {
+    "chart-qa": _chart_qa,
+    "calculator": _calculator,
+    "discharge-summary": _discharge_summary,
+    "patient-questions": _patient_questions,
+}
+
+
+def _label(site: Site, item: str, model: _Model) -> str:
+    """The id by which an answer is labelled."""
+    return pseudonym(pseudonym_key(site), f"{item}\0{model.role}")
+
+
+def _lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in read_text(path).splitlines()]
+
+
+def _truth(site: Site) -> dict[str, str]:
+    found: dict[str, str] = json.loads(read_text(site.path / FOLDER / TRUTH))
+    return found
+
+
+def _write_truth(site: Site, truth: Mapping[str, str]) -> None:
+    with WholeFile(site.path / FOLDER / TRUTH) as part:
+        part.write(json.dumps(truth, indent=1) + "\n")
+
+
+def _table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with WholeFile(path) as part:
+        writer = csv.writer(part, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+
+
+def rate(site: Site, sheet: Sheet) -> Path | None:
+    """Writes what invented raters say of a sheet; None where the folder is no demo.
+
+    Each slips now and then, by a hash of item and rater; where they differ the
+    adjudicator says what is true. Drafts are all as they should be.
+    """
+    if not demo_written(site.path):
+        return None
+    truth = _truth(site)
+    values = [choice.value for choice in sheet.choices]
+    rows = []
+    for item in sheet.items:
+        true = truth.get(item.id, values[0])
+        said = {
+            rater: _slipped(true, values, f"{site.settings.seed}:{item.id}:{rater}")
+            for rater in sheet.raters
+        }
+        if len(set(said.values())) > 1:
+            said[sheet.adjudicator] = true
+        rows += [
+            (item.id, item.stratum, rater, value, _AT, "", "")
+            for rater, value in said.items()
+        ]
+    path = site.path / FOLDER / f"labels_{sheet.name}.csv"
+    _table(path, COLUMNS, rows)
+    return path
+
+
+def _slipped(true: str, values: Sequence[str], key: str) -> str:
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64
+    others = [value for value in values if value != true]
+    return others[int(number / SLIPS * len(others))] if number < SLIPS else true

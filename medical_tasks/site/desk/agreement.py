@@ -1,0 +1,57 @@
+"""How far raters agree: raw, and Cohen's kappa with its 95 % interval, live while they label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from medical_tasks.construct.annotation import pairs_of_people
+from medical_tasks.scoring.agreement import agreement_of
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.site.desk.work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairAgreement:
+    """Two raters on the items that both labelled.
+
+    Attributes:
+        raters: in alphabetical order.
+        raw: share of items with the same value, with Wilson's interval.
+        kappa: Cohen's, with a bootstrap interval; `nan` where both used one and the
+            same choice alone.
+        counts: pair of values to the number of items.
+    """
+
+    raters: tuple[str, str]
+    raw: Estimate
+    kappa: Estimate
+    counts: Mapping[tuple[str, str], int]
+
+
+def agreements(work: Work) -> list[PairAgreement]:
+    """Compares each two raters; whoever adjudicates is none of them."""
+    marks = {
+        name: {
+            identifier: value
+            for identifier in work.sheet.shares[name]
+            if (value := work.label(name, identifier))
+        }
+        for name in work.sheet.raters
+    }
+    classes = tuple(work.sheet.by_value)
+    found = []
+    for pair in pairs_of_people(marks):
+        figures = agreement_of(pair.first, pair.second, classes=classes)
+        one, other = pair.names
+        found.append(
+            PairAgreement(
+                raters=(one, other),
+                raw=figures.agreement,
+                kappa=figures.kappa,
+                counts=Counter(zip(pair.first, pair.second, strict=True)),
+            )
+        )
+
+    return found

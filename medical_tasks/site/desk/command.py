@@ -1,0 +1,346 @@
+"""`medical-tasks site review`: opens the desk, or takes and gives labels without it."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.construct.annotation import parse_names
+from medical_tasks.errors import MissingError, RefusedError, UsageError, check_least
+from medical_tasks.guard import policy
+from medical_tasks.guard.policy import Subject
+from medical_tasks.guard.private_store import in_use
+from medical_tasks.io.files import folder_lock, make_folder
+from medical_tasks.io.output import tell
+from medical_tasks.io.tables import read_sheet as read_table
+from medical_tasks.io.user_folders import private_home
+from medical_tasks.site.desk.forms import Form, People, form_of
+from medical_tasks.site.desk.labels import LabelStore
+from medical_tasks.site.desk.options import WithDesk
+from medical_tasks.site.desk.serving import (
+    LOOPBACK,
+    Desk,
+    Place,
+    listening,
+    server_of,
+)
+from medical_tasks.site.desk.sheets import read_sheet
+from medical_tasks.site.desk.tokens import Tokens
+from medical_tasks.site.desk.work import COLUMNS, Work, import_labels, write_labels
+from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.options import Review
+
+_SHEETS: Final = "sheets"
+_LABELS: Final = "labels"
+_DESK: Final = "desk"
+_PURPOSE: Final = "the review desk's page"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What is labelled.
+
+    Attributes:
+        works: sheets with their labels, by name.
+        folder: private; where addresses are kept.
+        subjects: whose text the sheets hold.
+        path: of `--open`; None in a site.
+        form: its form.
+        site: None with `--open`.
+    """
+
+    works: Mapping[str, Work]
+    folder: Path
+    subjects: Sequence[Subject]
+    path: Path | None = None
+    form: Form | None = None
+    site: Site | None = None
+
+
+def run(options: Review) -> int:
+    """Does what is asked; the exit code."""
+    if options.export is not None and options.labels_from:
+        raise UsageError("--export and --import: give one at a time.")
+
+    opened = _of_file(options) if options.open is not None else _of_site(options)
+    with policy.protect(opened.subjects, policy.attestation_from(options)):
+        for work in opened.works.values():
+            for problem in work.store.problems:
+                print(f"note: {problem}", file=sys.stderr)
+
+        if options.labels_from:
+            return _import(opened, options)
+        if options.export is not None:
+            return _export(opened, options.export)
+
+        return _serve(opened, options)
+
+
+def _of_site(options: Review) -> Opened:
+    """The sheets of a site, which its step `make` wrote."""
+    extra = {
+        "--reviewers": options.reviewers,
+        "--adjudicator": options.adjudicator,
+        "--overlap": options.overlap,
+    }
+    if given := [name for name, value in extra.items() if value is not None]:
+        raise UsageError(
+            f"{', '.join(given)}: a site's reviewers stand in its site.toml. Leave it out, or "
+            "give --open PATH."
+        )
+
+    site = open_site(options.folder)
+    files = sorted((site.private / _SHEETS).glob("*.json"))
+    known = {path.stem: path for path in files}
+    if not known:
+        raise MissingError(
+            f"{site.path}: there is no sheet to label yet. See: medical-tasks site status "
+            f"{site.path}"
+        )
+
+    names = _chosen(options.sheet, list(known))
+    works = {
+        name: Work(
+            read_sheet(known[name]),
+            LabelStore(site.private / _LABELS / f"{name}.jsonl"),
+        )
+        for name in names
+    }
+    return Opened(
+        works=works,
+        folder=make_folder(site.private / _DESK),
+        subjects=[site.subject],
+        site=site,
+    )
+
+
+def _chosen(wanted: str | None, known: Sequence[str]) -> list[str]:
+    if wanted is None:
+        return list(known)
+    if wanted not in known:
+        raise UsageError(f"--sheet {wanted}: there are {', '.join(known)}.")
+    return [wanted]
+
+
+def _of_file(options: Review) -> Opened:
+    """A file or folder of another command."""
+    path = (options.open or Path()).expanduser()
+    check_least({"--overlap": options.overlap}, 0)
+    form = form_of(path)
+    people = People(
+        raters=parse_names(options.reviewers or "reviewer"),
+        adjudicator=options.adjudicator or "",
+        overlap=options.overlap,
+    )
+    sheets = {sheet.name: sheet for sheet in form.make(path, people)}
+    folder = make_folder(form.folder(path))
+    works = {
+        name: Work(sheets[name], LabelStore(folder / f"{name}.jsonl"))
+        for name in _chosen(options.sheet, list(sheets))
+    }
+    for label in form.before(path):
+        for work in works.values():
+            if work.store.last(label.rater, label.item) is None:
+                work.store.add(label)
+
+    return Opened(
+        works=works,
+        folder=folder,
+        subjects=form.subjects(path),
+        path=path,
+        form=form,
+    )
+
+
+# Labels without the desk
+
+
+def _import(opened: Opened, options: Review) -> int:
+    """Adds labels of CSV files, each to the sheet that has its items."""
+    for path in options.labels_from:
+        work = _sheet_of(path, opened.works)
+        added = import_labels(path, work)
+        tell(f"{path}: {added:,} labels are new in {work.sheet.name}.", added=added)
+    _keep(opened)
+    return 0
+
+
+def _sheet_of(path: Path, works: Mapping[str, Work]) -> Work:
+    """The sheet that most rows of a file are about; `import_labels` names what is wrong."""
+    ids = [row.cells["item"].strip() for row in read_table(path, COLUMNS)]
+    return max(
+        works.values(), key=lambda work: sum(each in work.sheet.by_id for each in ids)
+    )
+
+
+def _export(opened: Opened, out: Path) -> int:
+    """Writes labels: in the form of the file they are about, or as CSV of ids and values."""
+    if opened.form is not None and opened.path is not None:
+        written = opened.form.write(opened.path, opened.works, out.expanduser())
+        decided = [
+            bool(each.value)
+            for work in opened.works.values()
+            for each in work.decided()
+        ]
+        waiting = len(decided) - sum(decided)
+        tell(
+            f"{', '.join(map(str, written))}: {waiting:,} of {len(decided):,} items are not "
+            "decided yet.",
+            files=written,
+            waiting=waiting,
+        )
+        return 0
+
+    if len(opened.works) > 1:
+        names = ", ".join(opened.works)
+        raise UsageError(f"--export {out}: add --sheet, one of {names}.")
+
+    (work,) = opened.works.values()
+    rows = write_labels(out.expanduser(), work)
+    tell(f"{out}: {rows:,} labels, without texts.", rows=rows)
+
+    return 0
+
+
+def _keep(opened: Opened) -> None:
+    """Writes the labels of a site where its other steps look for them."""
+    site = opened.site
+    if site is None:
+        return
+
+    outputs: list[str | Path] = []
+    figures: dict[str, object] = {}
+    for name, work in opened.works.items():
+        path = site.review / f"{name}.csv"
+        make_folder(path.parent)
+        write_labels(path, work)
+        outputs.append(path)
+        decided = [bool(each.value) for each in work.decided()]
+        figures[name] = {"items": len(decided), "decided": sum(decided)}
+
+    note_step(site, "review", outputs=outputs, figures=figures)
+
+
+# The desk
+
+
+def _serve(opened: Opened, options: Review) -> int:
+    """Serves the desk until it is stopped."""
+    tls = _tls(options)
+    _check_host(options, tls)
+    with (
+        _alone(opened.folder),
+        listening(options.host, options.port) as listener,
+    ):
+        port = int(listener.getsockname()[1])
+        place = Place(host=options.host, port=port, tls=tls)
+        if options.host not in LOOPBACK:
+            policy.require_endpoint(place.origin, _PURPOSE)
+
+        tokens = Tokens(opened.folder)
+        people = [name for work in opened.works.values() for name in work.people]
+        drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
+        server = server_of(Desk(opened.works, tokens, place))
+        _tell_addresses(opened, place, drawn, options)
+        try:
+            with contextlib.suppress(KeyboardInterrupt), _stopped_by_term():
+                server.run(sockets=[listener])
+        finally:
+            _keep(opened)
+
+    return 0
+
+
+def _tls(options: WithDesk) -> tuple[Path, Path] | None:
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise UsageError("--tls-cert and --tls-key belong together: give both.")
+    if options.tls_cert is None or options.tls_key is None:
+        return None
+    for path in (options.tls_cert, options.tls_key):
+        if not path.expanduser().is_file():
+            raise MissingError(f"{path}: no such file.")
+    return options.tls_cert.expanduser(), options.tls_key.expanduser()
+
+
+def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
+    """Refuses addresses by which text could go where nobody said it may."""
+    host = options.host
+    if host in LOOPBACK:
+        return
+
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_unspecified:
+            raise UsageError(
+                f"--host {host} is every address of this machine. Name the one that reviewers "
+                "reach it by."
+            )
+
+    if tls is None and policy.protecting():
+        raise RefusedError(
+            f"--host {host}: the sheets hold credentialed text, which would cross the network in "
+            "the clear. Let reviewers come by a tunnel to 127.0.0.1 (ssh -L), or give --tls-cert "
+            f"and --tls-key, and {policy.ALLOW} {host} with {policy.ATTEST}."
+        )
+
+    print(
+        f"note: whoever reaches {host} on the network can knock at this desk; only those with an "
+        "address that holds a token are let in.",
+        file=sys.stderr,
+    )
+
+
+@contextlib.contextmanager
+def _stopped_by_term() -> Iterator[None]:
+    """Ends by SIGTERM as by Ctrl-C, so that what is done behind the desk is done."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second desk from the same labels, and `purge` from their folder."""
+    store = private_home()
+    within = [each for each in (folder, *folder.parents) if each.parent == store]
+    with (
+        in_use(within[0]) if within else contextlib.nullcontext(),
+        folder_lock(folder, wait=False) as locked,
+    ):
+        if not locked:
+            raise UsageError(
+                f"{folder}: a desk is open on these labels already. Use that one, or stop it first."
+            )
+
+        yield
+
+
+def _tell_addresses(
+    opened: Opened, place: Place, drawn: Mapping[str, str], options: WithDesk
+) -> None:
+    """Prints who opens which address, the one time that it can be known."""
+    lines = [f"review desk: {place.origin}/  (stop it with Ctrl-C; labels are kept)"]
+    for work in opened.works.values():
+        waiting = sum(not each.value for each in work.decided())
+        lines.append(
+            f"{work.sheet.title}: {waiting:,} of {len(work.sheet.items):,} items wait"
+        )
+
+    for name, token in drawn.items():
+        lines.append(f"for {name}: {place.origin}/r/{token}")
+
+    if drawn:
+        lines.append("Each address is shown this once and is for that person alone.")
+    else:
+        lines.append(
+            "Everybody has an address already; --renew draws new ones for all."
+        )
+
+    print("\n".join(lines), flush=True)

@@ -1,0 +1,565 @@
+"""Serves the review desk: on this machine, to those who have an address of their own.
+
+    GET  /r/TOKEN           takes the token out of the address and into a cookie
+    GET  /                  the page
+    GET  /api/state, /api/item, /api/agreement
+    POST /api/label, /api/undo      answered when the label is on the disk
+    GET  /labels.csv        for the adjudicator, when all is decided: ids and labels, no text
+
+Every request must name this desk as its host (a name of somebody else's that was bent
+to this address is refused), and what changes something must come from its own page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from medical_tasks.errors import (
+    IncompleteError,
+    MissingError,
+    UsageError,
+    install_command,
+)
+from medical_tasks.guard.policy import told
+from medical_tasks.site.desk import pages
+from medical_tasks.site.desk.agreement import agreements
+from medical_tasks.site.desk.labels import Label, now
+from medical_tasks.site.desk.tokens import Tokens
+from medical_tasks.site.desk.work import Work, labels_text
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_LOG: Final = logging.getLogger(__name__)
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+MOST_BYTES: Final = 1 << 20
+"""Of a request's body."""
+LONGEST_NOTE: Final = 100_000
+_LONGEST_ID: Final = 64
+_HIGHEST_PORT: Final = 65535
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'"
+)
+HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": _POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""Of every reply."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class DeskError(Exception):
+    """A request that is refused, with its status and what the page says."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(said)
+        self.status, self.said = status, said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the desk is reached.
+
+    Attributes:
+        host: an address of this machine.
+        port: its port.
+        tls: certificate and key, for https; None for http.
+    """
+
+    host: str
+    port: int
+    tls: tuple[Path, Path] | None = None
+
+    @property
+    def origin(self) -> str:
+        """Such as `http://127.0.0.1:7861`."""
+        return f"{self.scheme}://{self._named(self.host)}"
+
+    @property
+    def scheme(self) -> str:
+        """Http or https."""
+        return "https" if self.tls else "http"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What a request may name as its host: all spellings of loopback, or the address."""
+        names = LOOPBACK if self.host in LOOPBACK else (self.host.lower(),)
+        return frozenset(self._named(name) for name in names)
+
+    def _named(self, host: str) -> str:
+        shown = f"[{host}]" if ":" in host else host
+        usual = 443 if self.tls else 80
+        return shown if self.port == usual else f"{shown}:{self.port}"
+
+
+class Gate:
+    """Lets in what names this desk as its host, and puts the headers on every reply."""
+
+    def __init__(self, app: App, place: Place) -> None:
+        self._app, self._place = app, place
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [
+                    (name.encode(), value.encode()) for name, value in HEADERS.items()
+                ]
+                message["headers"] = [*message.get("headers", ()), *own]
+
+            await send(message)
+
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        named = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+        if named in self._place.hosts:
+            try:
+                await self._app(scope, receive, with_headers)
+            except Exception as error:
+                # Answered already; told without its words, which may quote a note.
+                _LOG.error("%s", told(error))
+
+            return
+
+        body = b"This is a review desk; open it by the address that it printed.\n"
+        head = [(b"content-type", b"text/plain; charset=utf-8")]
+        start = {"type": "http.response.start", "status": 421, "headers": head}
+        await with_headers(start)
+        await with_headers({"type": "http.response.body", "body": body})
+
+
+class Desk:
+    """Sheets that are labelled together, and who may open them."""
+
+    def __init__(self, works: Mapping[str, Work], tokens: Tokens, place: Place) -> None:
+        self.works, self.tokens, self.place = works, tokens, place
+        # Cookies know no ports: two desks on this machine must not share one.
+        self.cookie = f"desk-{place.port}"
+
+    def person(self, request: Request) -> str:
+        """Who asks, by the cookie."""
+        token = request.cookies.get(self.cookie, "")
+        found = self.tokens.person(token) if token else None
+        if found is None:
+            raise DeskError(401, "Open the desk by the address that you were given.")
+        return found
+
+    def check_own(self, request: Request, person: str) -> None:
+        """Refuses what does not come from this desk's page, opened by the same person."""
+        headers = request.headers
+        origin = f"{self.place.scheme}://{headers['host']}".lower()
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        fetched = headers.get("sec-fetch-site", "same-origin")
+        own = headers.get("origin", "").lower() == origin and fetched == "same-origin"
+        if not own or kind != "application/json":
+            raise DeskError(403, "This request does not come from the desk's page.")
+        self.check_page(request, person)
+
+    def check_page(self, request: Request, person: str) -> None:
+        """Refuses a page of somebody else's that is open in the same browser."""
+        shown = request.headers.get("x-desk-person", "")
+        if shown != quote(person):
+            raise DeskError(
+                409,
+                "Somebody else opened the desk in this browser. Open your own address again, "
+                "and use one browser each.",
+            )
+
+    def work(self, request: Request, person: str) -> Work:
+        """The sheet that is asked for, or a person's first one."""
+        own = {name: each for name, each in self.works.items() if person in each.people}
+        name = request.query_params.get("sheet", "")
+        if not own:
+            raise DeskError(403, "There is no sheet for you here any more.")
+        if name and name not in own:
+            raise DeskError(404, "There is no such sheet for you.")
+        if name:
+            return own[name]
+
+        waiting = [each for each in own.values() if not _done(each, person)]
+        return (waiting or list(own.values()))[0]
+
+
+def _done(work: Work, person: str) -> bool:
+    progress = work.progress(person)
+    return progress.done >= progress.total
+
+
+def app_of(desk: Desk) -> Gate:
+    """The desk as an ASGI application."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    handlers: dict[str, tuple[str, Callable[[Request], Awaitable[Response]]]] = {
+        "/r/{token}": ("GET", _Pages(desk).enter),
+        "/": ("GET", _Pages(desk).page),
+        "/assets/{digest}/{name}": ("GET", _Pages(desk).asset),
+        "/labels.csv": ("GET", _Pages(desk).labels),
+        "/api/state": ("GET", _Api(desk).state),
+        "/api/item": ("GET", _Api(desk).item),
+        "/api/agreement": ("GET", _Api(desk).agreement),
+        "/api/label": ("POST", _Api(desk).label),
+        "/api/undo": ("POST", _Api(desk).undo),
+    }
+    routes = [
+        Route(path, handler, methods=[method])
+        for path, (method, handler) in handlers.items()
+    ]
+    app: Starlette = Starlette(
+        routes=routes, exception_handlers={DeskError: _refused, Exception: _refused}
+    )
+    app.router.redirect_slashes = False
+
+    return Gate(app, desk.place)
+
+
+def _json(content: object, status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False)
+    return Response(text, status, media_type="application/json")
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """Answers a refusal: the page's script gets JSON, a person a page."""
+    from starlette.responses import HTMLResponse
+
+    status, said = (
+        (error.status, error.said)
+        if isinstance(error, DeskError)
+        else (500, "The desk cannot answer this.")
+    )
+    if request.url.path.startswith("/api/"):
+        return _json({"said": said}, status)
+
+    return HTMLResponse(pages.plain_page("Review desk", said), status)
+
+
+class _Pages:
+    """What a browser opens."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def enter(self, request: Request) -> Response:
+        """Takes a token out of the address.
+
+        The page leads on by itself: after a redirect from elsewhere a browser would not
+        send a strict cookie.
+        """
+        from starlette.responses import HTMLResponse
+
+        token = request.path_params["token"]
+        if self._desk.tokens.person(token) is None:
+            raise DeskError(
+                404,
+                "This address is not valid any more. Ask for a new one: it is drawn by "
+                "medical-tasks site review --renew.",
+            )
+
+        page = pages.plain_page("Review desk", "The desk opens.", refresh=True)
+        reply = HTMLResponse(page)
+        reply.set_cookie(
+            self._desk.cookie,
+            token,
+            path="/",
+            httponly=True,
+            samesite="strict",
+            secure=self._desk.place.tls is not None,
+        )
+
+        return reply
+
+    async def page(self, request: Request) -> Response:
+        """The page in which somebody labels."""
+        from starlette.responses import HTMLResponse
+
+        person = self._desk.person(request)
+        work = self._desk.work(request, person)
+        return HTMLResponse(pages.desk_page(self._desk.works, work, person))
+
+    async def asset(self, request: Request) -> Response:
+        """The script or the style."""
+        from starlette.responses import Response
+
+        found = pages.assets().get(request.path_params["name"])
+        if found is None or found.address != request.url.path:
+            raise DeskError(404, "There is nothing here.")
+        return Response(found.content, media_type=f"{found.kind}; charset=utf-8")
+
+    async def labels(self, request: Request) -> Response:
+        """All labels as CSV, for the adjudicator."""
+        from starlette.responses import Response
+
+        person = self._desk.person(request)
+        work = self._desk.work(request, person)
+        if person != work.sheet.adjudicator:
+            raise DeskError(403, "The adjudicator alone sees all labels.")
+
+        if not all(each.value for each in work.decided()):
+            raise DeskError(
+                409, "Names stand beside the labels: they wait until all is decided."
+            )
+
+        name = f'attachment; filename="{work.sheet.name}.csv"'
+        return Response(
+            labels_text(work),
+            media_type="text/csv; charset=utf-8",
+            headers={"content-disposition": name},
+        )
+
+
+class _Api:
+    """What the page's script asks."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def _asked(self, request: Request) -> tuple[str, Work]:
+        person = self._desk.person(request)
+        self._desk.check_page(request, person)
+        return person, self._desk.work(request, person)
+
+    async def state(self, request: Request) -> Response:
+        """A person's items in order, each with the value and the time of its label."""
+        person, work = self._asked(request)
+        items = []
+        for identifier in work.items(person):
+            label = work.store.last(person, identifier)
+            items.append(
+                [identifier, label.value, label.at] if label else [identifier, "", ""]
+            )
+        return _json({"sheet": work.sheet.name, "items": items})
+
+    async def item(self, request: Request) -> Response:
+        """One item of the person's own."""
+        person, work = self._asked(request)
+        identifier = request.query_params.get("id", "")
+        if identifier not in work.items(person):
+            raise DeskError(404, "There is no such item for you.")
+        item = work.sheet.by_id[identifier]
+        return _json(pages.item_shown(work, person, item))
+
+    async def agreement(self, request: Request) -> Response:
+        """How far the raters agree, for the adjudicator."""
+        person, work = self._asked(request)
+        if person != work.sheet.adjudicator:
+            raise DeskError(403, "The adjudicator alone sees agreement.")
+
+        found = await asyncio.to_thread(agreements, work)
+        waiting = work.progress(person)
+        each = [work.progress(name) for name in work.sheet.raters]
+
+        return _json(
+            {
+                "lines": pages.agreement_lines(found),
+                "raters": [f"{one.done} of {one.total}" for one in each],
+                "waiting": waiting.total - waiting.done,
+            }
+        )
+
+    async def label(self, request: Request) -> Response:
+        """Keeps a label, and answers when it is on the disk."""
+        person = self._desk.person(request)
+        self._desk.check_own(request, person)
+        work = self._desk.work(request, person)
+        label = _label_of(await _body(request), work, person)
+        with _saving():
+            fresh = await asyncio.to_thread(work.store.add, label)
+        return _json(_saved(work, person, label.item, fresh=fresh))
+
+    async def undo(self, request: Request) -> Response:
+        """Takes the person's last choice back."""
+        person = self._desk.person(request)
+        self._desk.check_own(request, person)
+        work = self._desk.work(request, person)
+        identifier = _text(await _body(request), "id", _LONGEST_ID)
+        with _saving():
+            undone = await asyncio.to_thread(work.store.undo, identifier, person)
+        if undone is None:
+            raise DeskError(422, "There is nothing to undo.")
+        return _json(_saved(work, person, undone.item, fresh=True))
+
+
+@contextlib.contextmanager
+def _saving() -> Iterator[None]:
+    """Makes of a label that is not on the disk a reply after which the page tries again."""
+    try:
+        yield
+    except IncompleteError as error:
+        _LOG.error("%s", error)
+        raise DeskError(507, "The disk does not take the label.") from error
+
+
+def _saved(work: Work, person: str, item: str, *, fresh: bool) -> dict[str, object]:
+    """What the page is told of a label that is on the disk."""
+    label = work.store.last(person, item)
+    progress = work.progress(person)
+
+    return {
+        "saved": True,
+        "fresh": fresh,
+        "item": item,
+        "value": label.value if label is not None else "",
+        "at": label.at if label is not None else "",
+        "done": progress.done,
+        "total": progress.total,
+    }
+
+
+async def _body(request: Request) -> dict[str, object]:
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise DeskError(413, "This is too long to be kept.")
+
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError):
+        values = None
+
+    if not isinstance(values, dict):
+        raise DeskError(400, "This is no label.")
+
+    return values
+
+
+def _text(values: Mapping[str, object], name: str, longest: int) -> str:
+    value = values.get(name)
+    if not isinstance(value, str) or not value:
+        raise DeskError(400, f"A label needs its {name}.")
+    if len(value) > longest:
+        raise DeskError(413, f"{name} has over {longest:,} characters.")
+    return value
+
+
+def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
+    """Makes a label of what the page sent; what it leaves out stays as it was."""
+    identifier = _text(values, "id", _LONGEST_ID)
+    item_id = values.get("item")
+    if not isinstance(item_id, str) or item_id not in work.items(person):
+        raise DeskError(422, "There is no such item for you.")
+
+    before = work.store.last(person, item_id)
+    value = values.get("value", before.value if before is not None else "")
+    note = values.get("note", before.note if before is not None else "")
+    edits = values.get("edits", before.edits if before is not None else {})
+    if not isinstance(value, str) or (value and value not in work.sheet.by_value):
+        raise DeskError(422, "There is no such choice.")
+    if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+        raise DeskError(413, f"A note may have {LONGEST_NOTE:,} characters.")
+
+    kept = _edits_of(edits, work, item_id)
+    lacking = (
+        work.sheet.lacking(work.sheet.by_id[item_id], value, kept) if value else ""
+    )
+    if lacking:
+        raise DeskError(422, f"Fill in {lacking} first.")
+
+    return Label(
+        id=identifier,
+        item=item_id,
+        rater=person,
+        value=value,
+        note=note,
+        edits=kept,
+        at=now(),
+    )
+
+
+def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
+    """The texts of fields, of which the item has each."""
+    known = {each.name: each for each in work.sheet.by_id[item].editable}
+    if not isinstance(edits, Mapping):
+        raise DeskError(400, "This is no label.")
+
+    kept: dict[str, str] = {}
+    for name, text in edits.items():
+        if name not in known or not isinstance(text, str):
+            raise DeskError(422, "There is no such field.")
+
+        if len(text) > known[name].longest:
+            longest = known[name].longest
+            raise DeskError(
+                413, f"{known[name].label} may have {longest:,} characters."
+            )
+
+        kept[name] = text
+
+    return kept
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Listens at an address of this machine; port 0 takes a free one."""
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or "
+            "give another --port; --host takes an address of this machine."
+        ) from error
+
+
+def server_of(desk: Desk) -> uvicorn.Server:
+    """Makes the server, not yet started."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingError(
+            f"the review desk needs uvicorn and Starlette: {install_command('space')}"
+        ) from None
+
+    cert, key = desk.place.tls or (None, None)
+    config = uvicorn.Config(
+        app_of(desk),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,  # an address holds a token
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
+    )
+    try:
+        config.load()
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        raise UsageError(
+            f"{cert}, {key}: cannot be used for https. Give a certificate and its key in PEM form, "
+            "the key without a password."
+        ) from None
+
+    return uvicorn.Server(config)

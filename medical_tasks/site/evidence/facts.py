@@ -1,0 +1,230 @@
+"""What a site's folder holds, as evidence is made of it: ids and figures, no text."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from medical_tasks.catalog import tasks
+from medical_tasks.comparison.compared import Compared, read_compared
+from medical_tasks.comparison.strata import read_strata, stratified, with_stratum
+from medical_tasks.io.files import found_at, read_text
+from medical_tasks.judges.checks import check_set_of, read_check
+from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import RESULTS_FILE, Figures, Json, Row, read_results
+from medical_tasks.site.deciding import (
+    BASELINE,
+    CANDIDATE,
+    MEASURES,
+    Measure,
+    groups_file,
+    one_task,
+)
+from medical_tasks.site.folder import Done, Site, last
+from medical_tasks.site.history import Line, history
+from medical_tasks.spec import TaskSpec
+
+POOLED: Final = "pooled/pool.json"
+"""Where the pooled result of several hospitals lies, if there is one."""
+
+
+class Figure(NamedTuple):
+    """A figure that answers a question.
+
+    Attributes:
+        name: what it is of: a metric, a group, a judge.
+        value: the number, in its own unit; None for what is said in words (`words`).
+        low: the lower end of its 95 % interval; None where it has none.
+        high: the upper end.
+        n: how many items (runs, evaluations) it is of; 0 where that has no meaning.
+        source: the file it is from, seen from the site's folder.
+        field: the metric, or the field of the file.
+        unit: of the number; "" for a share.
+        words: what is said beside the number, or in its place.
+    """
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    source: str
+    field: str
+    unit: str = ""
+    words: str = ""
+
+
+def in_words(name: str, words: str, source: str, field: str, n: int = 0) -> Figure:
+    """What is said in words, of a file."""
+    return Figure(name, None, None, None, n, source, field, words=words)
+
+
+class RunFacts(NamedTuple):
+    """A finished run of the site's task.
+
+    Attributes:
+        name: its folder, seen from the site's.
+        entry: its results of the task, without paths and addresses of this machine.
+        compared: the run as `compare` takes it.
+    """
+
+    name: str
+    entry: Json
+    compared: Compared
+
+    @property
+    def source(self) -> str:
+        """Its results, as a file seen from the site's folder."""
+        return f"{self.name}/{RESULTS_FILE}"
+
+    @property
+    def model(self) -> str:
+        """The name of its model."""
+        return str(mapping(self.entry["recipe"].get("model")).get("name"))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a site's folder holds; each part is read once, when a line asks for it.
+
+    Attributes:
+        site: the site.
+    """
+
+    site: Site
+
+    @functools.cached_property
+    def candidate(self) -> RunFacts:
+        """The run that is decided about.
+
+        Raises:
+            MissingError: there is none.
+        """
+        return self._read(self.site.runs / CANDIDATE, self.task.name)
+
+    @functools.cached_property
+    def baseline(self) -> RunFacts | None:
+        """The run it is held against."""
+        return self._run(self.site.runs / BASELINE)
+
+    @functools.cached_property
+    def task(self) -> TaskSpec:
+        """The task of the candidate."""
+        folder = self.site.runs / CANDIDATE
+        name, _ = one_task(read_results(folder), folder)
+        return tasks()[name]
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """The metrics by which the use is decided."""
+        return MEASURES[self.site.settings.use]
+
+    @functools.cached_property
+    def others(self) -> Sequence[RunFacts]:
+        """All runs of the candidate's model on the site's task but the first, by folder."""
+        found = []
+        for path in sorted(self.site.runs.glob("*")):
+            if path.name in (CANDIDATE, BASELINE):
+                continue
+            run = self._run(path)
+            if run is not None and self._of_candidate(run):
+                found.append(run)
+        return found
+
+    @property
+    def own(self) -> Iterator[RunFacts]:
+        """The candidate's run, then its others."""
+        yield self.candidate
+        yield from self.others
+
+    def _of_candidate(self, run: RunFacts) -> bool:
+        own, other = self.candidate.model, run.model
+        return own == other or (
+            own.startswith("responses/") and other.startswith("responses/")
+        )
+
+    def _run(self, path: Path) -> RunFacts | None:
+        """A finished run with the site's task; None for none, or of another task."""
+        name = self.task.name
+        if found_at(path / RESULTS_FILE) != "file":
+            return None
+        return self._read(path, name) if name in read_results(path)["tasks"] else None
+
+    def _read(self, path: Path, name: str) -> RunFacts:
+        """A run that has results of a task."""
+        run = read_compared(path)
+        shown = scrub({"tasks": {name: run.results["tasks"][name]}})["tasks"][name]
+        return RunFacts(self.site.named(path), shown, run)
+
+    @functools.cached_property
+    def rows(self) -> Sequence[Row]:
+        """The items of the candidate's run: ids and scores."""
+        return [
+            row for row in self.candidate.compared.rows if row["task"] == self.task.name
+        ]
+
+    @functools.cached_property
+    def groups(self) -> Mapping[str, Mapping[str, Figures]]:
+        """The figures of each group of each stratum."""
+        found: dict[str, Mapping[str, Figures]] = {}
+        for by in self.site.settings.strata:
+            if by in self.task.groups:
+                found[by] = self.candidate.entry["breakdown"].get(by, {})
+            elif (table := groups_file(self.site)) is not None:
+                task = with_stratum(self.task, by)
+                groups = read_strata(table, by)
+                run = stratified(self.candidate.compared, task, by, groups)
+                found[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
+
+        return {by: groups for by, groups in found.items() if groups}
+
+    @functools.cached_property
+    def checks(self) -> Sequence[tuple[str, Json]]:
+        """The checks of the judge on the task's own pairs, with their files."""
+        found = []
+        for path in sorted(self.site.checks.glob("*/check.json")):
+            _, _, check = read_check(path)
+            if check["set"] == check_set_of(self.task):
+                found.append((self.site.named(path), check))
+        return found
+
+    @functools.cached_property
+    def lines(self) -> Sequence[Line]:
+        """The history.
+
+        Raises:
+            UsageError: it was changed.
+        """
+        return history(self.site.gates)
+
+    @property
+    def gate(self) -> Line | None:
+        """The last gate."""
+        return next(
+            (line for line in reversed(self.lines) if line.kind == "gate"), None
+        )
+
+    @property
+    def look(self) -> Line | None:
+        """The last look of the monitor at what was gated last."""
+        kinds = [line for line in self.lines if line.kind in ("gate", "look")]
+        return kinds[-1] if kinds and kinds[-1].kind == "look" else None
+
+    @property
+    def check(self) -> Done | None:
+        """The last check that no text of notes stands in the folder."""
+        return last(self.site, "check")
+
+    @functools.cached_property
+    def pooled(self) -> Json:
+        """The pooled result of several hospitals; empty where there is none."""
+        path = self.site.path / POOLED
+        if found_at(path) != "file":
+            return {}
+        content = json.loads(read_text(path))
+        return mapping(content)

@@ -1,0 +1,539 @@
+"""The figures that answer the frameworks' questions: each function finds some, or none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+from medical_tasks.comparison.compared import Selection
+from medical_tasks.comparison.comparing import compare_tasks
+from medical_tasks.construct.annotation import pairs_of_people
+from medical_tasks.io.tables import has_columns, read_table
+from medical_tasks.judges.checks import summary_of
+from medical_tasks.runs.numbers import FEWEST
+from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import Json, Row, weight_column
+from medical_tasks.scoring.agreement import agreement_of
+from medical_tasks.site.evidence.facts import POOLED, Facts, Figure, RunFacts, in_words
+from medical_tasks.site.history import Line, verified
+from medical_tasks.spec import MetricSpec
+
+Finder = Callable[[Facts], Sequence[Figure]]
+_MOST_ERRORS: Final = 10
+
+
+def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[Figure]:
+    """A figure of a run's results, where it has a value."""
+    if shown.get("value") is None:
+        return []
+    words = "" if shown.get("comparable", True) else "by a judge that compares words"
+    return [
+        Figure(
+            label or name,
+            shown["value"],
+            shown["ci_low"],
+            shown["ci_high"],
+            shown["n"],
+            run.source,
+            name,
+            shown.get("unit", ""),
+            words,
+        )
+    ]
+
+
+def metrics(*names: str) -> Finder:
+    """Finds metrics of the candidate, and those corrected for the judge's errors beside them."""
+
+    def find(facts: Facts) -> Sequence[Figure]:
+        run = facts.candidate
+        shown = run.entry["metrics"]
+        return [
+            figure
+            for name in names
+            for each in (name, f"{name}_corrected")
+            if each in shown
+            for figure in _figure(run, each, shown[each])
+        ]
+
+    return find
+
+
+def main_metrics(facts: Facts) -> Sequence[Figure]:
+    """The metrics that decide, of the candidate."""
+    return metrics(*(each.metric for each in facts.measures))(facts)
+
+
+def harms(facts: Facts) -> Sequence[Figure]:
+    """The metrics that count harm."""
+    return metrics(*(each.metric for each in facts.measures if each.harm))(facts)
+
+
+def likelihood(facts: Facts) -> Sequence[Figure]:
+    """How often harm is done; where no metric counts it, how often an answer is right."""
+    return harms(facts) or main_metrics(facts)
+
+
+def against_baseline(facts: Facts) -> Sequence[Figure]:
+    """How the candidate differs from the baseline on the same items."""
+    if facts.baseline is None:
+        return []
+    return _differences(
+        facts, facts.baseline, facts.candidate, "candidate minus baseline"
+    )
+
+
+def _differences(
+    facts: Facts, first: RunFacts, second: RunFacts, label: str
+) -> list[Figure]:
+    """The paired differences of two runs on the metrics that decide."""
+    names = [each.metric for each in facts.measures]
+    compared = compare_tasks(
+        first.compared,
+        second.compared,
+        {facts.task.name: facts.task},
+        selection=Selection(tasks=[facts.task.name], metrics=names),
+    )[facts.task.name]
+    return [
+        Figure(
+            f"{name}: {label}",
+            each["difference"],
+            each["ci_low"],
+            each["ci_high"],
+            each["n"],
+            second.source,
+            name,
+            each.get("unit", ""),
+            f"beside {first.name}",
+        )
+        for name, each in compared["metrics"].items()
+        if name in names and each["difference"] is not None
+    ]
+
+
+def counterfactual(facts: Facts) -> Sequence[Figure]:
+    """What changing one attribute of the same patients did, of every two runs that do so."""
+    swapped: dict[str, dict[str, RunFacts]] = {}
+    for run in facts.others:
+        swap = mapping(mapping(run.entry["recipe"].get("data")).get("swap"))
+        attribute, _, value = str(swap.get("changed", "")).partition("=")
+        if value:
+            swapped.setdefault(attribute, {})[value] = run
+    return [
+        figure
+        for attribute, runs in swapped.items()
+        for one, other in combinations(sorted(runs), 2)
+        for figure in _differences(
+            facts, runs[one], runs[other], f"{attribute} {other} minus {one}"
+        )
+    ]
+
+
+def reliability(facts: Facts) -> Sequence[Figure]:
+    """How far 25 or more evaluations of the same answers agree."""
+    found = []
+    for run in facts.own:
+        evaluations = mapping(run.entry.get("evaluations"))
+        count = int(evaluations.get("n") or 0)
+        if count < EVALUATIONS:
+            continue
+        for name, each in mapping(evaluations.get("metrics")).items():
+            for field, label in (("icc", "intraclass correlation"), ("alpha", "alpha")):
+                found += _agreement(run, each.get(field), f"{name}: {label}", count)
+        verdicts = mapping(evaluations.get("verdicts"))
+        found += _agreement(run, verdicts.get("alpha"), "verdicts: alpha", count)
+    return found
+
+
+EVALUATIONS: Final = 25
+"""How often the same answer is judged for CHAI's reliability."""
+
+
+def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Figure]:
+    shown = mapping(stated)
+    if shown.get("value") is None:
+        return []
+    ends = shown.get("ci_low"), shown.get("ci_high")
+    words = f"{count} evaluations"
+    n = int(shown.get("n") or 0)
+    return [
+        Figure(
+            label, shown["value"], *ends, n, run.source, "evaluations", "score", words
+        )
+    ]
+
+
+def repeatability(facts: Facts) -> Sequence[Figure]:
+    """How far the model's own answers vary from time to time."""
+    found = []
+    for run in facts.own:
+        for name, shown in run.entry["metrics"].items():
+            repeats = mapping(shown.get("repeats"))
+            values = [value for value in repeats.get("values", ()) if value is not None]
+            if len(values) < 2 or name not in {each.metric for each in facts.measures}:
+                continue
+            spread = max(values) - min(values)
+            words = f"largest minus smallest of {len(values)} runs"
+            found.append(
+                Figure(
+                    f"{name}: from run to run",
+                    spread,
+                    None,
+                    None,
+                    len(values),
+                    run.source,
+                    f"{name}.repeats",
+                    shown.get("unit", ""),
+                    words,
+                )
+            )
+    return found
+
+
+def judge_agreement(facts: Facts) -> Sequence[Figure]:
+    """How far the judge agrees with people on the site's own labels."""
+    found = []
+    for source, check in facts.checks:
+        summary = summary_of(check)
+        for name in ("kappa", "accuracy"):
+            each = summary[name]
+            if each["value"] is not None:
+                found.append(
+                    Figure(
+                        f"judge and people: {name}",
+                        each["value"],
+                        each["ci_low"],
+                        each["ci_high"],
+                        int(check["scored"]),
+                        source,
+                        name,
+                        "kappa" if name == "kappa" else "",
+                    )
+                )
+    return found
+
+
+def rater_agreement(facts: Facts) -> Sequence[Figure]:
+    """How far each two people agree on each sheet, as `review/<sheet>.csv` has their labels."""
+    found = []
+    for path in sorted(facts.site.review.glob("*.csv")):
+        marks: dict[str, dict[str, str]] = {}
+        for row in read_table(path, knows=has_columns("item", "rater")).rows:
+            cells = {name: str(value or "") for name, value in row.cells.items()}
+            if cells["rater"] in facts.site.settings.reviewers.names and cells["value"]:
+                marks.setdefault(cells["rater"], {})[cells["item"]] = cells["value"]
+        source = facts.site.named(path)
+        for pair in pairs_of_people(marks):
+            found += _pair_agreement(pair.first, pair.second, path.stem, source)
+    return found
+
+
+def _pair_agreement(
+    first: Sequence[str], second: Sequence[str], sheet: str, source: str
+) -> list[Figure]:
+    """Kappa and raw agreement of two people; kappa is left out where both said one thing alone."""
+    classes = sorted({*first, *second})
+    both = agreement_of(first, second, classes=classes)
+    shown = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
+    return [
+        Figure(
+            f"two people on {sheet}: {name}",
+            each.value,
+            each.ci_low if math.isfinite(each.ci_low) else None,
+            each.ci_high if math.isfinite(each.ci_high) else None,
+            len(first),
+            source,
+            "value",
+            unit,
+        )
+        for name, each, unit in shown
+        if math.isfinite(each.value)
+    ]
+
+
+def calibration(facts: Facts) -> Sequence[Figure]:
+    """Whether the model is as often right as it says."""
+    found = []
+    for run in facts.own:
+        figures = mapping(run.entry.get("confidence"))
+        if "ece" in figures:
+            found += _figure(
+                run,
+                "confidence.ece",
+                figures["ece"],
+                label="expected calibration error",
+            )
+    return found
+
+
+def parity(facts: Facts) -> Sequence[Figure]:
+    """The largest difference between two groups of each stratum.
+
+    Its interval is that of two independent values, of their own intervals (Newcombe
+    1998, Stat Med 17:873). Groups of fewer than ten items are left out.
+    """
+    found = []
+    for by, groups in facts.groups.items():
+        for measure in facts.measures:
+            found += _largest_gap(facts, by, groups, measure.metric)
+    return found
+
+
+def _largest_gap(
+    facts: Facts, by: str, groups: Mapping[str, Json], metric: str
+) -> list[Figure]:
+    known = {
+        group: figures[metric]
+        for group, figures in groups.items()
+        if _is_told(figures.get(metric))
+    }
+    if len(known) < 2:
+        return []
+    low, *_, high = sorted(known, key=lambda group: known[group]["value"])
+    less, more = known[low], known[high]
+    gap = more["value"] - less["value"]
+    down = math.hypot(more["value"] - more["ci_low"], less["ci_high"] - less["value"])
+    up = math.hypot(more["ci_high"] - more["value"], less["value"] - less["ci_low"])
+    words = f"{high} minus {low}, the furthest apart of {len(known)} groups"
+    return [
+        Figure(
+            f"{metric} by {by}",
+            gap,
+            gap - down,
+            gap + up,
+            less["n"] + more["n"],
+            facts.candidate.source,
+            metric,
+            more.get("unit", ""),
+            words,
+        )
+    ]
+
+
+def _is_told(stated: object) -> bool:
+    figure = mapping(stated)
+    return figure.get("ci_low") is not None and figure["n"] >= FEWEST
+
+
+def group_figures(facts: Facts) -> Sequence[Figure]:
+    """The figures of every group of every stratum."""
+    run = facts.candidate
+    return [
+        figure
+        for by, groups in facts.groups.items()
+        for group, figures in groups.items()
+        for measure in facts.measures
+        if measure.metric in figures
+        for figure in _figure(
+            run,
+            measure.metric,
+            figures[measure.metric],
+            label=f"{measure.metric}, {by} {group}",
+        )
+    ]
+
+
+def cross_site(facts: Facts) -> Sequence[Figure]:
+    """How far apart the two hospitals are that differ most, by the pooled result."""
+    found = []
+    task = mapping(mapping(facts.pooled.get("tasks")).get(facts.task.name))
+    for line in task.get("lines", ()):
+        largest = mapping(line.get("largest_difference"))
+        if line.get("who") != "candidate" or line.get("by") or not largest:
+            continue
+        words = f"of {len(line['sites'])} hospitals, with all pairs at once"
+        found.append(
+            Figure(
+                f"{line['metric']}: the two hospitals furthest apart",
+                largest["value"],
+                largest["low"],
+                largest["high"],
+                len(line["sites"]),
+                POOLED,
+                "largest_difference",
+                str(line.get("unit", "")),
+                words,
+            )
+        )
+    return found
+
+
+def decision(facts: Facts) -> Sequence[Figure]:
+    """The last verdict, by which policy, and where it is kept."""
+    line = facts.gate
+    if line is None:
+        return []
+    findings = line.content["findings"]
+    words = (
+        f"{line.content['verdict']} of {line.at}, by {len(findings)} findings of the policy "
+        f"{line.content.get('policy', '')[:12]}"
+    )
+    return [
+        in_words("verdict", words, _line_source(facts, line), "verdict", len(findings))
+    ]
+
+
+def _line_source(facts: Facts, line: Line) -> str:
+    return f"{facts.site.gates.name}:{line.number}"
+
+
+def worst_group(facts: Facts) -> Sequence[Figure]:
+    """What the gate found of groups."""
+    line = facts.gate
+    if line is None:
+        return []
+    return [
+        Figure(
+            f"{each['rule']}, group {each['group']}",
+            each["value"],
+            each["low"],
+            each["high"],
+            0,
+            _line_source(facts, line),
+            "findings",
+            each["unit"],
+            each["verdict"],
+        )
+        for each in line.content["findings"]
+        if each["group"] and each["value"] is not None
+    ]
+
+
+def monitoring(facts: Facts) -> Sequence[Figure]:
+    """What the last look at the gated model said."""
+    line = facts.look
+    if line is None:
+        return []
+    content = line.content
+    found = [
+        Figure(
+            f"{name}: {each['verdict']}",
+            each["gated"]["difference"],
+            each["gated"]["ci_low"],
+            each["gated"]["ci_high"],
+            each["gated"]["n"],
+            _line_source(facts, line),
+            name,
+            each["gated"]["unit"],
+            f"look {content['look']} of {content['planned']}, {line.at}, minus the gated run",
+        )
+        for name, each in content["measures"].items()
+    ]
+    if content["changed"]:
+        words = f"the served model has changed ({content['changed']})"
+        found.append(
+            in_words("served model", words, _line_source(facts, line), "changed")
+        )
+    return found
+
+
+def logbook(facts: Facts) -> Sequence[Figure]:
+    """The history of decisions, with the hash of its last line."""
+    chain = verified(facts.site.gates)
+    if not chain.lines:
+        return []
+    words = (
+        f"{chain.lines} lines, each with the hash of the one before; head {chain.head}"
+    )
+    return [in_words("history", words, facts.site.gates.name, "before", chain.lines)]
+
+
+def no_text(facts: Facts) -> Sequence[Figure]:
+    """That no text of notes stands in the folder."""
+    done = facts.check
+    if done is None or done.figures.get("found") or done.figures.get("unread"):
+        return []
+    words = f"clean of text of notes on {done.at}"
+    if done.figures.get("open"):
+        words = "the notes are invented or public"
+    return [in_words("check", words, "journal.jsonl", "check")]
+
+
+def coverage(facts: Facts) -> Sequence[Figure]:
+    """How many items were answered and scored."""
+    counts = facts.candidate.entry["coverage"]
+    if not counts["asked"]:
+        return []
+    return [
+        Figure(
+            name,
+            counts[name] / counts["asked"],
+            None,
+            None,
+            counts["asked"],
+            facts.candidate.source,
+            f"coverage.{name}",
+        )
+        for name in ("answered", "scored")
+    ]
+
+
+def test_data(facts: Facts) -> Sequence[Figure]:
+    """On which items it was tested, by hash."""
+    run = facts.candidate
+    data = mapping(run.entry["recipe"].get("data"))
+    if not data.get("rows_sha256"):
+        return []
+    words = (
+        f"{run.entry['n_items']} items, configuration {data.get('config')}, split "
+        f"{data.get('split')}, rows {str(data['rows_sha256'])[:12]}"
+    )
+    return [in_words("items", words, run.source, "recipe.data", run.entry["n_items"])]
+
+
+def system(facts: Facts) -> Sequence[Figure]:
+    """Which model was tested, in which way, by which version of the suite."""
+    run = facts.candidate
+    recipe = run.entry["recipe"]
+    words = f"{run.model}, task {recipe.get('task_version')}, {recipe.get('suite')}"
+    return [in_words("model", words, run.source, "recipe")]
+
+
+def hazards(facts: Facts) -> Sequence[Figure]:
+    """The worst answers by each metric of harm, as ids."""
+    named = {metric.name: metric for metric in facts.task.metrics}
+    found = []
+    for measure in facts.measures:
+        metric = named[measure.metric]
+        if measure.harm or len(facts.measures) == 1:
+            found += _worst(facts, metric)
+    return found
+
+
+def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
+    """The items furthest on the bad side of a metric; none where all are as good as can be."""
+    rows = [
+        row
+        for row in facts.rows
+        if _is_counted(metric, row) and _badness(metric, row) > 0.0
+    ]
+    rows.sort(key=lambda row: (-_badness(metric, row), str(row["id"])))
+    if not rows:
+        counted = sum(_is_counted(metric, row) for row in facts.rows)
+        if not counted:
+            return []
+        words = f"none of {counted} answers"
+        source = facts.candidate.name + "/items.parquet"
+        return [in_words(metric.name, words, source, metric.name, counted)]
+    ids = ", ".join(str(row["id"]) for row in rows[:_MOST_ERRORS])
+    more = f" and {len(rows) - _MOST_ERRORS} more" if len(rows) > _MOST_ERRORS else ""
+    words = f"{len(rows)} answers, the worst first: {ids}{more}"
+    source = facts.candidate.name + "/items.parquet"
+    return [in_words(metric.name, words, source, metric.name, len(rows))]
+
+
+def _is_counted(metric: MetricSpec, row: Row) -> bool:
+    value = row.get(metric.name)
+    if value is None or math.isnan(value):
+        return False
+    return metric.kind != "ratio" or bool(row.get(weight_column(metric.name)))
+
+
+def _badness(metric: MetricSpec, row: Row) -> float:
+    """How far an item lies from the best value, in what it adds to the metric."""
+    value = float(row[metric.name])
+    weight = float(row[weight_column(metric.name)]) if metric.kind == "ratio" else 1.0
+    best = metric.limits[1] if metric.higher_is_better else metric.limits[0]
+    return abs(value - best) * weight

@@ -1,0 +1,343 @@
+"""`site evidence`: the answers to every line as a page, as JSON and as CSV, and two exports.
+
+No text of notes, answers or raters is in them: figures, ids that are pseudonyms, hashes.
+Nothing is written when the check of the folder is missing, old, or found something.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from medical_tasks._version import __version__
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile, make_folder, read_text
+from medical_tasks.io.output import tell
+from medical_tasks.io.tables import write_table
+from medical_tasks.leaderboard.export import export_run
+from medical_tasks.report.html_parts import document, html_table, rendered
+from medical_tasks.report.table import Cell, Column, Row, Table
+from medical_tasks.report.texts import TextPlaces
+from medical_tasks.runs.numbers import number
+from medical_tasks.runs.recipes import mapping
+from medical_tasks.site.checking import require_clean
+from medical_tasks.site.deciding import CANDIDATE, noted_heads
+from medical_tasks.site.evidence.facts import Facts, Figure, in_words
+from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES, TRIPOD, EvidenceLine
+from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.history import WHAT_A_CHAIN_CANNOT_SHOW, verified
+from medical_tasks.site.options import Evidence
+
+Status = Literal["measured", "not done", "does not apply"]
+PAGE, JSON_FILE, CSV_FILE = "index.html", "evidence.json", "evidence.csv"
+EXPORTS: Final = ("tripod-llm", "chai-card")
+"""Forms of `export` that stand beside the evidence."""
+_TRIPOD_FILE: Final = "tripod_llm.md"
+_TRIPOD_ROW: Final = re.compile(r"\| (\d+) \| (.+?) \| (.*?) ?\|")
+_NOTHING: Final = frozenset({"", "left open", "unknown", "not recorded"})
+"""What the export says of an item, task by task, that a run knows nothing of."""
+_FOR_PEOPLE: Final = (
+    "people write this; the guideline's checklist says what belongs there"
+)
+_COLUMNS: Final = (
+    "framework",
+    "item",
+    "question",
+    "status",
+    "what",
+    "value",
+    "ci_low",
+    "ci_high",
+    "n",
+    "unit",
+    "source",
+    "field",
+    "words",
+    "how",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A line with what answers it.
+
+    Attributes:
+        key: of the line.
+        framework: whose question it is.
+        item: which of its items.
+        question: in our words.
+        status: whether it was measured.
+        figures: what was measured; none where nothing was.
+        how: what measures it, where nothing did.
+    """
+
+    key: str
+    framework: str
+    item: str
+    question: str
+    status: Status
+    figures: Sequence[Figure] = ()
+    how: str = ""
+
+
+def answers(facts: Facts, tripod: str = "") -> list[Answer]:
+    """The answer to every line.
+
+    Args:
+        facts: of the site.
+        tripod: the export for TRIPOD-LLM, whose items become lines.
+    """
+    found = [_answer(facts, line) for line in LINES]
+    return [*found, *_tripod_answers(tripod)]
+
+
+def _answer(facts: Facts, line: EvidenceLine) -> Answer:
+    status: Status = "does not apply"
+    figures: Sequence[Figure] = ()
+    if not line.uses or facts.site.settings.use in line.uses:
+        figures = line.find(facts)
+        status = "measured" if figures else "not done"
+
+    how = "" if status != "not done" else _command(facts, line.how)
+    return Answer(
+        key=line.key,
+        framework=line.framework,
+        item=line.item,
+        question=line.question,
+        status=status,
+        figures=tuple(figures),
+        how=how,
+    )
+
+
+def _command(facts: Facts, how: str) -> str:
+    """A command with the site's own task, model and configuration in it."""
+    data = mapping(facts.candidate.entry["recipe"].get("data"))
+    return how.format(
+        folder=".",
+        task=facts.task.name,
+        dataset=facts.task.dataset,
+        model=_named_model(facts.site.settings.models.candidate),
+        config=data.get("config"),
+    )
+
+
+def _named_model(name: str) -> str:
+    """The model as a command names it; a path on this machine is left to be filled in."""
+    return "MODEL" if "//" in name or "~" in name or "\\" in name else name
+
+
+def _tripod_answers(text: str) -> Iterator[Answer]:
+    """The items of TRIPOD-LLM as its export fills them in."""
+    for line in text.splitlines():
+        found = _TRIPOD_ROW.fullmatch(line.strip())
+        if found is None:
+            continue
+
+        place, topic, said = found.groups()
+        parts = [part.strip() for part in said.strip().rstrip(".").split(". ")]
+        open_ = all(part.rpartition(": ")[2] in _NOTHING for part in parts)
+        figure = in_words(
+            topic, said.strip(), f"evidence/{_TRIPOD_FILE}", f"item {place}"
+        )
+        yield Answer(
+            key=f"tripod-{place}",
+            framework=TRIPOD,
+            item=f"item {place}",
+            question=f"What is to be reported on: {topic}?",
+            status="not done" if open_ else "measured",
+            figures=() if open_ else (figure,),
+            how=_FOR_PEOPLE if open_ else "",
+        )
+
+
+def write_evidence(site: Site) -> list[Answer]:
+    """Writes the evidence of a site into its folder `evidence`.
+
+    Raises:
+        MissingError: nothing was run yet, or the folder was not checked.
+        RefusedError: the check is old, or found text of notes.
+        UsageError: the history of decisions was changed.
+    """
+    require_clean(site)
+    chain = verified(site.gates, heads=noted_heads(site))
+    if not chain.sound:
+        raise UsageError(
+            f"{chain.said} No evidence is made of a history that was changed. Restore it from a "
+            "copy."
+        )
+
+    facts = Facts(site)
+    folder = make_folder(site.evidence)
+    data = site.private / "data"
+    places = TextPlaces(data=data if data.is_dir() else None, items=False)
+    exported: list[Path] = []
+    for form in EXPORTS:
+        done = export_run(
+            site.runs / CANDIDATE, form, folder, places=places, force=True
+        )
+        exported += done.files
+
+    tripod = next((path for path in exported if path.name == _TRIPOD_FILE), None)
+    found = answers(facts, "" if tripod is None else read_text(tripod))
+    content = {
+        "format": 1,
+        "site": site.settings.name,
+        "use": site.settings.use,
+        "made": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "suite": f"medical-tasks {__version__}",
+        "history": {"lines": chain.lines, "head": chain.head},
+        "lines": [_plain(each) for each in found],
+    }
+    with WholeFile(folder / JSON_FILE) as file:
+        file.write(
+            json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        )
+
+    write_table(folder / CSV_FILE, [_COLUMNS, *_csv_rows(found)])
+    with WholeFile(folder / PAGE) as file:
+        file.write(page(content, found, [path.name for path in exported]))
+
+    return found
+
+
+def _plain(answer: Answer) -> dict[str, object]:
+    """An answer for programs."""
+    return {
+        **asdict(answer),
+        "figures": [figure._asdict() for figure in answer.figures],
+    }
+
+
+def _csv_rows(found: Sequence[Answer]) -> Iterator[Sequence[object]]:
+    """A row a figure; a line without one has a row that says so."""
+    for each in found:
+        first = (each.framework, each.item, each.question, each.status)
+        for figure in each.figures:
+            yield (
+                *first,
+                figure.name,
+                figure.value,
+                figure.low,
+                figure.high,
+                figure.n or None,
+                figure.unit,
+                figure.source,
+                figure.field,
+                figure.words,
+                "",
+            )
+
+        if not each.figures:
+            yield (*first, *[None] * (len(_COLUMNS) - len(first) - 1), each.how)
+
+
+def page(
+    content: Mapping[str, object], found: Sequence[Answer], exported: Sequence[str]
+) -> str:
+    """The evidence as one page that needs nothing else."""
+    sections = [
+        (
+            _anchor(framework),
+            framework,
+            html_table(_table(framework, own)),
+            sum(each.status == "measured" for each in own),
+            sum(each.status != "does not apply" for each in own),
+            [each.item for each in own if each.status == "does not apply"],
+        )
+        for framework in FRAMEWORKS
+        if (own := [each for each in found if each.framework == framework])
+    ]
+    body = rendered(
+        "evidence.html",
+        room="site/evidence",
+        content=content,
+        sections=sections,
+        exported=exported,
+        cannot_show=WHAT_A_CHAIN_CANNOT_SHOW,
+    )
+
+    return document(f"Evidence: {content['site']}", body)
+
+
+def _anchor(framework: str) -> str:
+    return "-".join(framework.lower().split())
+
+
+def _table(framework: str, found: Sequence[Answer]) -> Table:
+    """The lines of a framework, a row a figure."""
+    columns = (
+        Column(name="item", label="Item", header=True),
+        Column(name="question", label="Question"),
+        Column(name="status", label="Status", facet=True),
+        Column(name="what", label="What"),
+        Column(name="value", label="Value", kind="number"),
+        Column(name="interval", label="95 % interval", kind="range"),
+        Column(name="n", label="n", kind="number"),
+        Column(name="source", label="From, or how to"),
+    )
+    asked = (each for each in found if each.status != "does not apply")
+    rows = [row for each in asked for row in _rows(each)]
+
+    return Table(
+        id=_anchor(framework),
+        columns=columns,
+        rows=rows,
+        caption=framework,
+        show_caption=False,
+    )
+
+
+def _rows(each: Answer) -> Iterator[Row]:
+    first = (
+        each.item,
+        each.question,
+        Cell(each.status, strong=each.status == "not done"),
+    )
+    for figure in each.figures:
+        ends = ""
+        if figure.low is not None and figure.high is not None:
+            low, high = (number(end, figure.unit) for end in (figure.low, figure.high))
+            ends = f"{low} to {high}"
+
+        value = "" if figure.value is None else number(figure.value, figure.unit)
+        unit = figure.unit or "%" if value else ""
+        yield Row(
+            cells=(
+                *first,
+                Cell(figure.name, note=figure.words),
+                Cell(value, sort=figure.value, note=unit),
+                Cell(ends, sort=figure.low),
+                Cell(f"{figure.n:,}" if figure.n else "", sort=figure.n),
+                Cell(figure.source, note=figure.field),
+            )
+        )
+
+    if not each.figures:
+        yield Row(cells=(*first, "", "", "", "", each.how))
+
+
+def run(options: Evidence) -> int:
+    """Writes the evidence, and says how many lines are answered."""
+    site = open_site(options.folder)
+    found = write_evidence(site)
+    counts = {
+        status: sum(each.status == status for each in found)
+        for status in ("measured", "not done", "does not apply")
+    }
+    note_step(
+        site,
+        "evidence",
+        inputs=[site.runs, site.gates, site.checks, site.sample.parent],
+        outputs=[site.evidence / name for name in (PAGE, JSON_FILE, CSV_FILE)],
+        figures={**counts, "head": verified(site.gates).head},
+    )
+    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    tell(f"{site.evidence / PAGE}: {said}", counts)
+
+    return 0

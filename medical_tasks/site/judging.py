@@ -1,0 +1,229 @@
+"""`site judge`: the judge checked against the site's own labels, and scores corrected for its errors.
+
+The labelled answers are drawn at random from those of all models (`hand_over_labels`),
+without a look at the verdicts and without a model's name beside them. The check is that
+of `medical-tasks judge-check`, in `checks/judge/check.json`; with it the runs are
+scored again, and no model and no judge is asked twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from medical_tasks.construct.shared import ranked
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.output import tell, write_figures
+from medical_tasks.judges.check_figures import render_check
+from medical_tasks.options import JudgeCheck, read_settings
+from medical_tasks.plugins import load
+from medical_tasks.report.judge_checking import CHECK_FILE, judge_check
+from medical_tasks.runs.results import RESULTS_FILE, Json
+from medical_tasks.site.desk.sheets import Sheet
+from medical_tasks.site.desk.work import Decided
+from medical_tasks.site.folder import Site, changed, last, note_step, open_site
+from medical_tasks.site.making import data_folder
+from medical_tasks.site.options import Judge
+from medical_tasks.site.reviewing import (
+    LABELS,
+    final,
+    hand_over,
+    sheet_file,
+    store_file,
+)
+from medical_tasks.site.running import (
+    CHECK,
+    answered,
+    answers_of,
+    entry_of,
+    load_data,
+    roles,
+    run_folder,
+)
+from medical_tasks.site.sampling import Patient, pseudonym, pseudonym_key, sampled
+from medical_tasks.site.steps import State, journal_state
+from medical_tasks.site.uses import CONFIG, use_of
+from medical_tasks.spec import Item
+
+SOURCE: Final = "checks/labelled.csv"
+"""The labelled answers with their texts, in the private folder."""
+
+
+class Drawn(NamedTuple):
+    """An answer that people label.
+
+    Attributes:
+        id: a pseudonym, which does not say whose answer it is.
+    """
+
+    id: str
+    role: str
+    item: Item
+    text: str
+
+
+class Labelling(Protocol):
+    """What a use with a judge has (`LABELLING`)."""
+
+    def sheet(
+        self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
+    ) -> Sheet:
+        """The answers as people label them."""
+
+    def check(
+        self,
+        site: Site,
+        drawn: Sequence[Drawn],
+        decided: Mapping[str, Decided],
+        path: Path,
+    ) -> Mapping[str, object]:
+        """Writes the labelled answers, as `judge-check` reads them; its options."""
+
+
+def labelling_of(site: Site) -> Labelling:
+    """How a use's answers are labelled."""
+    found: Labelling = load(f"{use_of(site.settings).module}:LABELLING")
+    return found
+
+
+def draw_answers(site: Site) -> list[Drawn]:
+    """Draws answers of all models by the seed: more labels hold the fewer."""
+    data, key = load_data(site), pseudonym_key(site)
+    found = []
+    for role in roles(site):
+        texts = answers_of(site, role, data)
+        found += [
+            Drawn(pseudonym(key, f"{item.id}\0{role}"), role, item, texts[item.id])
+            for item in data.items
+            if texts.get(item.id, "").strip()
+        ]
+
+    order = ranked(
+        found, site.settings.seed, lambda each: f"{each.item.id}:{each.role}"
+    )
+    return order[: site.settings.judge.labels]
+
+
+def hand_over_labels(site: Site) -> None:
+    """Writes the sheet of answers to label."""
+    drawn = draw_answers(site)
+    if not drawn:
+        return
+    patients = {each.id: each for each in sampled(site)}
+    hand_over(site, labelling_of(site).sheet(site, drawn, patients))
+    tell(f"{len(drawn):,} answers for people to label. Next: medical-tasks site review")
+
+
+def run(options: Judge) -> int:
+    """Checks the judge and corrects the scores; exit code 5 when a pair has no verdict."""
+    site = open_site(options.folder)
+    if not use_of(site.settings).judged:
+        tell(
+            f"{site.settings.use}: a rule scores the answers, so that no judge is checked."
+        )
+        note_step(site, "judge", inputs=["site.toml:use"])
+        return 0
+
+    check = _checked(site, options)
+    for role in roles(site):
+        try:
+            answered(site, role, options, calibration=site.checks / CHECK)
+        except IncompleteError as error:
+            tell(f"{role}: {error}")
+
+    note_step(
+        site,
+        "judge",
+        inputs=[
+            store_file(site, LABELS),
+            sheet_file(site, LABELS),
+            "site.toml:judge",
+            data_folder(site),
+        ],
+        outputs=[
+            site.checks / CHECK / CHECK_FILE,
+            *(run_folder(site, role) / RESULTS_FILE for role in roles(site)),
+        ],
+        figures={"pairs": check["pairs"], "scored": check["scored"]},
+    )
+    tell(f"{render_check(check)}\n\n{_corrected(site)}", check)
+    return 5 if check["scored"] < check["pairs"] else 0
+
+
+def _checked(site: Site, options: Judge) -> Json:
+    """Checks the judge against the labels."""
+    decided = final(site, LABELS)
+    drawn = [each for each in draw_answers(site) if each.id in decided]
+    if len(drawn) < len(decided):
+        raise UsageError(
+            f"{len(decided) - len(drawn)} of the {len(decided)} labelled answers are other ones "
+            "now. Give `site run` again, which draws those to label anew."
+        )
+
+    path = site.private / SOURCE
+    path.parent.mkdir(exist_ok=True)
+    asked = labelling_of(site).check(site, drawn, decided, path)
+    judge = site.settings.judge
+    args = read_settings(judge.args, option="judge.args")
+    found = judge_check(
+        JudgeCheck(
+            source=path,
+            judge=(judge.name,),
+            judge_args=(args,) if args else (),
+            votes=judge.votes or None,
+            out=site.private / "checks" / CHECK,
+            allow_remote=options.allow_remote,
+            attest_zero_retention=options.attest_zero_retention,
+            **asked,  # type: ignore[arg-type]
+        )
+    )
+    if found is None or not found.checks:
+        raise UsageError(f"{site.path}: the judge could not be checked.")
+
+    # Where replies of the judge lie is for no other eyes; the figures quote nothing.
+    (check,) = found.checks.values()
+    write_figures(check, site.checks / CHECK / CHECK_FILE)
+    (file,) = found.files
+    file.unlink()  # it is none of the texts that lie there
+
+    return check
+
+
+def calibration_of(site: Site) -> Path | None:
+    """The judge's check by which scores are corrected; None without one of this judge."""
+    done = last(site, "judge")
+    path = site.checks / CHECK
+    if done is None or not path.is_dir() or "site.toml:judge" in changed(site, done):
+        return None
+    return path
+
+
+def own_data(site: Site) -> Mapping[str, object]:
+    """The options of `judge-check` that name the site's own items."""
+    return {"data": data_folder(site), "config": CONFIG}
+
+
+def _corrected(site: Site) -> str:
+    """The corrected headline of each role, or why there is none."""
+    metric = use_of(site.settings).metric
+    lines = []
+    for role in roles(site):
+        found = entry_of(site, role)["metrics"].get(f"{metric}_corrected")
+        if found is None or found["value"] is None:
+            lines.append(f"{role}: no corrected {metric}; {RESULTS_FILE} says why")
+            continue
+
+        ends = f"{found['ci_low']:.3f} to {found['ci_high']:.3f}"
+        lines.append(f"{role}: {metric}, corrected: {found['value']:.3f} ({ends})")
+
+    return "\n".join(lines)
+
+
+def state(site: Site) -> State:
+    """Where the step stands."""
+    if not use_of(site.settings).judged:
+        return State("done", "a rule scores the answers")
+    if not sheet_file(site, LABELS).is_file() and last(site, "judge") is None:
+        return State("blocked", "needs run first")
+    return journal_state(site, "judge", ready="check the judge against the labels")

@@ -1,0 +1,576 @@
+"""`site monitor`: the same items asked again, and whether the model has become worse.
+
+Each look is a run of the items of the gate in a folder of `monitor`, and a line of the
+history. It is held against the run that was gated and all looks before it (`looks`), so
+that over all planned looks the chance of a false "worse" is at most 5 %, and of a false
+"better" too. A use with several metrics shares these among them.
+
+Beside the verdict stands what the run says against the gated one alone, as `compare`
+does: the difference with its 95 % interval, and whether it is shown to be not worse by
+more than the margin.
+
+A look says that the served model has changed where the recipe or the answers name
+another one than those of the gated run: its weights' fingerprint, settings, or the
+name that the server gives. That is said whatever the scores are.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal, TypedDict
+
+import numpy as np
+
+from medical_tasks.catalog import tasks
+from medical_tasks.comparison.compared import Compared, read_compared, rows_by_task
+from medical_tasks.comparison.policies import Scope
+from medical_tasks.comparison.statistics import (
+    Columns,
+    Difference,
+    columns_of,
+    compare_columns,
+)
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
+from medical_tasks.io.files import make_folder
+from medical_tasks.io.output import tell
+from medical_tasks.runs.numbers import number
+from medical_tasks.runs.recipes import (
+    differing,
+    mapping,
+    one_line,
+    recipe_differences,
+)
+from medical_tasks.runs.results import (
+    ITEMS_FILE,
+    RESULTS_FILE,
+    Json,
+    JsonDict,
+    TaskEntry,
+)
+from medical_tasks.scoring.estimates import Floats, cluster_codes
+from medical_tasks.site import history
+from medical_tasks.site.deciding import (
+    CANDIDATE,
+    MEASURES,
+    one_task,
+    run_folder,
+    run_hashes,
+)
+from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.looks import (
+    ALPHA,
+    SeriesTable,
+    boundaries,
+    change_scores,
+    exchange_p,
+    normal_scores,
+    spent,
+)
+from medical_tasks.site.options import Monitor
+from medical_tasks.site.running import answered
+from medical_tasks.site.steps import State
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+Verdict = Literal["same", "worse", "better"]
+SAME_OR_BETTER, WORSE, CHANGED = 0, 7, 8
+"""Exit codes; a model that is worse and another one is worse."""
+_RESPONSES: Final = "responses/"
+_ROUNDED: Final = 1e-9
+
+
+class MeasureLook(TypedDict):
+    """What a look says of a metric.
+
+    Attributes:
+        verdict: over all looks so far.
+        p_worse: of this look alone, against all runs before it.
+        p_better: the same the other way.
+        worse: how clearly a change for the worse shows, and `limit`, what it must
+            exceed; None where nothing of alpha is left for this look.
+        better: the same the other way.
+        since: the look at which the change most likely came; 0 for no change shown.
+        change: the runs since then beside those before, with a 95 % interval.
+        gated: this run beside the gated one, with a 95 % interval.
+        margin: how much worse it may be.
+        within_margin: whether it is shown to be not worse by more than that.
+    """
+
+    verdict: Verdict
+    p_worse: float
+    p_better: float
+    worse: float
+    better: float
+    limit: float | None
+    since: int
+    change: JsonDict
+    gated: JsonDict
+    margin: float
+    within_margin: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """The gated run and the looks at it so far.
+
+    Attributes:
+        name: the hash of the gated run's items, which tells one series from another.
+        root: the folder from where the history names runs.
+        baseline: the gated run.
+        lines: the looks, the oldest first.
+        metrics: which are held against it.
+        margin: how much worse each may be, in its unit.
+        planned: over how many looks alpha is spent.
+    """
+
+    name: str
+    root: Path
+    baseline: Path
+    lines: Sequence[history.Line]
+    metrics: Sequence[str]
+    margin: float
+    planned: int
+
+    @property
+    def spent(self) -> float:
+        """How much of alpha was spent by the looks so far."""
+        return float(self.lines[-1].content["spent"]) if self.lines else 0.0
+
+    @property
+    def runs(self) -> list[Path]:
+        """The runs so far, the gated one first.
+
+        Raises:
+            MissingError: a run of a look is gone, or is another one.
+        """
+        folders = [self.baseline]
+        for line in self.lines:
+            folder = self.root / str(line.content["run"])
+            if run_hashes(folder)["items"] != line.content["items"]:
+                raise MissingError(
+                    f"{folder}: the run of look {line.content['look']} ({line.at}) is gone or was "
+                    "changed, and later looks are held against it too. Restore it, or gate the "
+                    "model anew (medical-tasks site gate), which begins a new series."
+                )
+
+            folders.append(folder)
+
+        return folders
+
+
+def look_at(series: Series, folder: Path) -> JsonDict:
+    """Looks at a finished run as the next of a series.
+
+    Returns:
+        The content of its line of the history.
+
+    Raises:
+        UsageError: the planned looks are used up, or the run is of another test.
+    """
+    check_left(series)
+    runs = [read_compared(each) for each in (*series.runs, folder)]
+    name, baseline = one_task(runs[0].results, series.baseline)
+    task = tasks()[name]
+    entry = _same_test(task, baseline, runs[-1])
+    rows = [rows_by_task(run).get(name, {}) for run in runs]
+    shared = [item for item in rows[0] if all(item in each for each in rows)]
+    aligned = [[each[item] for item in shared] for each in rows]
+    look = len(series.lines) + 1
+    share = [*(float(line.content["spent"]) for line in series.lines)]
+    share.append(spent(series.spent, series.planned - len(series.lines)))
+    limit = boundaries([each / len(series.metrics) for each in share])[-1]
+    named = {metric.name: metric for metric in task.metrics}
+    measures = {
+        metric: _measured(series, task, named[metric], aligned, limit)
+        for metric in series.metrics
+    }
+    verdicts = {each["verdict"] for each in measures.values()}
+    order: tuple[Verdict, ...] = ("worse", "better", "same")
+
+    return {
+        "series": series.name,
+        "look": look,
+        "planned": series.planned,
+        "spent": share[-1],
+        "task": name,
+        **run_hashes(folder),
+        "n": len(shared),
+        "verdict": next(each for each in order if each in verdicts),
+        "changed": _changed(baseline, entry),
+        "measures": measures,
+    }
+
+
+def check_left(series: Series) -> None:
+    """Refuses a look more than planned: nothing of alpha is left for it."""
+    if len(series.lines) < series.planned and series.spent < ALPHA - _ROUNDED:
+        return
+    raise UsageError(
+        f"the {len(series.lines)} planned looks at this model are used up, so that no more can be "
+        "said with at most 5 % false alarms. Begin a new series: move runs/candidate away, then "
+        "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
+        "the 5 % are spent."
+    )
+
+
+def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
+    """The entry of a run that asked the same things in the same way."""
+    entry = run.results["tasks"].get(task.name)
+    if entry is None:
+        raise UsageError(f"{run.label}: no results of {task.name}, which was gated.")
+
+    names = [
+        str(mapping(each["recipe"].get("model")).get("name"))
+        for each in (baseline, entry)
+    ]
+    from_files = all(name.startswith(_RESPONSES) for name in names)
+    if names[0] != names[1] and not from_files:
+        raise UsageError(
+            f"{run.label}: answers of {one_line(names[1])}, and {one_line(names[0])} was gated. "
+            "Another model is no later look at this one: gate it."
+        )
+
+    data = mapping(baseline["recipe"].get("data"))
+    scope = Scope(
+        task=task.name,
+        config=str(data.get("config")),
+        split=str(data.get("split")),
+        accept=frozenset({"adjudication"}),
+    )
+    refused = recipe_differences(
+        task.name, baseline["recipe"], entry["recipe"], metrics=task.metrics
+    ).refused
+    unlike = refused[0] if refused else scope.unlike(entry, baseline, task)
+    if unlike:
+        raise UsageError(
+            f"{run.label}: not the test that was gated: {unlike.partition(' If the decision')[0]}"
+        )
+
+    return entry
+
+
+def _changed(baseline: Json, entry: Json) -> str:
+    """What says that another model is served than the gated one; "" if nothing does."""
+    before, now = (_identity(each) for each in (baseline, entry))
+    return "" if before == now else differing(before, now)
+
+
+def _identity(entry: Json) -> JsonDict:
+    """What a run knows of the model that answered."""
+    model = dict(mapping(entry["recipe"].get("model")))
+    if str(model.get("name")).startswith(_RESPONSES):
+        return {}
+    served = mapping(mapping(entry.get("usage")).get("served_models"))
+    return {**model, "served": ", ".join(sorted(served))}
+
+
+def _measured(
+    series: Series,
+    task: TaskSpec,
+    metric: MetricSpec,
+    aligned: Sequence[Sequence[Json]],
+    limit: float,
+) -> MeasureLook:
+    """What the newest run says of a metric, beside all before it."""
+    reported = {each.name: each for each in task.metrics}
+    clusters = (
+        [row.get("cluster") for row in aligned[0]] if task.cluster is not None else None
+    )
+    columns = [
+        columns_of(metric, reported, aligned[0], rows, clusters) for rows in aligned
+    ]
+    sums = np.stack([np.stack(each.second) for each in columns])
+    table = SeriesTable(
+        columns[0].shares, by_cluster(sums, clusters), metric.higher_is_better
+    )
+    p_worse, p_better = exchange_p(table)
+    before = [line.content["measures"][metric.name] for line in series.lines]
+    found: dict[Verdict, tuple[float, int]] = {}
+    ways: tuple[tuple[Verdict, str, float], ...] = (
+        ("worse", "p_worse", p_worse),
+        ("better", "p_better", p_better),
+    )
+    for way, key, p in ways:
+        scores, since = change_scores(
+            normal_scores([*(each[key] for each in before), p])
+        )
+        found[way] = (float(scores[-1]), int(since[-1]))
+
+    crossed: list[Verdict] = [way for way in found if found[way][0] > limit]
+    verdict: Verdict = crossed[0] if crossed else "same"
+    changed_at = found[verdict][1] if crossed else 0
+    gated = compare_columns(columns[-1])
+    change = compare_columns(_since(columns, changed_at)) if crossed else gated
+    margin = series.margin
+
+    return {
+        "verdict": verdict,
+        "p_worse": p_worse,
+        "p_better": p_better,
+        "worse": found["worse"][0],
+        "better": found["better"][0],
+        "limit": limit if math.isfinite(limit) else None,
+        "since": changed_at,
+        "change": _kept(change),
+        "gated": _kept(gated),
+        "margin": margin,
+        "within_margin": _within(gated, margin, higher=metric.higher_is_better),
+    }
+
+
+def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
+    """Sums of items as sums of clusters, of the items that all runs decide.
+
+    Args:
+        sums: of shape (runs, columns, items), `nan` where undecided.
+        clusters: of each item; None where each stands alone.
+    """
+    counted = np.asarray(np.isfinite(sums).all(axis=(0, 1)))
+    kept = sums[:, :, counted]
+    if clusters is None:
+        return np.asarray(kept)
+
+    codes = cluster_codes(clusters, sums.shape[2])[counted]
+    _, places = np.unique(codes, return_inverse=True)
+    return np.array(
+        [
+            [np.bincount(places, weights=column) for column in columns]
+            for columns in kept
+        ]
+    )
+
+
+def _since(columns: Sequence[Columns], since: int) -> Columns:
+    """The runs of a series before a look as one run, beside those from it on."""
+    before, after = columns[:since], columns[since:]
+    pooled = replace(columns[-1].metric, kind="ratio")
+    return replace(
+        columns[-1],
+        metric=pooled,
+        values=None,
+        first=_added([each.second for each in before]),
+        second=_added([each.second for each in after]),
+    )
+
+
+def _added(runs: Sequence[Sequence[Floats]]) -> tuple[Floats, ...]:
+    return tuple(np.sum(columns, axis=0) for columns in zip(*runs, strict=True))
+
+
+def _kept(difference: Difference) -> JsonDict:
+    """What the history keeps of a difference."""
+    kept = {name: value for name, value in difference.items() if name in _KEPT}
+    return {**kept, "unit": difference.get("unit", "")}
+
+
+_KEPT: Final = ("value_a", "value_b", "difference", "ci_low", "ci_high", "n")
+
+
+def _within(difference: Difference, margin: float, *, higher: bool) -> bool:
+    """Whether the whole interval of a difference is no further on the wrong side than a margin."""
+    low, high = difference["ci_low"], difference["ci_high"]
+    if low is None or high is None:
+        return False
+    return bool(low >= -margin if higher else high <= margin)
+
+
+def said(content: Json) -> str:
+    """A look in words."""
+    lines = []
+    if content["changed"]:
+        lines.append(f"The served model has changed: {content['changed']}.")
+
+    for name, each in content["measures"].items():
+        lines.append(f"{name}: {_measure_said(each)}")
+
+    lines.append(
+        f"{content['verdict']} (look {content['look']} of {content['planned']}, "
+        f"{content['n']:,} items; false alarms over all looks at most 5 %)"
+    )
+    return "\n".join(lines)
+
+
+def _measure_said(measure: Json) -> str:
+    gated = _difference_said(measure["gated"])
+    margin = number(measure["margin"], measure["gated"]["unit"])
+    shown = "shown" if measure["within_margin"] else "not shown"
+    beside = f"against the gated run {gated}; not worse by more than {margin}: {shown}"
+    if measure["verdict"] == "same":
+        return f"the same; {beside}"
+    change = _difference_said(measure["change"])
+    return f"{measure['verdict']} by {change} since look {measure['since']}; {beside}"
+
+
+def _difference_said(difference: Json) -> str:
+    unit = difference["unit"]
+    value, low, high = (
+        number(difference[name], unit) for name in ("difference", "ci_low", "ci_high")
+    )
+    return f"{value} ({low} to {high})"
+
+
+def series_of(site: Site, planned: int) -> Series:
+    """The series that the next look of a site belongs to.
+
+    Raises:
+        MissingError: nothing was gated yet.
+        UsageError: the run is another one than was gated.
+    """
+    lines = history.history(site.gates)
+    gates = [line for line in lines if line.kind == "gate"]
+    if not gates:
+        raise MissingError(
+            f"{site.gates}: no gate in it, so that there is nothing to hold a later look "
+            "against: medical-tasks site gate"
+        )
+
+    baseline = run_folder(site, CANDIDATE)
+    named = site.named(baseline)
+    name = run_hashes(baseline)["items"]
+    if mapping(gates[-1].content["runs"].get(named)).get("items") != name:
+        raise UsageError(
+            f"{baseline}: its items are not those of the last gate (line {gates[-1].number} of "
+            f"{site.gates.name}): gate it as it is now (medical-tasks site gate)."
+        )
+
+    looks = [
+        line for line in lines if line.kind == "look" and line.content["series"] == name
+    ]
+    return Series(
+        name=name,
+        root=site.path,
+        baseline=baseline,
+        lines=looks,
+        metrics=[each.metric for each in MEASURES[site.settings.use]],
+        margin=site.settings.decision.margin,
+        planned=planned,
+    )
+
+
+def run(options: Monitor) -> int:
+    """Asks the items again, or takes a finished run, and says what a look at it shows."""
+    site = open_site(options.folder)
+    series = series_of(site, options.looks or site.settings.monitor.looks)
+    check_left(series)
+    series.runs  # noqa: B018 - that a run is gone is said before a model is asked
+    folder = _next_run(site, options)
+    content = {"run": site.named(folder), **look_at(series, folder)}
+    line = history.append(site.gates, "look", content)
+    tell(said(content), {**content, "line": line.number})
+    tell(f"{site.gates.name}: line {line.number}, head {line.digest[:12]}")
+    note_step(
+        site,
+        "monitor",
+        inputs=[series.baseline / ITEMS_FILE],
+        outputs=[folder / RESULTS_FILE],
+        figures={
+            "verdict": content["verdict"],
+            "look": content["look"],
+            "changed": bool(content["changed"]),
+            "line": line.number,
+            "head": line.digest,
+        },
+    )
+    if content["verdict"] == "worse":
+        return WORSE
+
+    return CHANGED if content["changed"] else SAME_OR_BETTER
+
+
+def _next_run(site: Site, options: Monitor) -> Path:
+    """The folder of the next look's run: taken as it is, or asked now; goes on where it stopped."""
+    if options.run is not None:
+        return _taken(site, options.run)
+
+    if CANDIDATE in site.settings.models.answers and options.answers is None:
+        raise UsageError(
+            "the candidate's answers come from a file (models.answers in site.toml), so that "
+            "there is nobody to ask again. Give its new answers: --answers FILE"
+        )
+
+    begun = [each for each in _folders(site) if site.named(each) not in _recorded(site)]
+    folder = begun[-1] if begun else _new_folder(site)
+    try:
+        answered(site, CANDIDATE, options, answers=options.answers, out=folder)
+    except IncompleteError as error:
+        raise IncompleteError(
+            f"{error} The look is not counted yet: give the command again to go on, or take the "
+            f"run as it is: --run {folder}"
+        ) from error
+
+    return folder
+
+
+def _taken(site: Site, given: Path) -> Path:
+    """A finished run, copied into the folder of looks unless it lies there: later looks need it."""
+    given = given.expanduser().resolve()
+    if not (given / RESULTS_FILE).is_file():
+        raise MissingError(
+            f"{given}: no {RESULTS_FILE} there. Give a finished run: --run FOLDER"
+        )
+
+    if given.parent == site.monitor:
+        if site.named(given) in _recorded(site):
+            raise UsageError(f"{given}: was looked at already. Give a newer run.")
+
+        return given
+
+    hashes = run_hashes(given)["items"]
+    known = [line for line in history.history(site.gates) if line.kind == "look"]
+    if any(line.content["items"] == hashes for line in known):
+        raise UsageError(
+            f"{given}: has the same items with the same scores as a look before. Give a newer run."
+        )
+
+    folder = make_folder(_new_folder(site))
+    for name in (ITEMS_FILE, RESULTS_FILE):
+        shutil.copyfile(given / name, folder / name)
+
+    return folder
+
+
+def _folders(site: Site) -> list[Path]:
+    """The folders of looks, the oldest first."""
+    if not site.monitor.is_dir():
+        return []
+    return sorted(each for each in site.monitor.iterdir() if each.is_dir())
+
+
+def _recorded(site: Site) -> set[str]:
+    """The runs that the history has."""
+    lines = history.history(site.gates)
+    return {str(line.content["run"]) for line in lines if line.kind == "look"}
+
+
+def _new_folder(site: Site) -> Path:
+    """A folder of today's date that is not there yet."""
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    place, count = site.monitor / day, 1
+    while place.exists():
+        count += 1
+        place = site.monitor / f"{day}-{count:02}"
+    return place
+
+
+def state(site: Site) -> State:
+    """Where the monitor stands: it is never finished."""
+    lines = history.history(site.gates)
+    gates = [line for line in lines if line.kind == "gate"]
+    if not gates:
+        return State("blocked", "needs gate first")
+
+    looks = [line for line in lines if line.kind == "look"]
+    if not looks:
+        return State(
+            "waiting", "look again when the model or the notes may have changed"
+        )
+
+    content = looks[-1].content
+    changed = "; the served model has changed" if content["changed"] else ""
+    words = f"look {content['look']} of {content['planned']}, {looks[-1].at}"
+
+    return State("done", f"{content['verdict']}{changed} ({words})")

@@ -1,0 +1,214 @@
+"""`site plan`: how many items and labels the decision of `site.toml` needs.
+
+The items come from `comparison.planning`: from how many on a candidate that is as good
+as the baseline gets GO by a gate's margin with the wanted power. The labels come from
+`scoring.correction`: how many leave the judge's own error at a half-width of the
+margin. Both are for items that stand alone; patients with several items count once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from medical_tasks.catalog import tasks
+from medical_tasks.comparison.compared import read_compared
+from medical_tasks.comparison.planning import (
+    Goal,
+    needed_as_assumed,
+    needed_from_runs,
+    runs_columns,
+)
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.output import tell
+from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.options import Plan
+from medical_tasks.site.steps import State, journal_state
+from medical_tasks.site.uses import Use, use_of
+
+ACCURACY: Final = 0.8
+AGREEMENT: Final = 0.85
+SENSITIVITY: Final = 0.9
+SPECIFICITY: Final = 0.85
+"""What is assumed of a judge before it is checked."""
+PLANNED_POWER: Final = 0.8
+"""The power that `comparison.planning` plans for; others are scaled from it."""
+_PLANTED: Final = 2000
+
+
+def run(options: Plan) -> int:
+    """Writes the plan, and prints it."""
+    site = open_site(options.folder)
+    made = planned(site, options)
+    site.plan.mkdir(exist_ok=True)
+    files = {
+        site.plan / "plan.json": json.dumps(made, indent=2, allow_nan=False) + "\n",
+        site.plan / "plan.md": said(site, made),
+    }
+    for path, text in files.items():
+        with WholeFile(path) as part:
+            part.write(text)
+
+    note_step(
+        site,
+        "plan",
+        inputs=["site.toml:decision", "site.toml:models.baseline", "site.toml:use"],
+        outputs=list(files),
+        figures={"items": made["items"], "labels": made["labels"]},
+    )
+    tell(files[site.plan / "plan.md"].rstrip(), made)
+    return 0
+
+
+def planned(site: Site, options: Plan) -> dict[str, Any]:
+    """The plan as JSON values."""
+    settings = site.settings
+    use, decision = use_of(settings), settings.decision
+    accuracy, agreement = (
+        ACCURACY if options.accuracy is None else options.accuracy,
+        AGREEMENT if options.agreement is None else options.agreement,
+    )
+    for name, share in (("--accuracy", accuracy), ("--agreement", agreement)):
+        if not 0.0 < share < 1.0:
+            raise UsageError(f"{name} is a share between 0 and 1, got {share:g}.")
+
+    against = bool(settings.models.baseline)
+    goal = (
+        Goal("margin", decision.margin, apart=1.0 - agreement)
+        if against
+        else Goal("half_width", decision.margin, truth=accuracy)
+    )
+    items = (
+        _from_pilot(options, site, use, goal)
+        if options.pilot
+        else needed_as_assumed(goal, 1000).clusters
+    )
+    items = _scaled(items, decision.power, decision.confidence)
+    labels = labels_for(decision.margin, accuracy) if use.judged else 0
+    people = len(settings.reviewers.names)
+
+    return {
+        "use": settings.use,
+        "task": use.task_of(settings),
+        "metric": use.metric,
+        "margin": decision.margin,
+        "confidence": decision.confidence,
+        "power": decision.power,
+        "from": [str(path) for path in options.pilot] or "assumptions",
+        "assumed": {} if options.pilot else _assumed(use, against, accuracy, agreement),
+        "items": items,
+        "labels": labels,
+        "requests": items * (2 if against else 1),
+        "minutes_of_each_reviewer": math.ceil(
+            items * use.item_minutes + labels * use.label_minutes
+        ),
+        "reviewers": people,
+    }
+
+
+def _assumed(
+    use: Use, against: bool, accuracy: float, agreement: float
+) -> dict[str, float]:
+    found = {"agreement": agreement} if against else {"accuracy": accuracy}
+    if use.judged:
+        found |= {"sensitivity": SENSITIVITY, "specificity": SPECIFICITY}
+    return found
+
+
+def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
+    """How many items are needed, by how much those of a pilot vary."""
+    task = tasks()[use.task_of(site.settings)]
+    metric = next(each for each in task.metrics if each.name == use.metric)
+    runs = [read_compared(folder) for folder in options.pilot]
+    if goal.kind == "margin" and len(runs) != 2:
+        raise UsageError(
+            f"--pilot: a margin against a baseline takes two runs, candidate and baseline, got "
+            f"{len(runs)}."
+        )
+
+    _, columns = runs_columns(task, metric, (runs[0], runs[-1]))
+    plain = Goal(goal.kind, goal.value)
+    return needed_from_runs(plain, columns).clusters
+
+
+def _scaled(items: int, power: float, confidence: float) -> int:
+    """The number for another power or confidence than those of `comparison.planning`.
+
+    The items that a normal mean needs grow with (z of the confidence + z of the
+    power)², which carries the exact number over to its neighbourhood.
+    """
+    from medical_tasks.scoring.intervals import normal_quantile
+
+    def reach(level: float, chance: float) -> float:
+        return normal_quantile((1.0 + level) / 2.0) + normal_quantile(chance)
+
+    ratio = reach(confidence, power) / reach(0.95, PLANNED_POWER)
+
+    return items if ratio == 1.0 else math.ceil(items * ratio**2)
+
+
+def labels_for(half_width: float, accuracy: float) -> int:
+    """How many labels leave the judge's own error at a half-width, by a planted judge."""
+    import numpy as np
+
+    from medical_tasks.scoring.correction import (
+        Verdicts,
+        judge_error,
+        labels_needed,
+        rescoring,
+    )
+
+    right = round(_PLANTED * accuracy)
+    hits, alarms = (
+        round(right * SENSITIVITY),
+        round((_PLANTED - right) * (1.0 - SPECIFICITY)),
+    )
+    gold = ["yes"] * right + ["no"] * (_PLANTED - right)
+    judged = (
+        ["yes"] * hits
+        + ["no"] * (right - hits)
+        + ["yes"] * alarms
+        + ["no"] * (_PLANTED - right - alarms)
+    )
+    learnt = rescoring(gold, judged, ("yes", "no"))
+    counts = np.array([[each == "yes", each == "no"] for each in judged], dtype=float)
+    ones = np.ones(len(judged))
+    run = Verdicts(counts=counts, unit=ones, fixed=np.zeros(len(judged)), of=ones)
+    _, error = judge_error(learnt, run)
+
+    return labels_needed(learnt, error, half_width)
+
+
+def said(site: Site, made: dict[str, Any]) -> str:
+    """The plan for people."""
+    baseline = site.settings.models.baseline
+    wanted = (
+        f"GO by a margin of {made['margin']:g} against {baseline}, with a chance of "
+        f"{made['power']:.0%} for a candidate that is as good"
+        if baseline
+        else f"an interval of ±{made['margin']:g} around the score"
+    )
+    assumed = ", ".join(f"{name} {value:g}" for name, value in made["assumed"].items())
+    source = f"Assumed: {assumed}." if assumed else f"From {', '.join(made['from'])}."
+    labels = (
+        f"- {made['labels']:,} answers that people label, for a judge's error of at most "
+        f"±{made['margin']:g}\n"
+        if made["labels"]
+        else "- no labels of answers: a rule scores them\n"
+    )
+
+    return (
+        f"# Plan\n\nWanted: {wanted}, by {made['task']}, {made['metric']}, at a confidence of "
+        f"{made['confidence']:.0%}. {source}\n\n"
+        f"- {made['items']:,} {use_of(site.settings).units}\n{labels}"
+        f"- {made['requests']:,} answers of models\n"
+        f"- {made['minutes_of_each_reviewer']:,} minutes of each of {made['reviewers']} "
+        "reviewers\n"
+    )
+
+
+def state(site: Site) -> State:
+    """Where the step stands."""
+    return journal_state(site, "plan", ready="say how many items and labels are needed")

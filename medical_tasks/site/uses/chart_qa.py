@@ -1,0 +1,434 @@
+"""chart-qa: questions about a patient's notes, as EHRNoteQA has them.
+
+A maker drafts a question with five choices for each patient (`construct ehrnoteqa`), or
+people wrote them: a table with patient_id, question, choice_a to choice_e and answer, a
+letter. Reviewers keep, change or drop each.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import (
+    COLUMNS,
+    NoteRow,
+    prepared_text,
+)
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    LETTERS,
+    question_categories,
+)
+from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.protocol import generate_drafts
+from medical_tasks.construct.ehrnoteqa.review import (
+    Content,
+    Reviewed,
+    revision_counts,
+)
+from medical_tasks.construct.ehrnoteqa.sample import (
+    ESTIMATE,
+    SampleSpec,
+    make_sample,
+    open_counter,
+)
+from medical_tasks.construct.options import EhrnoteqaGenerate
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.tables import has_columns, read_table, write_table
+from medical_tasks.options import read_settings
+from medical_tasks.site.desk.sheets import (
+    Choice,
+    Field,
+    Item,
+    Sheet,
+)
+from medical_tasks.site.desk.work import Decided
+from medical_tasks.site.folder import Site
+from medical_tasks.site.judging import Drawn, own_data
+from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.options import Make
+from medical_tasks.site.sampling import Patient, pseudonym, pseudonym_key
+from medical_tasks.site.uses.sheets import (
+    items_sheet,
+    labels_sheet,
+    marks_of,
+    note_texts,
+    passages_of,
+    read_drafts,
+    read_lines,
+    stratum_of,
+    write_drafts,
+)
+
+_MARKED: Final = "sentences that share most words with the right choice"
+CHOICE_NAMES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
+_FORM: Final = f"The columns are patient_id, question, {', '.join(CHOICE_NAMES)}, answer (a letter)."
+_BOUNDS: Final = (10**8, 10**9)
+"""Tokens of the levels that construction sorts notes into: all notes are of the first."""
+_FIRST_DAY: Final = "2000-01-01"
+
+
+class Draft(TypedDict):
+    """A question as it is checked.
+
+    Attributes:
+        id: of the item.
+        patient: pseudonym.
+        answer: the letter of the right choice.
+    """
+
+    id: str
+    patient: str
+    question: str
+    choices: list[str]
+    answer: str
+
+
+class ChartQa:
+    """See the module."""
+
+    def draft(
+        self, site: Site, patients: list[Patient], options: Make
+    ) -> Drafted | None:
+        """Drafts by a maker, or takes what people wrote."""
+        failed = 0
+        if site.settings.items:
+            drafts = _written(site, patients)
+        elif site.settings.models.maker:
+            drafts, failed = _drafted(site, patients, options)
+        else:
+            raise UsageError(
+                "chart-qa needs a maker that drafts questions (models.maker in site.toml), or a "
+                f"table of questions that people wrote (items). {_FORM}"
+            )
+
+        write_drafts(site, drafts)
+        return Drafted(items=len(drafts), failed=failed)
+
+    def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
+        """Question, choices and notes; what is dropped needs no text."""
+        notes = {each.id: each for each in patients}
+        return items_sheet(
+            site,
+            "Questions to check",
+            "Keep a question that a clinician would ask about this patient, whose right choice "
+            "the notes give and whose other choices they do not. Change its texts where that "
+            "mends it. Drop what is unimportant or cannot be answered.",
+            (
+                _item(draft, notes[draft["patient"]])
+                for draft in read_drafts(site)
+                if draft["patient"] in notes
+            ),
+            marked=_MARKED,
+        )
+
+    def made(
+        self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
+    ) -> Made:
+        """The kept questions, as `build ehrnoteqa --config own` reads them."""
+        notes = {each.id: note_rows(each) for each in patients}
+        reviewed, rows = [], []
+        for draft in read_drafts(site):
+            one = decided.get(draft["id"])
+            if one is None or draft["patient"] not in notes:
+                continue
+
+            before = _content(draft, {})
+            kept = _content(draft, one.edits) if one.value == "keep" else None
+            reviewed.append(
+                Reviewed(id=draft["id"], reviewer="", before=before, after=kept)
+            )
+            if kept is not None:
+                rows.append(_row(draft, kept, notes[draft["patient"]]))
+
+        if not rows:
+            raise UsageError("no question was kept, so that there is nothing to ask.")
+
+        source = work_folder(site) / "questions.jsonl"
+        construction.write_lines(source, rows)
+        figures = dict(revision_counts(reviewed))
+        figures.pop("by_reviewer")
+
+        return Made(
+            source=source,
+            patients={row["id"]: row["patient_id"] for row in rows},
+            figures=figures,
+        )
+
+    def scoring(self, site: Site) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+
+MAKER: Final = ChartQa()
+
+
+def note_rows(patient: Patient) -> list[NoteRow]:
+    """A patient's notes, the oldest first, as the dataset has them."""
+    dated = sorted(
+        (_time(cells, number), number, cells)
+        for number, cells in enumerate(patient.rows)
+    )
+    return [
+        {
+            "note_id": f"{patient.id}-{number + 1}",
+            "hadm_id": str(number + 1),
+            "charttime": time,
+            "text": prepared_text(
+                cells["note"],
+                patient_id=patient.id,
+                hadm_id=str(number + 1),
+                charttime=time,
+            ),
+        }
+        for time, number, cells in dated
+    ]
+
+
+def _time(cells: Mapping[str, str], number: int) -> str:
+    """When a note was written: its date, or where there is none its place in the table."""
+    day = cells.get("date", "").strip()[:10] or _FIRST_DAY
+    return f"{day} {number // 60 % 24:02}:{number % 60:02}:00"
+
+
+def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
+    """The questions that people wrote about the patients who were drawn."""
+    path = site.seen(site.settings.items)
+    needed = ("patient_id", "question", *CHOICE_NAMES, "answer")
+    table = read_table(path, form=_FORM, knows=has_columns(*needed))
+    if missing := [name for name in needed if name not in table.columns]:
+        raise UsageError(f"{path}: has no column {', '.join(missing)}. {_FORM}")
+
+    key, wanted = pseudonym_key(site), {each.id for each in patients}
+    drafts, seen = [], dict[str, int]()
+    for row in table.rows:
+        cells = {name: str(row.cells[name] or "").strip() for name in needed}
+        patient = pseudonym(key, cells["patient_id"])
+        number = seen[patient] = seen.get(patient, 0) + 1
+        if patient not in wanted:
+            continue
+
+        answer = cells["answer"].upper()
+        if answer not in tuple(LETTERS):
+            raise UsageError(
+                f"{row.place('answer')}: is a letter from A to E, got a text of "
+                f"{len(answer)} signs."
+            )
+
+        for name in needed:
+            if not cells[name]:
+                raise UsageError(f"{row.place(name)}: is empty. Fill it in.")
+
+        drafts.append(
+            Draft(
+                id=patient if number == 1 else f"{patient}-{number}",
+                patient=patient,
+                question=cells["question"],
+                choices=[cells[name] for name in CHOICE_NAMES],
+                answer=answer,
+            )
+        )
+
+    return drafts
+
+
+def _drafted(
+    site: Site, patients: Sequence[Patient], options: Make
+) -> tuple[list[Draft], int]:
+    """Drafts by the maker, for the patients that have none yet."""
+    models, folder = site.settings.models, work_folder(site)
+    wanted = {each.id for each in patients}
+    drafts = [each for each in read_drafts(site) if each["patient"] in wanted]
+    there = {each["patient"] for each in drafts}
+    missing = [each for each in patients if each.id not in there]
+    if not missing:
+        return drafts, 0
+
+    source = folder / "discharge.csv"
+    _write_discharge(source, missing)
+    # The same patients go on where they stopped; others are asked about anew.
+    place = folder / file_sha256(source)[:16]
+    most = max(len(each.rows) for each in missing)
+    spec = SampleSpec(
+        cells={(1, count): len(missing) for count in range(1, most + 1)},
+        bounds=_BOUNDS,
+        seed=site.settings.seed,
+        allow_fewer=True,
+    )
+    make_sample(source, place, open_counter(ESTIMATE), spec)
+    made = generate_drafts(
+        EhrnoteqaGenerate(
+            benchmark="ehrnoteqa",
+            step="generate",
+            folder=place,
+            model=models.maker,
+            model_args=read_settings(models.args.get("maker", ""), option="maker"),
+            seed=site.settings.seed,
+            allow_remote=options.allow_remote,
+            attest_zero_retention=options.attest_zero_retention,
+        )
+    )
+    drafts += [
+        Draft(
+            id=each["id"],
+            patient=each["id"],
+            question=each["question"],
+            choices=each["choices"],
+            answer=each["answer"],
+        )
+        for each in read_lines(place / files.DRAFTS)
+    ]
+
+    return drafts, len(made["failed_patients"])
+
+
+def _write_discharge(path: Path, patients: Sequence[Patient]) -> None:
+    """Writes the notes in the columns that construction reads."""
+    with WholeFile(path, private=True) as part:
+        writer = csv.DictWriter(part, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for patient in patients:
+            for number, cells in enumerate(patient.rows):
+                time = _time(cells, number)
+                writer.writerow(
+                    {
+                        "note_id": f"{patient.id}-{number + 1}",
+                        "subject_id": patient.id,
+                        "hadm_id": str(number + 1),
+                        "note_type": "DS",
+                        "note_seq": str(number + 1),
+                        "charttime": time,
+                        "storetime": time,
+                        "text": cells["note"],
+                    }
+                )
+
+
+def _item(draft: Draft, patient: Patient) -> Item:
+    right = draft["choices"][LETTERS.index(draft["answer"])]
+    shown = "\n".join(
+        f"{letter}: {choice}"
+        for letter, choice in zip(LETTERS, draft["choices"], strict=True)
+    )
+    texts = {
+        "question": draft["question"],
+        **dict(zip(CHOICE_NAMES, draft["choices"], strict=True)),
+        "answer": draft["answer"],
+    }
+
+    return Item(
+        id=draft["id"],
+        prompt=f"{draft['question']}\n{shown}\nRight: {draft['answer']}",
+        passages=passages_of(note_texts(patient), right),
+        editable=tuple(
+            Field(name=name, label=name.replace("_", " "), text=text)
+            for name, text in texts.items()
+        ),
+        stratum=stratum_of(patient),
+    )
+
+
+def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
+    """A draft with what a reviewer changed."""
+    answer = edits.get("answer", draft["answer"]).strip().upper()
+    if answer not in tuple(LETTERS):
+        raise UsageError(
+            f"question {draft['id']}: the right choice is a letter from A to E, and a reviewer "
+            "wrote another text. Mend it at the desk: medical-tasks site review"
+        )
+
+    return Content(
+        question=" ".join(edits.get("question", draft["question"]).split()),
+        answer=answer,
+        choices=tuple(
+            " ".join(edits.get(name, choice).split())
+            for name, choice in zip(CHOICE_NAMES, draft["choices"], strict=True)
+        ),
+    )
+
+
+def _row(draft: Draft, kept: Content, notes: Sequence[NoteRow]) -> dict[str, Any]:
+    """A question of the dataset, which has no levels here: 0."""
+    return {
+        "id": draft["id"],
+        "patient_id": draft["patient"],
+        "level": 0,
+        "num_notes": len(notes),
+        "clinician": "",
+        "question": kept.question,
+        "choices": list(kept.choices),
+        "answer": kept.answer,
+        "categories": list(question_categories(kept.question)),
+        "evidence": [],
+        "notes": list(notes),
+    }
+
+
+class AnswerLabels:
+    """Answers to label: right or wrong, by the right choice and the notes."""
+
+    def sheet(
+        self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
+    ) -> Sheet:
+        """The question with its right choice, the notes, and an answer of nobody knows whom."""
+        return labels_sheet(
+            site,
+            "Answers to label",
+            "Correct: the answer says what the right choice says, in any words, and nothing "
+            "against it. Else incorrect. You do not see whose answer it is.",
+            (
+                Choice(key="1", value="correct", label="correct"),
+                Choice(key="0", value="incorrect", label="incorrect"),
+            ),
+            (_answer_item(each, patients) for each in drawn),
+            marked=_MARKED,
+        )
+
+    def check(
+        self,
+        site: Site,
+        drawn: Sequence[Drawn],
+        decided: Mapping[str, Decided],
+        path: Path,
+    ) -> Mapping[str, object]:
+        """A row an answer, a column a rater; the adjudicator's mark breaks a tie."""
+        reviewers = site.settings.reviewers
+        names = (*reviewers.names, reviewers.adjudicator)
+        rows = []
+        for each in drawn:
+            one = decided[each.id]
+            marks = marks_of(one, reviewers.names, reviewers.adjudicator)
+            cells = [marks.get(name, "") for name in names]
+            rows.append((each.item.id, each.role, each.text, *cells))
+
+        used = [
+            place
+            for place, name in enumerate(names)
+            if any(row[3 + place] for row in rows)
+        ]
+        head = ("id", "model", "response", *(f"rater_{names[place]}" for place in used))
+        lines = [(*row[:3], *(row[3 + place] for place in used)) for row in rows]
+        write_table(path, [head, *lines], private=True)
+
+        return {"set": "ehrnoteqa", **own_data(site)}
+
+
+LABELLING: Final = AnswerLabels()
+
+
+def _answer_item(each: Drawn, patients: Mapping[str, Patient]) -> Item:
+    row = each.item.fields
+    right = row["choices"][LETTERS.index(row["answer"])]
+    patient = patients[row["patient_id"]]
+    return Item(
+        id=each.id,
+        prompt=f"{row['question']}\nRight: {right}",
+        passages=passages_of(note_texts(patient), right),
+        answer=each.text,
+        stratum=stratum_of(patient),
+    )

@@ -1,0 +1,265 @@
+"""discharge-summary: a model's summary of notes against a clinician's own, as DocLens has it.
+
+The claims of the clinician's summary are drafted by the maker (`decompose doclens`), or
+are its sentences; reviewers mend them. Completeness is the share of the claims that a
+model's summary entails, conciseness the other way round, attribution its citations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.construct.decompose.doclens import run as decompose
+from medical_tasks.construct.options import Decompose
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.tables import write_table
+from medical_tasks.options import read_settings
+from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
+from medical_tasks.site.desk.work import Decided
+from medical_tasks.site.folder import Site
+from medical_tasks.site.judging import Drawn
+from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.options import Make
+from medical_tasks.site.sampling import Patient
+from medical_tasks.site.uses.sheets import (
+    items_sheet,
+    labels_sheet,
+    lines_in,
+    note_texts,
+    passages_of,
+    read_drafts,
+    statements_in,
+    stratum_of,
+    write_drafts,
+)
+
+CLAIMS: Final = "claims.json"
+_FACTEHR: Final = (
+    "doc_id", "prompt", "index", "entailment_type", "model_name", "premise", "hypothesis",
+    "human_pred",
+)  # fmt: skip
+
+
+class DischargeSummary:
+    """See the module."""
+
+    def draft(
+        self, site: Site, patients: list[Patient], options: Make
+    ) -> Drafted | None:
+        """The claims of each clinician's summary."""
+        maker, failed = site.settings.models.maker, 0
+        if maker:
+            claims, failed = _decomposed(site, patients, options)
+            if options.forecast:
+                return None
+        else:
+            claims = {each.id: statements_in(summary_of(each)) for each in patients}
+
+        write_drafts(
+            site, ({"id": name, "claims": found} for name, found in claims.items())
+        )
+        return Drafted(items=len(claims), failed=failed)
+
+    def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
+        """A clinician's summary with its claims, one a line."""
+        known = {each.id: each for each in patients}
+        return items_sheet(
+            site,
+            "Claims of summaries",
+            "One claim a line: everything that the summary says, each claim once and "
+            "understandable by itself. Mend the list. Drop a summary that is not as it should be.",
+            (
+                _item(draft, known[draft["id"]])
+                for draft in read_drafts(site)
+                if draft["id"] in known
+            ),
+        )
+
+    def made(
+        self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
+    ) -> Made:
+        """The kept notes with their summaries, and the file of claims."""
+        drafts = {draft["id"]: draft["claims"] for draft in read_drafts(site)}
+        texts, claims, changed = [], [], 0
+        for patient in patients:
+            one = decided.get(patient.id)
+            if one is None or one.value != "keep":
+                continue
+
+            own = lines_in(one.edits.get("claims", "\n".join(drafts[patient.id])))
+            changed += own != drafts[patient.id]
+            reference = summary_of(patient)
+            texts.append(_record(patient, reference))
+            claims.append(
+                {
+                    "example_id": patient.id,
+                    "reference": reference,
+                    "subclaims_reference": own,
+                }
+            )
+
+        if not texts:
+            raise UsageError("no summary was kept, so that there is nothing to ask.")
+
+        source = work_folder(site) / "texts.json"
+        _write_json(source, texts)
+        _write_json(work_folder(site) / CLAIMS, claims)
+
+        return Made(
+            source=source,
+            patients={each["example_id"]: each["example_id"] for each in texts},
+            figures={
+                "kept": len(texts),
+                "removed": len(decided) - len(texts),
+                "lists_revised": changed,
+                "claims": sum(len(each["subclaims_reference"]) for each in claims),
+            },
+        )
+
+    def scoring(self, site: Site) -> Mapping[str, str]:
+        """The settings of the task's scoring: the claims that people checked."""
+        return {"claims": str(work_folder(site) / CLAIMS)}
+
+
+MAKER: Final = DischargeSummary()
+
+
+class ClaimLabels:
+    """A claim and a model's summary: does the summary say it?"""
+
+    def sheet(
+        self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
+    ) -> Sheet:
+        """One claim an answer, drawn by the answer's id."""
+        return labels_sheet(
+            site,
+            "Claims in summaries",
+            "Stated: the summary says this claim, in any words, whole. Else not stated. You do "
+            "not see whose summary it is.",
+            (
+                Choice(key="1", value="stated", label="stated"),
+                Choice(key="0", value="missing", label="not stated"),
+            ),
+            (
+                Item(
+                    id=each.id,
+                    prompt=claim_for(site, each),
+                    passages=passages_of({"Summary": each.text}, claim_for(site, each)),
+                    stratum=stratum_of(patients[each.item.id]),
+                )
+                for each in drawn
+            ),
+            marked="sentences that share most words with the claim",
+        )
+
+    def check(
+        self,
+        site: Site,
+        drawn: Sequence[Drawn],
+        decided: Mapping[str, Decided],
+        path: Path,
+    ) -> Mapping[str, object]:
+        """The labels in FactEHR's published form, which `judge-check doclens` reads."""
+        rows = [
+            (
+                each.item.id,
+                "site",
+                number,
+                "recall",
+                each.role,
+                each.text,
+                claim_for(site, each),
+                int(decided[each.id].value == "stated"),
+            )
+            for number, each in enumerate(drawn)
+        ]
+        write_table(path, [_FACTEHR, *rows], private=True)
+
+        return {"set": "doclens"}
+
+
+LABELLING: Final = ClaimLabels()
+
+
+def summary_of(patient: Patient) -> str:
+    """The clinician's own summary: of the patient's last row that has one."""
+    found = [cells["summary"].strip() for cells in patient.rows]
+    return next((text for text in reversed(found) if text), EMPTY)
+
+
+def claim_for(site: Site, drawn: Drawn) -> str:
+    """The claim of the clinician's summary that is labelled with an answer.
+
+    Which one follows from the answer's id, so that it is the same at any time.
+    """
+    claims = _claims(site)[drawn.item.id]
+    return claims[int(drawn.id[1:], 16) % len(claims)] if claims else ""
+
+
+def _claims(site: Site) -> dict[str, list[str]]:
+    rows = json.loads(read_text(work_folder(site) / CLAIMS))
+    return {row["example_id"]: row["subclaims_reference"] for row in rows}
+
+
+def _record(patient: Patient, reference: str) -> dict[str, str]:
+    notes = "\n\n".join(note_texts(patient).values())
+    return {"example_id": patient.id, "input": notes, "reference": reference}
+
+
+def _write_json(path: Path, content: object) -> None:
+    with WholeFile(path, private=True) as part:
+        part.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _item(draft: Mapping[str, Any], patient: Patient) -> Item:
+    text = "\n".join(draft["claims"])
+    return Item(
+        id=draft["id"],
+        prompt="Are these the claims of the summary?",
+        passages=passages_of({"Clinician's summary": summary_of(patient)}),
+        editable=(Field(name="claims", label="claims, one a line", text=text),),
+        stratum=stratum_of(patient),
+    )
+
+
+def _decomposed(
+    site: Site, patients: Sequence[Patient], options: Make
+) -> tuple[dict[str, list[str]], int]:
+    """The claims by the maker; what it answered before is not asked again."""
+    folder, models = work_folder(site), site.settings.models
+    source, out = folder / "references.json", folder / "drafted_claims.json"
+    _write_json(source, [_record(each, summary_of(each)) for each in patients])
+    failed = 0
+    out.unlink(missing_ok=True)  # a draft; what people made of it is in their labels
+    try:
+        decompose(
+            Decompose(
+                benchmark="doclens",
+                source=source,
+                side="reference",
+                out=out,
+                work=folder / "replies",
+                judge=models.maker,
+                judge_args=read_settings(models.args.get("maker", "")),
+                forecast=options.forecast,
+                allow_remote=options.allow_remote,
+                attest_zero_retention=options.attest_zero_retention,
+            )
+        )
+    except IncompleteError:
+        if not out.is_file():
+            raise
+
+        failed = 1
+
+    if options.forecast:
+        return {}, 0
+
+    rows = json.loads(read_text(out))
+    found = {row["example_id"]: row["subclaims_reference"] for row in rows}
+    return found, failed and len(patients) - len(found)

@@ -1,0 +1,159 @@
+"""A run is repeated by its own file, and shows a prompt before it asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import medical_tasks as mt
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import UsageError
+from medical_tasks.models.stand_ins import make_toy_model
+from medical_tasks.options import Run
+from medical_tasks.runs.run_file import RUN_FILE, write_run_file
+from tests.case_tables import json_of
+
+RUN = ["run", "--tasks", "medcalc,kqa", "--model", "baseline/random"]
+
+
+def results(folder: str) -> Any:
+    return json_of(Path(folder) / "results.json")
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Gives a command that is wrong use; what it says."""
+    capsys.readouterr()
+    assert main(words) == 2
+    return capsys.readouterr().err
+
+
+def test_a_run_is_repeated_by_its_own_file(demos: Path, here: Path) -> None:
+    given = ["--config", "demo", "--data", str(demos), "--max-samples", "4"]
+    judge = ["--judge", "lexical", "--votes", "1"]
+    assert main([*RUN, *given, *judge, "--out", "first"]) == 0
+    content = yaml.safe_load(Path("first", RUN_FILE).read_text())
+    assert content == {
+        "tasks": "medcalc,kqa",
+        "model": "baseline/random",
+        "max_samples": 4,
+        "out": "first",
+        "config": "demo",
+        "data": str(demos),
+        "judge": "lexical",
+        "votes": 1,
+    }
+    again = ["run", "--config-file", f"first/{RUN_FILE}"]
+    assert main([*again, "--out", "second"]) == 0
+    first, second = map(results, ("first", "second"))
+    assert first["tasks"]["medcalc"]["metrics"] == second["tasks"]["medcalc"]["metrics"]
+    # What is said on the command line wins, in any spelling.
+    assert main([*again, "--out=third", "--max-sam", "2", "--tasks", "kqa"]) == 0
+    third = results("third")
+    assert list(third["tasks"]) == ["kqa"]
+    assert third["tasks"]["kqa"]["coverage"]["asked"] == 2
+
+
+def test_neither_attestations_nor_secrets_are_written(tmp_path: Path) -> None:
+    options = Run(
+        tasks="medcalc",
+        model="openai-api/a/b",
+        model_args={
+            "api_key": "s3cret",
+            "api_key_env": "MY_KEY",
+            "max_tokens_field": "max_tokens",
+            "extra_body": '{"authorization": "s3cret"}',
+            "tokenizer": "gpt2",
+        },
+        judge_args={"password": "s3cret"},
+        allow_remote=("host.example",),
+        attest_zero_retention=True,
+        forecast=True,
+    )
+    write_run_file(tmp_path, options)
+    text = (tmp_path / RUN_FILE).read_text()
+    assert "s3cret" not in text
+    assert "host.example" not in text
+    left_out = text.partition("may be a secret: ")[2].partition(".\n")[0].split(", ")
+    assert sorted(left_out) == [
+        "judge_args.password",
+        "model_args.api_key",
+        "model_args.extra_body",
+    ]
+    assert yaml.safe_load(text)["model_args"] == {
+        "api_key_env": "MY_KEY",
+        "max_tokens_field": "max_tokens",
+        "tokenizer": "gpt2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("modle: x", "'modle' is no option of run. Did you mean 'model'? It takes: tasks"),
+        ("attest_zero_retention: true", "cannot be said by a file. Give --attest-zero-retention on"),
+        ("show-prompt: x", "cannot be said by a file"),
+        ("- a\n- b", "must be keys and values. It has the options of `run`"),
+        ("a: [", "is no YAML, line 1"),
+        ("batch: maybe", "batch is true or false, got 'maybe'"),
+        ("model: [a, b]", "model is one value, got a list"),
+        ("\x00", "is no YAML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    Path("run.yaml").write_text(text)
+    said = refused(["run", "--config-file", "run.yaml"], capsys)
+    assert "error: run.yaml: " in said
+    assert message in said
+
+
+def test_a_file_may_be_written_by_hand(demos: Path, here: Path) -> None:
+    Path("mine.yaml").write_text(
+        f"tasks: medcalc\nmodel: baseline/random\nmax-samples: 3\nconfig: demo\ndata: {demos}\n"
+        "task_args:\nsubset:\nbatch: false\n"
+    )
+    assert main(["run", "--config-file=mine.yaml", "--out", "done"]) == 0
+    assert results("done")["tasks"]["medcalc"]["coverage"]["asked"] == 3
+
+
+def test_a_prompt_is_shown_and_nobody_is_asked(
+    demos: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ["--config", "demo", "--data", str(demos)]
+    model = ["--model", "openai-api/nowhere/m"]  # has no address, and needs none
+    tasks = ["run", "--tasks", "medcalc,kqa", *model, *data]
+    assert main([*tasks, "--show-prompt", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["task"], shown["item"], shown["text"]) == ("medcalc", "1", "")
+    assert "anion gap" in shown["messages"][-1]["content"]
+    assert main([*tasks, "--show-prompt", "9c661f6f5f459bf9"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("kqa, item '9c661f6f5f459bf9', for openai-api/nowhere/m, as")
+    assert "[user]\nCan I take ibuprofen" in said
+    assert not Path("runs").exists()
+    assert main([*tasks, "--show-prompt", "9c661f6f5f459bf8"]) == 2
+    assert "Did you mean '9c661f6f5f459bf9'?" in capsys.readouterr().err
+    closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
+    assert main(closed) == 4
+    told = capsys.readouterr()
+    assert "shown on a terminal alone" in told.err
+    assert told.out == ""
+
+
+def test_the_prompt_of_a_local_model_is_in_its_own_template(
+    demos: Path, here: Path
+) -> None:
+    pytest.importorskip("transformers")
+    make_toy_model(Path("toy"), texts=["What is the anion gap?", "Answer: 12"])
+    shown = mt.show_prompt("kqa", "hf/toy", config="demo", data=demos)
+    (message,) = shown.messages
+    assert message["content"] in shown.text
+    assert shown.text != message["content"]
+    assert str(shown).endswith(shown.text)
+    with pytest.raises(UsageError, match="no item of kqa has this id"):
+        mt.show_prompt("kqa", "hf/toy", "17", config="demo", data=demos)

@@ -1,0 +1,123 @@
+"""One variable moves everything that the suite writes for a user."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.io import user_folders
+from medical_tasks.io.user_folders import user_places
+from tests.support import ROOT
+
+_XDG = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (user_folders.HOME_VARIABLE, user_folders.DATA_VARIABLE, *_XDG):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+
+
+def _by_use() -> dict[str, tuple[Path, str]]:
+    return {place.use: (place.path, place.decided_by) for place in user_places()}
+
+
+def test_without_a_variable_the_folders_are_those_of_the_system(tmp_path: Path) -> None:
+    user = tmp_path / "user"
+    assert _by_use() == {
+        "datasets": (user / ".local/share/medical-tasks/datasets", "default"),
+        "private store": (user / ".cache/medical-tasks/private", "default"),
+        "audit log": (user / ".local/state/medical-tasks/audit.jsonl", "default"),
+        "metrics": (user / ".cache/medical-tasks/metrics", "default"),
+    }
+
+
+def test_one_variable_moves_them_all_and_a_finer_one_wins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in _XDG:
+        monkeypatch.setenv(name, str(tmp_path / "xdg"))
+    assert {decided for _, decided in _by_use().values()} == set(_XDG)
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", "~/suite")
+    home = tmp_path / "user" / "suite"
+    moved = {path.relative_to(home).as_posix() for path, _ in _by_use().values()}
+    assert moved == {"datasets", "private", "audit.jsonl", "metrics"}
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    places = _by_use()
+    assert places.pop("datasets") == (tmp_path / "data", "MEDICAL_TASKS_DATA")
+    assert {decided for _, decided in places.values()} == {"MEDICAL_TASKS_HOME"}
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", "")
+    assert _by_use()["metrics"][1] == "XDG_CACHE_HOME"
+
+
+def test_a_relative_xdg_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert _by_use()["datasets"][1] == "default"
+
+
+@pytest.mark.slow
+def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
+    tmp_path: Path,
+) -> None:
+    user, home, work = (tmp_path / name for name in ("user", "suite", "work"))
+    user.mkdir()
+    work.mkdir()
+    environment = os.environ | {
+        "MEDICAL_TASKS_HOME": str(home),
+        "HOME": str(user),
+        "PYTHONPATH": str(ROOT),
+    }
+    commands = (
+        "build medcalc_bench --config demo",
+        "build ehrnoteqa --config demo",
+        "run --tasks medcalc --config demo --model baseline/reference --out open",
+        "run --tasks ehrnoteqa_mc_level1 --config demo --model baseline/reference --out closed",
+    )
+    for words in commands:
+        subprocess.run(
+            [sys.executable, "-m", "medical_tasks", *words.split()],
+            cwd=work,
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+    assert list(user.iterdir()) == []
+    assert {"datasets"} <= {path.name for path in home.iterdir()}
+    assert {path.name for path in work.iterdir()} == {"open", "closed"}
+
+
+def test_no_other_module_asks_for_the_users_home() -> None:
+    paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
+    assert len(paths) > 100
+    asking = {
+        path.relative_to(ROOT).as_posix()
+        for path in paths
+        if _asks_for_home(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert asking == {
+        "medical_tasks/io/user_folders.py",
+        "medical_tasks/report/texts.py",  # writes ~ for it in reports
+        "medical_tasks/sandbox/probe.py",  # tries whether the sandbox hides it
+    }
+
+
+def _asks_for_home(tree: ast.Module) -> bool:
+    return any(
+        ast.unparse(node) == "Path.home"
+        if isinstance(node, ast.Attribute)
+        else _names_a_user_folder(node)
+        for node in ast.walk(tree)
+    )
+
+
+def _names_a_user_folder(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return False
+    return node.value.startswith("XDG_") or node.value == ".cache"

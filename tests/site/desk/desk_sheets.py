@@ -1,0 +1,140 @@
+"""Invented sheets for tests of the desk, and a desk in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+from medical_tasks.site.desk.labels import LabelStore
+from medical_tasks.site.desk.serving import Desk, Place
+from medical_tasks.site.desk.sheets import (
+    Choice,
+    Field,
+    Item,
+    Passage,
+    Sheet,
+    sentences_of,
+)
+from medical_tasks.site.desk.tokens import Tokens
+from medical_tasks.site.desk.work import Work
+from tests.support import ROOT
+
+CHOICES = (
+    Choice(key="k", value="keep", label="Keep the question"),
+    Choice(key="x", value="drop", label="Drop it", edits=False),
+)
+NOTE = "Admitted with chest pain. Troponin was 0.8. He went home on day 4.\nNo fever."
+
+
+def an_item(number: int, *, note: str = NOTE, **more: str) -> Item:
+    """Item `p0007`, with a note of which the second sentence is marked."""
+    passage = Passage(
+        title="Note 1 of 1", sentences=sentences_of(note), cited=frozenset({1})
+    )
+    field = Field(name="question", label="Question", text=f"What was {number}?")
+    return Item(
+        id=f"p{number:04}",
+        prompt=more.get("prompt", f"Does the note answer question {number}?"),
+        passages=(passage,),
+        answer=more.get("answer", "0.8"),
+        editable=(field,),
+        stratum="even" if number % 2 == 0 else "odd",
+    )
+
+
+def a_sheet(items: int = 4, *, overlap: int | None = None, note: str = NOTE) -> Sheet:
+    """A sheet for Ann and Ben, with Eve as adjudicator."""
+    return Sheet(
+        name="questions",
+        title="Questions to check",
+        instruction="Keep what the note answers.",
+        choices=CHOICES,
+        items=tuple(an_item(number, note=note) for number in range(items)),
+        raters=("ann", "ben"),
+        adjudicator="eve",
+        overlap=overlap,
+        seed=3,
+        marked="they share most words with the answer",
+    )
+
+
+def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str, str]]:
+    """A desk on a sheet, and the tokens by person."""
+    work = Work(sheet, LabelStore(folder / f"{sheet.name}.labels.jsonl"))
+    tokens = Tokens(folder)
+    drawn = dict(tokens.draw(work.people))
+    place = Place(host="127.0.0.1", port=port)
+    return Desk({sheet.name: work}, tokens, place), drawn
+
+
+class DeskProcess:
+    """`medical-tasks site review` on a sheet or a site, in a process of its own, on one port.
+
+    Attributes:
+        addresses: by person; the first start prints them, the only time.
+        port: the same at each start.
+    """
+
+    def __init__(self, sheet: Path, home: Path, *more: str) -> None:
+        where = [str(sheet)] if sheet.is_dir() else ["--open", str(sheet)]
+        self._command = ["site", "review", *where, *more]
+        self._environment = {
+            **os.environ,
+            "MEDICAL_TASKS_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.port = 0
+        self.addresses: dict[str, str] = {}
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Starts it and waits until it listens."""
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "medical_tasks",
+                *self._command,
+                "--port",
+                str(self.port),
+            ],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.match(r"for (\w+): (http\S+)", line):
+                self.addresses[found[1]] = found[2]
+            if found := re.match(r"review desk: http://127\.0\.0\.1:(\d+)/", line):
+                self.port = int(found[1])
+            if line.startswith(("Each address", "Everybody has")):
+                return
+        raise AssertionError("the desk did not start")
+
+    def kill(self) -> None:
+        """Kills it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def stop(self) -> int:
+        """Stops it as a system does that shuts down; its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.communicate()
+        code, self._process = self._process.returncode, None
+        return code
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()

@@ -1,0 +1,102 @@
+"""Shared files of invented hospitals, as `site share` writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.scoring.intervals import wilson
+from medical_tasks.site.sharing import content_hash
+
+TASK = "ehrnoteqa_open_level1"
+RECIPE = {"version": "3", "prompts": "own 0123456789abcdef", "judge": "lexical"}
+Z = 1.959963984540054
+
+
+def figure(
+    right: int,
+    n: int,
+    *,
+    role: str = "candidate",
+    metric: str = "accuracy",
+    **more: Any,
+) -> dict[str, Any]:
+    """A share of right answers with Wilson's interval."""
+    low, high = wilson(right / n, n, Z)
+    estimate = {"value": right / n, "low": low, "high": high, "off": 0.0}
+    return {
+        "role": role,
+        "metric": metric,
+        "by": "",
+        "group": "",
+        "n": n,
+        "clusters": n,
+        "right": right,
+        "total": None,
+        "of": None,
+        "estimate": estimate,
+        **more,
+    }
+
+
+def difference(value: float, reach: float, n: int = 100) -> dict[str, Any]:
+    """A difference to the baseline."""
+    ends = {"value": value, "low": value - reach, "high": value + reach, "off": 0.0}
+    return {
+        "metric": "accuracy",
+        "by": "",
+        "group": "",
+        "n": n,
+        "clusters": n,
+        "estimate": ends,
+    }
+
+
+def check(table: list[list[int]] | None) -> dict[str, Any]:
+    """A judge's check on the task's own set."""
+    pairs = sum(map(sum, table or [[100]]))
+    return {
+        "judge": "lexical",
+        "set": "ehrnoteqa_open",
+        "pairs": pairs,
+        "clusters": pairs,
+        "classes": ["correct", "incorrect"],
+        "table": table,
+    }
+
+
+def content(
+    site: str,
+    *figures: dict[str, Any],
+    differences: tuple[dict[str, Any], ...] = (),
+    checks: tuple[dict[str, Any], ...] = (),
+    recipe: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """A whole file's content, signed."""
+    made: dict[str, Any] = {
+        "format": 1,
+        "site": site,
+        "suite": "medical-tasks 0.1.0",
+        "made": "2026-11-29",
+        "least": 5,
+        "tasks": {
+            TASK: {
+                "recipe": RECIPE if recipe is None else recipe,
+                "models": {"candidate": "a-model"},
+                "coverage": {"candidate": {"scored": 100, "missing": None}},
+                "figures": list(figures),
+                "differences": list(differences),
+                "hidden": {},
+            }
+        },
+        "checks": list(checks),
+    }
+    return {**made, "sha256": content_hash(made)}
+
+
+def write(folder: Path, made: dict[str, Any]) -> Path:
+    """Writes a file of its site's name."""
+    path = folder / f"{made['site']}.json"
+    path.write_text(json.dumps(made), encoding="utf-8")
+    return path

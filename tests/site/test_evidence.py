@@ -1,0 +1,294 @@
+"""`site evidence`: every line is measured or says how to, and no line claims what was not measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.site import checking
+from medical_tasks.site.deciding import MEASURES
+from medical_tasks.site.evidence.facts import Facts
+from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
+from medical_tasks.site.evidence.writing import answers, write_evidence
+from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.history import append
+from medical_tasks.site.options import Check
+from tests.case_tables import json_of
+from tests.site.site_cases import build_data, gated, make_site, score
+
+FIGURE = {"value": 0.9, "ci_low": 0.8, "ci_high": 0.95, "n": 80}
+FINDING = {
+    "rule": "accuracy at least 0.5",
+    "group": "female",
+    "value": 0.9,
+    "low": 0.8,
+    "high": 0.95,
+    "unit": "",
+    "verdict": "GO",
+}
+LOOK = {
+    "look": 1,
+    "planned": 12,
+    "changed": "",
+    "measures": {
+        "accuracy": {
+            "verdict": "same",
+            "gated": {
+                "difference": 0.0,
+                "ci_low": -0.1,
+                "ci_high": 0.1,
+                "n": 80,
+                "unit": "",
+            },
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_data(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def site(home: Path, tmp_path: Path) -> Site:
+    """A site whose candidate is scored, with nothing else done."""
+    return make_site(tmp_path / "site", home, wrong={"candidate": (3, 4)})
+
+
+def edited(site: Site, name: str, **entry: Any) -> None:
+    """A run of the site whose results say more."""
+    path = site.runs / name / "results.json"
+    results = json_of(path)
+    results["tasks"]["medcalc"] |= entry
+    path.write_text(json.dumps(results), encoding="utf-8")
+
+
+def check_now(site: Site) -> None:
+    assert checking.run(Check(step="check", folder=site.path)) == 0
+
+
+def status(site: Site) -> Mapping[str, str]:
+    return {each.key: each.status for each in answers(Facts(open_site(site.path)))}
+
+
+def measure_all(site: Site, home: Path) -> None:
+    """All that the lines of a calculator ask for."""
+    name = "runs/candidate"
+    from medical_tasks.site.deciding import run_hashes
+
+    runs = {name: run_hashes(site.path / name)}
+    append(site.gates, "gate", {"verdict": "GO", "runs": runs, "findings": [FINDING]})
+    append(site.gates, "look", LOOK)
+    note_step(site, "check", figures={"found": 0, "unread": 0})
+    for extra in ("repeats", "confidence"):
+        score(home, site.runs / extra, (3,))
+    metrics = json_of(site.runs / "repeats" / "results.json")["tasks"]["medcalc"][
+        "metrics"
+    ]
+    metrics["accuracy"]["repeats"] = {"k": 3, "values": [0.9, 0.95, 0.9]}
+    edited(site, "repeats", metrics=metrics)
+    edited(site, "confidence", confidence={"ece": FIGURE})
+    pooled = site.path / "pooled"
+    pooled.mkdir()
+    largest = {"value": 0.08, "low": -0.02, "high": 0.18}
+    line = {
+        "who": "candidate",
+        "metric": "accuracy",
+        "by": "",
+        "group": "",
+        "sites": ["a", "b"],
+        "unit": "",
+        "largest_difference": largest,
+    }
+    content = {"tasks": {"medcalc": {"lines": [line]}}}
+    (pooled / "pool.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+REMOVED = {
+    "pooled/pool.json": ["chai-sites"],
+    "runs/confidence": ["chai-calibration"],
+    "runs/repeats": ["chai-repeats", "act-robustness"],
+    "runs/baseline": ["ruaih-comparator"],
+    "sample": ["chai-parity", "ruaih-bias", "act-groups"],
+    "gates.jsonl": [
+        "ruaih-decision",
+        "ruaih-monitoring",
+        "act-log",
+        "nhs-control",
+        "nhs-groups",
+        "nhs-surveillance",
+    ],
+}
+
+
+def test_what_is_taken_away_is_not_done(site: Site, home: Path) -> None:
+    import shutil
+
+    measure_all(site, home)
+    before = status(site)
+    left = {key for key, each in before.items() if each == "not done"}
+    assert left == set()
+    for name, keys in REMOVED.items():
+        path, away = site.path / name, site.path / "away"
+        path.rename(away)
+        now = status(site)
+        assert [key for key in now if now[key] != before[key]] == keys, name
+        assert {now[key] for key in keys} == {"not done"}
+        away.rename(path)
+    shutil.rmtree(site.runs / "candidate")
+    with pytest.raises(MissingError):
+        status(site)
+
+
+def test_a_figure_that_is_not_there_answers_nothing(site: Site) -> None:
+    entry = json_of(site.runs / "candidate" / "results.json")["tasks"]["medcalc"]
+    nothing = {**FIGURE, "value": None, "ci_low": None, "ci_high": None, "n": 0}
+    metrics = {name: {**each, **nothing} for name, each in entry["metrics"].items()}
+    edited(site, "candidate", metrics=metrics)
+    found = status(site)
+    for key in (
+        "chai-answers",
+        "chai-harm",
+        "ruaih-validation",
+        "act-accuracy",
+        "nhs-rate",
+    ):
+        assert found[key] == "not done"
+
+
+def test_a_check_that_found_text_proves_no_privacy(site: Site) -> None:
+    note_step(site, "check", figures={"found": 0, "unread": 0})
+    assert status(site)["ruaih-data"] == "measured"
+    note_step(site, "check", figures={"found": 2, "unread": 0})
+    assert status(site)["ruaih-data"] == "not done"
+
+
+def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
+    judged = site.path / "site.toml"
+    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    judged.write_text(text, encoding="utf-8")
+    alpha = {"value": 0.8, "ci_low": 0.7, "ci_high": 0.9, "n": 80}
+    for count, expected in ((24, "not done"), (25, "measured")):
+        evaluations = {"n": count, "metrics": {}, "verdicts": {"alpha": alpha}}
+        edited(site, "candidate", evaluations=evaluations)
+        assert status(site)["chai-reliability"] == expected
+
+
+def test_two_people_agree_as_their_labels_say(site: Site) -> None:
+    """Of 20 items both keep 12, both drop 4 and differ on 4: kappa (0.8 - 0.58) / 0.42."""
+    judged = site.path / "site.toml"
+    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    judged.write_text(text, encoding="utf-8")
+    rows = ["item,stratum,rater,value,at,final,how"]
+    for item in range(20):
+        one = "keep" if item < 14 else "drop"
+        other = "keep" if item < 12 or item in (14, 15) else "drop"
+        for name, value in (("ann", one), ("ben", other), ("eve", "keep")):
+            rows.append(f"{item},,{name},{value},2026-01-01T00:00:00Z,,")
+    assert status(site)["chai-raters"] == "not done"
+    site.review.mkdir()
+    (site.review / "items.csv").write_text("\n".join(rows), encoding="utf-8")
+    found = answers(Facts(open_site(site.path)))
+    kappa, raw = next(each for each in found if each.key == "chai-raters").figures
+    assert raw.value == pytest.approx(0.8)
+    assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
+    assert kappa.low is not None
+    assert kappa.low < kappa.value
+    assert "ann" not in json.dumps([kappa, raw])
+
+
+def test_swapped_runs_of_two_values_are_a_counterfactual(
+    site: Site, home: Path
+) -> None:
+    judged = site.path / "site.toml"
+    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    judged.write_text(text, encoding="utf-8")
+    for value, wrong in (("female", (1, 2, 3)), ("male", (1,))):
+        score(home, site.runs / value, wrong)
+        path = site.runs / value / "results.json"
+        results = json_of(path)
+        data = results["tasks"]["medcalc"]["recipe"]["data"]
+        data["swap"] = {"changed": f"sex={value}", "rules": "1"}
+        path.write_text(json.dumps(results), encoding="utf-8")
+        if value == "female":
+            assert status(site)["chai-counterfactual"] == "not done"
+    found = answers(Facts(open_site(site.path)))
+    (figure,) = next(
+        each for each in found if each.key == "chai-counterfactual"
+    ).figures
+    assert figure.name == "accuracy: sex male minus female"
+    assert figure.value == pytest.approx(2 / 80)
+    assert figure.low is not None
+    assert figure.low < 2 / 80
+
+
+def test_the_files_say_the_same_and_no_path(site: Site, home: Path) -> None:
+    measure_all(site, home)
+    check_now(site)
+    found = write_evidence(open_site(site.path))
+    content = json_of(site.evidence / "evidence.json")
+    assert [each["key"] for each in content["lines"]] == [each.key for each in found]
+    tripod = [each for each in found if each.framework == "TRIPOD-LLM"]
+    assert len(tripod) == 19
+    with (site.evidence / "evidence.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == sum(max(1, len(each.figures)) for each in found)
+    accuracy = next(row for row in rows if row["item"] == "correctness")
+    assert float(accuracy["value"]) == pytest.approx(78 / 80)
+    assert accuracy["source"] == "runs/candidate/results.json"
+    assert accuracy["n"] == "80"
+    page = (site.evidence / "index.html").read_text(encoding="utf-8")
+    for framework in FRAMEWORKS:
+        assert f">{framework}</h2>" in page
+    assert "97.5" in page
+    assert content["history"]["head"] in page
+    assert not re.search(r"(?:src|href)=\"?(?!#|data:)[^\" >]", page)
+    for path in site.evidence.iterdir():
+        assert str(home.parent) not in path.read_text(encoding="utf-8"), path
+
+
+def test_no_text_of_an_answer_is_in_it(site: Site, home: Path) -> None:
+    gated(site)
+    check_now(site)
+    write_evidence(open_site(site.path))
+    for path in site.evidence.iterdir():
+        assert "987654" not in path.read_text(encoding="utf-8"), path
+
+
+def test_nothing_is_written_without_a_clean_check(site: Site) -> None:
+    gated(site)
+    with pytest.raises(MissingError, match="site check"):
+        write_evidence(open_site(site.path))
+    check_now(site)
+    (site.runs / "more.txt").write_text("something", encoding="utf-8")
+    with pytest.raises(RefusedError, match="older than runs"):
+        write_evidence(open_site(site.path))
+    assert not site.evidence.exists()
+
+
+def test_nothing_is_written_of_a_changed_history(
+    site: Site,
+) -> None:
+    gated(site)
+    site.gates.write_bytes(site.gates.read_bytes().replace(b"GO", b"NO"))
+    check_now(site)
+    with pytest.raises(UsageError, match="history that was changed"):
+        write_evidence(open_site(site.path))
+    assert not site.evidence.exists()
+
+
+def test_lines_are_named_once_and_say_what_to_do() -> None:
+    keys = [line.key for line in LINES]
+    assert len(keys) == len(set(keys))
+    assert {use for line in LINES for use in line.uses} <= set(MEASURES)
+    assert {line.framework for line in LINES} < set(FRAMEWORKS)
+    for line in LINES:
+        assert "medical-tasks" in line.how, line.key

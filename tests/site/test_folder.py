@@ -1,0 +1,126 @@
+"""The folder of a site: settings by their errors, the journal by what a kill does to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.user_folders import private_home
+from medical_tasks.site.folder import changed, journal, last, note_step, open_site
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    assert main(["site", "new", str(tmp_path / "ward"), "--use", "chart-qa"]) == 0
+    return tmp_path / "ward"
+
+
+def test_a_new_folder_opens_and_is_never_made_twice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = open_site(folder)
+    assert site.settings.use == "chart-qa"
+    assert site.private.is_relative_to(private_home())
+    assert main(["site", "new", str(folder), "--use", "calculator"]) == 2
+    assert "not empty" in capsys.readouterr().err
+    assert open_site(folder).private_id == site.private_id
+    assert main(["site", "status", str(folder)]) == 0
+    assert "chart-qa" in capsys.readouterr().out
+
+
+def test_a_new_folder_that_was_killed_half_way_goes_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "site",
+        "new",
+        str(folder.with_name("demo")),
+        "--use",
+        "calculator",
+        "--demo",
+    ]
+    assert main([*words, "--patients", "5"]) == 0
+    demo = folder.with_name("demo")
+    notes = (demo / "demo" / "notes.csv").read_bytes()
+    (demo / "demo" / "truth.json").unlink()  # which is written last
+    assert main([*words, "--patients", "5"]) == 0
+    assert (demo / "demo" / "notes.csv").read_bytes() == notes
+    assert main([*words, "--patients", "5"]) == 2  # it is whole
+    (demo / "demo" / "truth.json").unlink()
+    (demo / "site.toml").write_text((demo / "site.toml").read_text() + "# mine\n")
+    assert main([*words, "--patients", "5"]) == 2  # somebody has edited it
+    assert "not empty" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="no site.toml"):
+        open_site(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "said"),
+    [
+        ("seed = 1", "sed = 1", "has no sed. Did you mean 'seed'"),
+        ("seed = 1", "seed = true", "seed is a whole number, got True"),
+        ("margin = 0.05", "margin = 5", "Five points are 0.05"),
+        ("margin = 0.05", 'margin = "x"', "margin is a number"),
+        ('use = "chart-qa"', "", "lacks use"),
+        ('use = "chart-qa"', 'use = "chart"', "Did you mean 'chart-qa'"),
+        ('preset = "standard"', 'preset = "strickt"', "Did you mean 'strict'"),
+        ('["ann", "ben"]', '["ann", "ann"]', "must be one name or more"),
+        ('["ann", "ben"]', '["a/b"]', "short names"),
+        ('["ann", "ben"]', '"ann"', "a list in square brackets"),
+        ("[judge]", "[[judge]]", "judge is a table"),
+        ("[judge]", "[judge", "not TOML"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    folder: Path, line: str, other: str, said: str
+) -> None:
+    file = folder / "site.toml"
+    text = file.read_text()
+    assert text.count(line) >= 1
+    file.write_text(text.replace(line, other, 1))
+    with pytest.raises(UsageError, match=said):
+        open_site(folder)
+
+
+def test_a_step_is_stale_when_what_it_read_has_changed(folder: Path) -> None:
+    site = open_site(folder)
+    (folder / "plan").mkdir()
+    (folder / "plan" / "plan.json").write_text("{}")
+    (site.private / "drafts.jsonl").write_text("text")
+    note_step(
+        site,
+        "sample",
+        inputs=["site.toml:seed", site.plan, site.private / "drafts.jsonl"],
+        figures={"patients": 60},
+    )
+    done = last(site, "sample")
+    assert done is not None
+    assert done.figures == {"patients": 60}
+    assert set(done.inputs) == {"site.toml:seed", "plan", "private/drafts.jsonl"}
+    assert changed(site, done) == []
+    file = folder / "site.toml"
+    file.write_text(file.read_text().replace("margin = 0.05", "margin = 0.1"))
+    assert changed(open_site(folder), done) == []  # nothing that was read
+    file.write_text(file.read_text().replace("seed = 1", "seed = 2"))
+    (folder / "plan" / "plan.json").write_text("{ }")
+    (site.private / "drafts.jsonl").unlink()
+    assert changed(open_site(folder), done) == list(done.inputs)
+
+
+def test_a_line_that_a_kill_left_half_written_takes_no_other_with_it(
+    folder: Path,
+) -> None:
+    site = open_site(folder)
+    note_step(site, "plan")
+    with (folder / "journal.jsonl").open("ab") as stream:
+        stream.write(b'{"step": "sample", "at": "20')
+    assert [line.step for line in journal(site)] == ["new", "plan"]
+    note_step(site, "make")
+    assert [line.step for line in journal(site)] == ["new", "plan", "make"]

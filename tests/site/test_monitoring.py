@@ -1,0 +1,168 @@
+"""`site monitor`: what a look says of the gated model, and what it cannot be asked."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.site import monitoring
+from medical_tasks.site.folder import Site
+from medical_tasks.site.history import history, verified
+from medical_tasks.site.monitoring import CHANGED, SAME_OR_BETTER, WORSE, by_cluster
+from medical_tasks.site.options import Monitor
+from tests.case_tables import json_of
+from tests.site.site_cases import build_data, gated, make_site, score
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_data(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def site(home: Path, tmp_path: Path) -> Site:
+    made = make_site(tmp_path / "site", home, wrong={"candidate": (3, 4)})
+    return gated(made)
+
+
+def look(site: Site, run: Path, looks: int | None = None) -> int:
+    return monitoring.run(
+        Monitor(step="monitor", folder=site.path, run=run, looks=looks)
+    )
+
+
+def served(run: Path, name: str, model: str = "openai-api/local/new") -> Path:
+    """The run as if a server had answered, which names its model."""
+    results = json_of(run / "results.json")
+    for entry in results["tasks"].values():
+        entry["recipe"]["model"] = {"name": model}
+        entry["usage"] = {"served_models": {name: 80}}
+    (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    return run
+
+
+def test_the_same_then_worse_with_its_interval_and_its_date(
+    site: Site, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(5)
+    same = score(home, home / "same", (3, 9))
+    capsys.readouterr()
+    assert look(site, same) == SAME_OR_BETTER
+    assert "accuracy: the same; against the gated run 0.0" in capsys.readouterr().out
+    worse = score(home, home / "worse", chance.sample(range(80), 24))
+    capsys.readouterr()
+    assert look(site, worse) == WORSE
+    said = capsys.readouterr().out
+    assert "accuracy: worse by -27.5" in said
+    assert "since look 2" in said
+    assert "not worse by more than 15.0: not shown" in said
+
+    first, second = (line for line in history(site.gates) if line.kind == "look")
+    assert first.content["verdict"] == "same"
+    assert first.content["measures"]["accuracy"]["within_margin"]
+    found = second.content["measures"]["accuracy"]
+    assert found["gated"]["difference"] == pytest.approx(-22 / 80)
+    # 24 wrong beside 2 and 2 of 80.
+    assert found["change"]["difference"] == pytest.approx(-24 / 80 + 2 / 80)
+    assert found["change"]["ci_low"] < -0.2 < -0.1 < found["change"]["ci_high"] + 0.1
+    assert second.content["spent"] == pytest.approx(2 * 0.05 / 12)
+    assert verified(site.gates).sound
+    # Its own copy stays, whatever becomes of the run that was given.
+    kept = site.path / second.content["run"] / "items.parquet"
+    assert kept.read_bytes() == (worse / "items.parquet").read_bytes()
+
+
+def test_a_better_run_is_no_alarm(site: Site, home: Path) -> None:
+    many = tuple(range(30))
+    poor = make_site(home / "poor", home, wrong={"candidate": many})
+    gated(poor)
+    assert look(poor, score(home, home / "good")) == SAME_OR_BETTER
+    assert history(poor.gates)[-1].content["verdict"] == "better"
+
+
+def test_another_served_model_is_said_and_compared_all_the_same(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site(tmp_path / "served", home, wrong={"candidate": (3, 4)})
+    served(site.runs / "candidate", "new-2026-01-01")
+    gated(site)
+    again = served(score(home, home / "again", (5,)), "new-2026-01-01")
+    assert look(site, again) == SAME_OR_BETTER
+    other = served(score(home, home / "other", (6,)), "new-2026-06-01")
+    capsys.readouterr()
+    assert look(site, other) == CHANGED
+    said = capsys.readouterr().out
+    assert "served new-2026-01-01 and new-2026-06-01" in said
+    assert "accuracy: the same" in said
+    bad = served(score(home, home / "bad", range(40)), "new-2026-06-01")
+    assert look(site, bad) == WORSE
+    another = served(score(home, home / "another", (7,)), "x", "openai-api/local/other")
+    with pytest.raises(UsageError, match=r"answers of openai-api/local/other"):
+        look(site, another)
+
+
+def test_what_is_no_look(site: Site, home: Path, tmp_path: Path) -> None:
+    run = score(home, home / "run", (1,))
+    assert look(site, run, looks=2) == SAME_OR_BETTER
+    with pytest.raises(UsageError, match="same items with the same scores"):
+        look(site, run, looks=2)
+    short = score(home, home / "short", (2,))
+    results = json_of(short / "results.json")
+    recipe = results["tasks"]["medcalc"]["recipe"]
+    recipe["data"]["rows_sha256"] = "0" * 64
+    (short / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    with pytest.raises(UsageError, match="not the test that was gated"):
+        look(site, short, looks=2)
+    assert len([line for line in history(site.gates) if line.kind == "look"]) == 1
+
+    assert look(site, score(home, home / "second", (8,)), looks=2) == SAME_OR_BETTER
+    with pytest.raises(UsageError, match="planned looks at this model are used up"):
+        look(site, score(home, home / "third", (9,)), looks=2)
+    # More looks would have nothing left to spend.
+    with pytest.raises(UsageError, match="2 planned looks at this model are used up"):
+        look(site, home / "third", looks=4)
+
+
+def test_more_looks_may_be_planned_before_the_last(site: Site, home: Path) -> None:
+    for name, place, looks in (("one", 8, 2), ("two", 9, 4), ("three", 10, 4)):
+        run = score(home, home / name, (place,))
+        assert look(site, run, looks=looks) == SAME_OR_BETTER
+    lines = [line for line in history(site.gates) if line.kind == "look"]
+    assert [line.content["spent"] for line in lines] == pytest.approx(
+        [0.025, 0.025 + 0.025 / 3, 0.025 + 0.05 / 3]
+    )
+    (site.path / lines[0].content["run"] / "items.parquet").unlink()
+    with pytest.raises(MissingError, match="is gone or was changed"):
+        look(site, score(home, home / "fourth", (10,)), looks=4)
+
+
+def test_what_was_not_gated_cannot_be_monitored(home: Path, tmp_path: Path) -> None:
+    site = make_site(tmp_path / "site", home)
+    run = score(home, home / "ungated", (1,))
+    with pytest.raises(MissingError, match="no gate in it"):
+        look(site, run)
+    gated(site)
+    score(home, site.runs / "candidate", (1, 2, 3))
+    with pytest.raises(UsageError, match="not those of the last gate"):
+        look(site, run)
+
+
+def test_items_of_a_cluster_are_added_up_and_what_one_run_lacks_counts_in_none() -> (
+    None
+):
+    sums = np.array(
+        [
+            [[1.0, 0.0, 1.0, 1.0], [1.0] * 4],
+            [[0.0, 1.0, np.nan, 1.0], [1.0, 1.0, np.nan, 1.0]],
+        ]
+    )
+    assert by_cluster(sums, ["a", "a", "b", "c"]).tolist() == [
+        [[1.0, 1.0], [2.0, 1.0]],
+        [[1.0, 1.0], [2.0, 1.0]],
+    ]
+    assert by_cluster(sums, None).shape == (2, 2, 3)

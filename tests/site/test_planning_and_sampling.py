@@ -1,0 +1,159 @@
+"""How many items and labels, and which patients: figures by hand, and laws of the draw."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.cli.entry import main
+from medical_tasks.site.folder import open_site
+from medical_tasks.site.planning import labels_for
+from medical_tasks.site.sampling import Patient, placed, read_patients
+
+
+@pytest.mark.parametrize("half_width", [0.05, 0.1])
+def test_labels_leave_the_judges_error_at_the_half_width(half_width: float) -> None:
+    # Rogan and Gladen 1978: with sensitivity s, specificity t and a true share p the
+    # labels' own part of the variance is (p² s(1-s)/a + (1-p)² t(1-t)/b) / (s+t-1)²,
+    # where a and b of n labels are of each class.
+    p, s, t = 0.8, 0.9, 0.85
+    per_label = (p * s * (1 - s) + (1 - p) * t * (1 - t)) / (s + t - 1) ** 2
+    by_hand = math.ceil((1.959964 / half_width) ** 2 * per_label)
+    rarest = math.ceil(20 / (1 - p))  # twenty labels of each class at least
+    assert labels_for(half_width, p) == pytest.approx(max(by_hand, rarest), rel=0.01)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")),
+        min_size=1,
+        max_size=60,
+    ),
+    st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_sample_is_in_proportion_and_holds_the_smaller_ones(
+    strata: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    patients = [
+        Patient(id=f"p{number}", strata={"one": one, "two": two}, rows=({},))
+        for number, (one, two) in enumerate(strata)
+    ]
+    order = placed(patients)
+    assert Counter(each.id for each in order) == Counter(each.id for each in patients)
+    size = data.draw(st.integers(1, len(patients)))
+    drawn = Counter(tuple(each.strata.values()) for each in order[:size])
+    every = Counter(strata)
+    for stratum, count in every.items():
+        # To one patient of its own, and less than one for each other stratum's rounding.
+        assert abs(drawn[stratum] - size * count / len(patients)) <= len(every)
+
+
+def site_of(
+    place: Path, rows: list[tuple[str, ...]], head: tuple[str, ...], strata: str = "[]"
+) -> Path:
+    """A folder whose notes are these rows."""
+    notes = place / "notes.csv"
+    with notes.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    folder = place / "ward"
+    assert main(["site", "new", str(folder), "--use", "chart-qa"]) == 0
+    file = folder / "site.toml"
+    text = file.read_text().replace("/FOLDER/OF/THE/NOTES/notes.csv", str(notes))
+    file.write_text(text.replace("strata = []", f"strata = {strata}"))
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "strata", "said"),
+    [
+        ([("1",)], ("patient_id",), "[]", "has no column note"),
+        ([("1", "a")], ("patient_id", "note"), '["sex"]', "has no column sex"),
+        ([("1", "a"), ("1", "")], ("patient_id", "note"), "[]", "row 3, column 'note'"),
+        (
+            [("1", "secret words", "f"), ("1", "b", "m")],
+            ("patient_id", "note", "sex"),
+            '["sex"]',
+            "a patient has 2 values",
+        ),
+        (
+            [(str(n), "secret words", f"v{n}") for n in range(40)],
+            ("patient_id", "note", "sex"),
+            '["sex"]',
+            "has 40 values",
+        ),
+    ],
+)
+def test_notes_that_cannot_be_sampled_are_told_without_their_text(
+    place: Path,
+    rows: list[tuple[str, ...]],
+    head: tuple[str, ...],
+    strata: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = site_of(place, rows, head, strata)
+    assert main(["site", "sample", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "secret" not in told
+
+
+def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
+    place: Path,
+) -> None:
+    rows = [(f"record-{n}", f"Note {n}.", "fm"[n % 2]) for n in range(30)]
+    drawn = []
+    for name in ("one", "two"):
+        (place / name).mkdir()
+        folder = site_of(
+            place / name,
+            rows,
+            ("patient_id", "note", "sex"),
+            '["sex", "ward"]'[:6] + "]",
+        )
+        assert main(["site", "sample", str(folder), "--items", "8"]) == 0
+        table = (folder / "sample" / "sample.csv").read_text()
+        assert "record-" not in table
+        ids = [line.split(",")[0] for line in table.splitlines()[1:]]
+        known = {
+            each.id: each.rows[0]["note"] for each in read_patients(open_site(folder))
+        }
+        drawn.append((ids, [known[each] for each in ids]))
+    (first, notes), (second, others) = drawn
+    assert notes == others
+    assert not set(first) & set(second)
+
+
+def test_a_plan_scales_with_power_and_says_what_it_assumes(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
+    items = []
+    for power in ("0.8", "0.9"):
+        file = folder / "site.toml"
+        text = file.read_text().replace("power = 0.8", f"power = {power}")
+        file.write_text(text)
+        assert main(["site", "plan", str(folder), "--accuracy", "0.7"]) == 0
+        made = json.loads((folder / "plan" / "plan.json").read_text())
+        assert made["assumed"]["accuracy"] == 0.7
+        items.append(made["items"])
+    # ±5 points around 0.7 by Wilson's interval: 1.96² * 0.21 / 0.0025 = 323 or so.
+    assert items[0] == pytest.approx(323, abs=4)
+    ratio = (1.959964 + 1.281552) ** 2 / (1.959964 + 0.841621) ** 2
+    assert items[1] == pytest.approx(items[0] * ratio, abs=1)
+    assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
+    assert "a share between 0 and 1" in capsys.readouterr().err

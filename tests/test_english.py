@@ -1,0 +1,133 @@
+"""What users read has the field's English: messages, helps, summaries, and the pages of `docs/`.
+
+`AVOIDED` lists phrases that were once frequent here and that a reader stumbles over, each
+with what to write instead. The list grows when a reader stumbles again.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGE: Final = ROOT / "medical_tasks"
+PAGES: Final = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/*.md",
+    "examples/*/README.md",
+)
+
+AVOIDED: Final = (
+    (r"\bstands?\b(?!-| for\b)", "is, appears, or name the thing that acts"),
+    (r"\b(?:lies|lie)\b", "is"),
+    (r"\b(?:is|are) of (?!the\b|a\b|an\b|its\b|\d)", "has, belongs to, comes from"),
+    (r"\bis there(?: already)?(?:,| and)", "exists"),
+    (r"\bwr(?:ite|itten|ites) over\b", "overwrite"),
+    (r"\bhave not (?:the|a|any)\b", "do not have"),
+    (r"\bheld against (?:it|them)", "compared with"),
+    (r"\bthat these \w+ fit\b", "compatible with these"),
+    (r"\bonly say what\b", "only list, only estimate"),
+    (r"\blooked into\b.*\blooked into\b", "read, searched"),
+    (r"\bwhich is of\b", "which has"),
+    (r"\b\w+ wrong use\b", "usage error"),
+)
+"""A phrase, and what to write instead."""
+
+CALLS: Final = re.compile(
+    r"(?:Error|Option|Verb|MetricSpec|tell|note|doing|print|warning|info)$"
+)
+"""Names of calls whose texts a user reads."""
+
+
+class Text(NamedTuple):
+    """A text that a user reads, and where it is from."""
+
+    place: str
+    text: str
+
+
+def test_messages_and_helps_have_no_avoided_phrase() -> None:
+    texts = list(user_texts())
+    assert texts
+    assert not avoided_in(texts)
+
+
+def test_pages_have_no_avoided_phrase() -> None:
+    texts = list(page_texts())
+    assert texts
+    assert not avoided_in(texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "row 3: the id stands twice",
+        "file.csv: is there already, and nothing is written over",
+        "the tasks are of several datasets",
+        "the file lies in the folder",
+        "patients have not the number of notes",
+    ],
+)
+def test_an_avoided_phrase_is_found(text: str) -> None:
+    assert avoided_in([Text("here", text)])
+
+
+def avoided_in(texts: list[Text]) -> list[str]:
+    """Which texts have an avoided phrase, each with what to write instead."""
+    return [
+        f"{place}: {found[0]!r} in {text[:120]!r}: write {instead}"
+        for place, text in texts
+        for pattern, instead in AVOIDED
+        if (found := re.search(pattern, text, re.IGNORECASE))
+    ]
+
+
+def user_texts() -> Iterator[Text]:
+    """Every message, help line and summary in the package's code."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        place = str(path.relative_to(ROOT))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and CALLS.search(_name(node.func)):
+                for argument in (*node.args, *(each.value for each in node.keywords)):
+                    for text in _texts(argument):
+                        yield Text(f"{place}:{node.lineno}", text)
+            elif _is_options(path) and isinstance(node, ast.ClassDef):
+                yield Text(f"{place}:{node.lineno}", ast.get_docstring(node) or "")
+
+
+def page_texts() -> Iterator[Text]:
+    """The lines of the pages, without code."""
+    for pattern in PAGES:
+        for path in sorted(ROOT.glob(pattern)):
+            prose = re.sub(r"(?ms)^```.*?^```|^    .*?$", "", path.read_text())
+            for line in re.sub(r"`[^`\n]*`", "CODE", prose).splitlines():
+                yield Text(str(path.relative_to(ROOT)), line)
+
+
+def _is_options(path: Path) -> bool:
+    return "options" in (path.stem, path.parent.name)
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    """The texts of an expression; what an f-string fills in is a `{}`."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "{}"
+                for part in each.values
+            )
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value

@@ -1,0 +1,236 @@
+"""What a user did is a message, never a traceback: all verbs, all functions, names and values that go wrong.
+
+Verbs come from the catalogue of verbs, functions from `medical_tasks.api.__all__`, so
+that new ones are tried too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks as mt
+from medical_tasks import api
+from medical_tasks.cli.entry import main, verbs
+from medical_tasks.cli.parser import declared, forms_apart
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    MissingError,
+    UsageError,
+    of_system,
+)
+from medical_tasks.io import files
+from medical_tasks.options import Parameter
+
+LONG = "n" * 300
+CODES = {0, 2, 3, 4, 5}
+"""Exit codes of a command that did nothing of what was asked."""
+# What starts a program, serves, or is a check of this checkout: nothing a name goes
+# wrong in.
+UNTRIED = {"lighteval", "doctor", "manifest", "list"}
+FUNCTIONS = sorted(
+    name for name in api.__all__ if inspect.isfunction(getattr(api, name))
+)
+FILLERS = {"task": "medcalc", "tasks": "medcalc", "dataset": "medcalc_bench"}
+BAD: list[tuple[str, Any]] = [
+    ("none", None),
+    ("number", 3),
+    ("long", LONG),
+    ("object", object()),
+    ("zero", "a\0b"),
+]
+
+
+@pytest.fixture
+def place(here: Path) -> Path:
+    """A folder with what goes wrong when it is opened."""
+    (here / "folder").mkdir()
+    (here / "loop").symlink_to("loop")
+    return here
+
+
+def tell(call: Callable[[], object]) -> None:
+    """Makes a call, which returns or has a message; any other error is the test's."""
+    with contextlib.suppress(MedicalTasksError):
+        call()
+
+
+def filled(parameter: inspect.Parameter) -> object:
+    if parameter.name == "model":
+        return "baseline/empty"
+    return FILLERS.get(parameter.name, "nowhere")
+
+
+def calls(
+    function: Callable[..., object], bad: object
+) -> Iterator[Callable[[], object]]:
+    """The function with a bad value in each place that must be given, and in each that takes a path."""
+    parameters = inspect.signature(function).parameters.values()
+    for target in parameters:
+        required = target.default is inspect.Parameter.empty
+        if target.kind is inspect.Parameter.VAR_KEYWORD or not (
+            required or "Path" in str(target.annotation)
+        ):
+            continue
+        if bad is None and not required:
+            continue  # its default
+        words: list[object] = []
+        named: dict[str, object] = {}
+        for each in parameters:
+            value = bad if each is target else filled(each)
+            if each.kind is inspect.Parameter.VAR_POSITIONAL:
+                words.append(value)
+            elif each is target or (
+                each.default is inspect.Parameter.empty
+                and each.kind is not inspect.Parameter.VAR_KEYWORD
+            ):
+                named[each.name] = value
+        if words:
+            yield lambda words=words, named=named: function(*words, **named)  # type: ignore[misc]
+        else:
+            yield lambda named=named: function(**named)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_what_is_wrong_with_a_value(name: str, place: Path) -> None:
+    function = getattr(mt, name)
+    for _, bad in BAD:
+        for call in calls(function, bad):
+            tell(call)
+    for bad in (Path("folder"), Path("loop")):
+        for call in calls(function, bad):
+            tell(call)
+
+
+def words_of(field: Parameter, value: str) -> list[str]:
+    if field.option.positional:
+        return [value]
+    return [field.words] if field.type is bool else [f"{field.words}={value}"]
+
+
+def filler(field: Parameter) -> str:
+    if field.choices:
+        return str(field.choices[0])
+    if field.type in (int, float):
+        return "1"
+    return {"model": "baseline/empty", **FILLERS}.get(field.name, "nowhere")
+
+
+def commands(name: str, bad: str) -> Iterator[list[str]]:
+    """The verb with a bad name in each place of a path, and in each word that must be given."""
+    verb = verbs()[name]
+    if verb.options is None:
+        return
+    for form in forms_apart(verb):
+        fields = declared(verb, form)
+        required = [field for field in fields.values() if field.required]
+        for target in fields.values():
+            is_path = target.type is Path
+            if not (is_path or (target.required and target.type is str)):
+                continue
+            words = [*form]
+            for field in dict.fromkeys(
+                [*(each.name for each in required), target.name]
+            ):
+                value = bad if field == target.name else filler(fields[field])
+                words += words_of(fields[field], value)
+            yield [name, *words]
+
+
+@pytest.mark.parametrize("name", sorted(verbs().keys() - UNTRIED))
+def test_a_verb_says_what_is_wrong_with_a_name(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for bad in (LONG, "folder", "loop"):
+        for words in commands(name, bad):
+            try:
+                code = main(words)
+            except SystemExit as stop:  # argparse ends the program itself
+                code = int(str(stop.code))
+            assert code in CODES, words
+            said = capsys.readouterr()
+            assert "Traceback" not in said.err + said.out
+            assert code == 0 or "error: " in said.err, words
+
+
+def test_most_verbs_and_functions_are_tried() -> None:
+    assert len([name for name in verbs() if list(commands(name, LONG))]) > 20
+    assert all(list(calls(getattr(mt, name), LONG)) for name in ("run", "load", "calc"))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "step"),
+    [
+        (errno.ENAMETOOLONG, UsageError, "Give another name"),
+        (errno.EISDIR, UsageError, "Give another name"),
+        (errno.EACCES, UsageError, "readable and writable"),
+        (errno.ENOENT, MissingError, "that is there"),
+        (errno.ENOSPC, IncompleteError, "Free some space"),
+        (errno.EROFS, IncompleteError, "another place"),
+    ],
+)
+def test_what_the_system_says_becomes_a_message(
+    code: int, kind: type[MedicalTasksError], step: str
+) -> None:
+    said = of_system(OSError(code, os.strerror(code), "my/file.csv"))
+    assert type(said) is kind
+    assert str(said).startswith(f"my/file.csv: {os.strerror(code)}. ")
+    assert step in str(said)
+    assert len(str(of_system(OSError(code, "", LONG)))) < 250
+
+
+def test_errors_of_sockets_pipes_and_of_our_own_stay_what_they_are() -> None:
+    assert of_system(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
+    assert of_system(ConnectionRefusedError(errno.ECONNREFUSED, "refused")) is None
+    assert of_system(ValueError("a fault")) is None
+    assert of_system(OSError("no number")) is None
+
+
+def test_a_disk_that_is_full_while_a_run_is_written(
+    demos: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def full(self: files.WholeFile, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+
+    monkeypatch.setattr(files.WholeFile, "write_bytes", full)
+    data = ["--config", "demo", "--data", str(demos), "--out", "out"]
+    assert main(["run", "--tasks", "medcalc", "--model", "baseline/empty", *data]) == 5
+    assert "No space left on device" in capsys.readouterr().err
+    with pytest.raises(IncompleteError, match="No space left on device"):
+        mt.sheet("kqa", "s.csv", config="demo", data=demos)
+
+
+def test_a_file_that_goes_while_it_is_read(
+    demos: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("answers.csv").write_text("id,answer\n1,25\n")
+    found = Path.stat
+
+    def gone(self: Path, **how: Any) -> os.stat_result:
+        seen = found(self, **how)
+        if self.name == "answers.csv":
+            self.unlink()
+        return seen
+
+    monkeypatch.setattr(Path, "stat", gone)
+    with pytest.raises(MedicalTasksError, match=r"answers\.csv"):
+        mt.score("medcalc", "answers.csv", config="demo", data=demos)
+
+
+def test_a_call_that_lacks_an_argument_or_has_one_too_many() -> None:
+    with pytest.raises(
+        UsageError, match="mt.run: missing a required argument: 'model'"
+    ):
+        mt.run("medcalc")  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"^mt\.sheet: too many positional"):
+        mt.sheet("kqa", "a.csv", "b")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(UsageError, match="dataset is a text, got NoneType None"):
+        mt.load(None)  # type: ignore[arg-type]
