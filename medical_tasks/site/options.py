@@ -210,9 +210,7 @@ class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
     with_name: Annotated[bool, Option("put the name of the site into the file")] = False
-    show: Annotated[bool, Option("show what stands in the file; writes nothing")] = (
-        False
-    )
+    show: Annotated[bool, Option("show what is in the file; writes nothing")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
