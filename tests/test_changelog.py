@@ -21,7 +21,7 @@ _OTHER = {"README.md", "template.md.jinja"}
 
 def _kinds() -> set[str]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return set(settings["tool"]["towncrier"]["fragment"])
+    return {kind["directory"] for kind in settings["tool"]["towncrier"]["type"]}
 
 
 def test_every_fragment_has_a_name_a_kind_and_a_sentence() -> None:
@@ -44,7 +44,7 @@ def test_the_page_on_fragments_names_every_kind() -> None:
 
 def test_the_newest_section_is_that_of_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert text.count("<!-- releases -->\n## [") == 1
+    assert text.count("<!-- releases -->\n\n## [") == 1
     sections = _NAMED.findall(text)
     assert len(sections) == text.count("\n## ")
     versions = [version_numbers(version) for version, _ in sections]
@@ -65,7 +65,7 @@ def test_a_release_moves_the_fragments_above_the_last_one(tmp_path: Path) -> Non
     for name in _OTHER:
         shutil.copy(ROOT / "changelog.d" / name, folder)
     (folder / "b.fixed.md").write_text("A number\nover two lines.\n", encoding="utf-8")
-    (folder / "a.scores.md").write_text("`medcalc` 9-A.\n", encoding="utf-8")
+    (folder / "a.scores.md").write_text("[K](../docs/kqa.md).\n", encoding="utf-8")
     words = "build --yes --version 98.0.0 --date 2030-01-02"
     done = subprocess.run(
         [sys.executable, "-m", "towncrier", *words.split()],
@@ -79,8 +79,8 @@ def test_a_release_moves_the_fragments_above_the_last_one(tmp_path: Path) -> Non
     before = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     head, last = before.split("<!-- releases -->\n")
     assert text == (
-        f"{head}<!-- releases -->\n## [98.0.0] - 2030-01-02\n\n"
-        "### Scores that are not comparable with earlier ones\n\n- `medcalc` 9-A.\n\n"
-        f"### Fixed\n\n- A number\n  over two lines.\n\n{last}"
+        f"{head}<!-- releases -->\n\n## [98.0.0] - 2030-01-02\n\n"
+        "### Scores that are not comparable with earlier ones\n\n- [K](docs/kqa.md).\n\n"
+        f"### Fixed\n\n- A number\n  over two lines.\n{last}"
     )
     assert {path.name for path in folder.iterdir()} == _OTHER

@@ -152,7 +152,7 @@ def test_the_documents_are_found_and_name_every_task() -> None:
     }
     assert len(DOCUMENTS) >= 12
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    fragments = sorted((ROOT / "changelog.d").glob("*.scores.md"))
+    fragments = sorted((ROOT / "changelog.d").glob("*.md"))
     changes = "\n".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "CHANGELOG.md", *fragments)
     )

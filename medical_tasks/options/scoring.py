@@ -134,7 +134,7 @@ class Sheet(WithSubset):
     an empty column `answer`. In an XLSX file all else is locked, without a password,
     and where the answer is a letter the cell offers those there are. Rows may be left
     empty, sorted or taken out. A sheet in which somebody wrote is never overwritten. Of
-    credentialed data it is for its owner alone, and lies in no run's folder or git work
+    credentialed data it is for its owner alone, and is in no run's folder or git work
     tree.
     """
 

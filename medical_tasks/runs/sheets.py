@@ -151,12 +151,12 @@ def _check_unfilled(out: Path) -> None:
         filled = [row for row in table.rows if row.cells[ANSWER]]
     except (UsageError, KeyError) as error:
         raise UsageError(
-            f"{out}: is there, and is no sheet to fill in. {name}"
+            f"{out}: exists and is not a sheet to fill in. {name}"
         ) from error
 
     if filled:
         raise UsageError(
-            f"{out}: is there, and {filled[0].at} of it has an answer that this would write over. "
+            f"{out}: exists, and {filled[0].at} of it has an answer that would be overwritten. "
             f"{name}"
         )
 

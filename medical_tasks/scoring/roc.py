@@ -114,7 +114,7 @@ def _variance(sums: Floats, counts: tuple[int, ...]) -> float:
 
     A side that is in one cluster alone counts as it is: its own spread is not known.
     """
-    clusters = sums.shape[1]
+    clusters = int(sums.shape[1])
     of_sides: float = math.fsum(
         count / max(1, count - 1) * float(side @ side)
         for side, count in zip(sums, counts, strict=True)

@@ -65,7 +65,7 @@ def run(options: Check) -> int:
         )
 
     tell(
-        f"clean: no {report.words} words in a row of the notes stand in {report.files:,} files "
+        f"clean: no {report.words} words in a row of the notes are in {report.files:,} files "
         f"({report.rows:,} rows compared)"
     )
     return 0
@@ -150,7 +150,7 @@ def state(site: Site) -> State:
     """Where the step stands."""
     done = last(site, "check")
     if done is None:
-        return State("next", "prove that no text of the notes stands in the folder")
+        return State("next", "prove that no text of the notes is in the folder")
     if problem := _problem(site, done):
         return State("stale", problem)
     return State("done", f"clean {done.at}")

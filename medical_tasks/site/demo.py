@@ -32,7 +32,7 @@ from medical_tasks.site.desk.sheets import Sheet
 from medical_tasks.site.desk.work import COLUMNS
 from medical_tasks.site.folder import Site
 from medical_tasks.site.sampling import pseudonym, pseudonym_key
-from medical_tasks.site.uses.question_ids import item_id
+from medical_tasks.site.uses import question_item
 
 FOLDER: Final = "demo"
 TRUTH: Final = "truth.json"
@@ -215,7 +215,7 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
 def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
     rows, labels = [], {}
     for row in _lines(source):
-        item = item_id(row["Question"])
+        item = question_item(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
         kept = [model.says() for _ in own]
         said = [

@@ -153,7 +153,7 @@ class Series:
             if run_hashes(folder)["items"] != line.content["items"]:
                 raise MissingError(
                     f"{folder}: the run of look {line.content['look']} ({line.at}) is gone or was "
-                    "changed, and later looks are held against it too. Restore it, or gate the "
+                    "changed, and later looks are compared with it too. Restore it, or gate the "
                     "model anew (medical-tasks site gate), which begins a new series."
                 )
 

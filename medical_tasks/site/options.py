@@ -147,7 +147,11 @@ class Judge(InFolder, WithAttestation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate(InFolder, heading="gate"):
+class Gate(
+    InFolder,
+    heading="gate",
+    about="exit code 0: GO; 6: NO-GO; 7: INCONCLUSIVE",
+):
     """Decide: GO, NO-GO or INCONCLUSIVE, by the policy of site.toml."""
 
     preset: Annotated[
@@ -167,7 +171,12 @@ class Evidence(InFolder):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Monitor(InFolder, WithAttestation, heading="monitor"):
+class Monitor(
+    InFolder,
+    WithAttestation,
+    heading="monitor",
+    about="exit code 0: the same or better; 7: worse; 8: another model is served, not worse",
+):
     """Ask the same items again: the same, worse, or another model that is served.
 
     Exit code 0: the same or better; 7: worse; 8: the served model has changed, and is
@@ -201,9 +210,7 @@ class Share(InFolder, heading="share"):
     """Write what other hospitals may have: counts and strata, no text and no ids."""
 
     with_name: Annotated[bool, Option("put the name of the site into the file")] = False
-    show: Annotated[bool, Option("show what stands in the file; writes nothing")] = (
-        False
-    )
+    show: Annotated[bool, Option("show what is in the file; writes nothing")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -117,7 +117,7 @@ def taken_answers(site: Site, role: str, given: Path) -> Path:
     kept = [each for each in found if each.id in ids]
     if not kept:
         raise UsageError(
-            f"{given}: none of its {len(found)} ids is an item of this site. The items stand in "
+            f"{given}: none of its {len(found)} ids is an item of this site. The items are in "
             f"{items_file(site)}, column item."
         )
 

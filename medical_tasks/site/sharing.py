@@ -868,6 +868,6 @@ def _check_text(draft: Path, sources: Sequence[Path]) -> None:
     if report.found or report.unreadable:
         names = ", ".join([*report.found, *report.unreadable])
         raise RefusedError(
-            f"not shared: text of the site's sources stands in {names}, or it cannot be told. "
+            f"not shared: text of the site's sources is in {names}, or they cannot be read. "
             "Nothing was written."
         )

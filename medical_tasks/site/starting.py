@@ -84,7 +84,7 @@ def run(options: New) -> int:
     folder = options.folder.expanduser()
     check_least({"--patients": options.patients, "--seed": options.seed})
     if options.patients and not options.demo:
-        raise UsageError("--patients is of --demo. Add that, or leave it out.")
+        raise UsageError("--patients needs --demo. Add that, or leave it out.")
     _check_free(folder, options)
     texts = {
         SETTINGS_NAME: settings_text(options),
@@ -163,7 +163,7 @@ def _check_free(folder: Path, options: New) -> None:
     if not there or (not finished and there <= _OURS and _same(folder, options)):
         return
     raise UsageError(
-        f"{folder}: is there already and not empty. Name another folder, or go on in this one: "
+        f"{folder}: already exists and is not empty. Name another folder, or go on in this one: "
         f"medical-tasks site status {folder}"
     )
 

@@ -114,7 +114,7 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         name="check",
-        summary="no text of notes stands in the folder, which gates all that leaves it",
+        summary="no text of notes is in the folder, which gates all that leaves it",
         who="you",
         run="medical_tasks.site.checking:run",
         state="medical_tasks.site.checking:state",

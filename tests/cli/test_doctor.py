@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.harness import examining
 from medical_tasks.harness.examining import examine
+from medical_tasks.plugins import version_of
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
 from tests.support import ROOT
@@ -44,17 +44,13 @@ def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     hub = re.findall(r"(?m)^huggingface_hub==(.+)$", pins)
     pretended: dict[str, str | None] = {"huggingface-hub": hub[0]}
-    true_version = importlib.metadata.version
 
     def version(package: str) -> str:
         if package in pretended:
-            value = pretended[package]
-            if value is None:
-                raise importlib.metadata.PackageNotFoundError(package)
-            return value
-        return true_version(package)
+            return pretended[package] or ""
+        return version_of(package)
 
-    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(examining, "version_of", version)
     return pretended
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import source_files
@@ -139,7 +140,8 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
     rows = {(row["task"], row["id"]): row for row in read_items(run)}
     assert len(data.tasks) == 5
     for task in data.tasks:
-        assert task.access == "credentialed"
+        spec = dataset_spec(task_spec(task.name).dataset)
+        assert task.access == spec.access
         assert "credentialed" in task.texts
         assert task.items
         for item in task.items:

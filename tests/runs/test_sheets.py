@@ -138,7 +138,7 @@ def test_what_somebody_wrote_is_never_written_over(demos: Path, here: Path) -> N
     with pytest.raises(UsageError, match="row 14 of it has an answer"):
         mt.sheet("kqa", "s.csv", config="demo", data=demos)
     Path("letter.csv").write_text("Dear colleague\nI write\n")
-    with pytest.raises(UsageError, match="is there, and is no sheet to fill in"):
+    with pytest.raises(UsageError, match="exists and is not a sheet to fill in"):
         mt.sheet("kqa", "letter.csv", config="demo", data=demos)
     assert Path("letter.csv").read_text() == "Dear colleague\nI write\n"
 

@@ -290,7 +290,7 @@ def test_text_ids_and_names_do_not_leave(tmp_path: Path) -> None:
             write_share(made, out, sources=[source], secret=["patient-0001", "eve"])
         assert "second bed" not in str(refused.value)
     made["tasks"][TASK]["figures"][1]["group"] = text[:80]
-    with pytest.raises(RefusedError, match="text of the site's sources stands in"):
+    with pytest.raises(RefusedError, match="text of the site's sources is in"):
         write_share(made, out, sources=[source], secret=[])
     assert not out.exists()
 

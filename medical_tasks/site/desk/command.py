@@ -91,7 +91,7 @@ def _of_site(options: Review) -> Opened:
     }
     if given := [name for name, value in extra.items() if value is not None]:
         raise UsageError(
-            f"{', '.join(given)}: a site's reviewers stand in its site.toml. Leave it out, or "
+            f"{', '.join(given)}: a site's reviewers are in its site.toml. Leave it out, or "
             "give --open PATH."
         )
 

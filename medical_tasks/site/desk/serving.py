@@ -324,7 +324,7 @@ class _Pages:
 
         if not all(each.value for each in work.decided()):
             raise DeskError(
-                409, "Names stand beside the labels: they wait until all is decided."
+                409, "Names are beside the labels: they wait until all is decided."
             )
 
         name = f'attachment; filename="{work.sheet.name}.csv"'

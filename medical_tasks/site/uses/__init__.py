@@ -125,3 +125,10 @@ CONFIG: Final = "own"
 def use_of(settings: Settings) -> Use:
     """The use of a site."""
     return USES[settings.use]
+
+
+def question_item(question: str) -> str:
+    """The id of a patient's question, which K-QA's form makes of its text."""
+    from medical_tasks.benchmarks.kqa.data import question_id
+
+    return question_id(question)

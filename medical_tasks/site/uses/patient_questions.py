@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.construct.decompose.command import run as decompose
 from medical_tasks.construct.options import Decompose
 from medical_tasks.construct.shared import write_lines
@@ -24,7 +25,6 @@ from medical_tasks.site.judging import Drawn
 from medical_tasks.site.making import Drafted, Made, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
-from medical_tasks.site.uses.question_ids import item_id
 from medical_tasks.site.uses.sheets import (
     items_sheet,
     labels_sheet,
@@ -115,7 +115,7 @@ class PatientQuestions:
                     "Nice_to_have": lists["nice_to_have"],
                 }
             )
-            owners[item_id(draft["question"])] = draft["patient"]
+            owners[question_id(draft["question"])] = draft["patient"]
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
@@ -233,7 +233,7 @@ def _asked(patients: Sequence[Patient]) -> dict[str, dict[str, Any]]:
         for cells in patient.rows:
             question = " ".join(cells["question"].split())
             found.setdefault(
-                item_id(question),
+                question_id(question),
                 {
                     "patient": patient.id,
                     "question": question,
@@ -301,7 +301,7 @@ def _decomposed(
         return {}, 0
 
     found = {
-        item_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
+        question_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
         for row in read_lines(out)
     }
     return found, failed and len(asked) - len(found)

@@ -160,7 +160,7 @@ def test_a_sites_labels_go_to_its_review_folder_and_texts_do_not(
     assert main([*words, "--export", "out.csv"]) == 0
     assert (here / "out.csv").read_text() == text
     assert main([*words, "--reviewers", "ann"]) == 2
-    assert "reviewers stand in its site.toml" in capsys.readouterr().err
+    assert "reviewers are in its site.toml" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_what_nobody_decided_stays_open_and_no_mark_is_written_over(
     back(unclear, work, unclear)
     for rater in ("ann", "ben"):
         say(work, rater, "medcalc/1", "none")
-    with pytest.raises(UsageError, match="a mark that this would write over"):
+    with pytest.raises(UsageError, match="a mark that would be overwritten"):
         back(unclear, work, unclear)
     assert "needs" in str(work.sheet.choices[0])
     item = work.sheet.by_id["medcalc/2"]
