@@ -117,6 +117,7 @@ def doing(what: str) -> Iterator[None]:
     except Exception as error:
         if memory_error(error):
             error.add_note(what)
+
         raise
 
 
@@ -124,6 +125,7 @@ def memory_error(error: BaseException | None) -> bool:
     """Whether an error, or what caused it, says that there is no memory left, also for a thread or a library to be loaded."""
     if error is None:
         return False
+
     return (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
@@ -161,22 +163,26 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
         return UsageError(
             "a file's name has a character with the code 0. Give another name."
         )
+
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
         return UsageError(f"{error}. Give the file itself.")
     if not isinstance(error, OSError) or not error.errno or error.filename is None:
         return None
     if memory_error(error):
         return None
+
     where, reason = _short_name(error.filename), system_reason(error)
     if error.errno in _NO_ROOM:
         return IncompleteError(
             f"{where}: {reason}. Finished work is kept. Free some space or choose another place, "
             "and give the same command again."
         )
+
     if error.errno == errno.ENOENT:
         return MissingError(f"{where}: {reason}. Give a file or folder that is there.")
     if error.errno in (errno.EACCES, errno.EPERM):
         return UsageError(f"{where}: {reason}. Make it readable and writable for you.")
+
     return UsageError(f"{where}: {reason}. Give another name.")
 
 
@@ -218,6 +224,7 @@ def _packages(extra: str) -> list[str]:
         importlib.metadata.PackageNotFoundError
     ):  # run from a checkout that is not installed
         return [f".[{extra}]"]
+
     found = []
     for line in stated:
         package, _, marker = line.partition(";")
@@ -228,4 +235,5 @@ def _packages(extra: str) -> list[str]:
                 if own
                 else [package]
             )
+
     return found

@@ -245,6 +245,7 @@ def run(
             "mt.run is for one process, and asks a model. Use `medical-tasks run` under torchrun, "
             "and mt.forecast to forecast."
         )
+
     return Results(folder)
 
 
@@ -530,11 +531,13 @@ def score(
     )
     with reading(options):
         done = rescore(options, held)
+
     if done is None:
         raise UsageError(
             "mt.score is for one process, and does not forecast. Use `medical-tasks score` for "
             "these."
         )
+
     return Results(done[0])
 
 
@@ -621,6 +624,7 @@ def import_run(
             "mt.import_run is for one process, and does not forecast. Use `medical-tasks import` "
             "for these."
         )
+
     return Results(done[0])
 
 
@@ -744,8 +748,10 @@ def adjudicate(
     options = made(declared.Adjudicate, locals())
     with reading(options):
         unclear = write_sheet(options)
+
     if unclear is None:
         raise UsageError("mt.adjudicate is for one process. Call it without torchrun.")
+
     return unclear
 
 
@@ -823,6 +829,7 @@ def merge(
     done = merge_parts(made(declared.Merge, locals()))
     if done is None:
         raise UsageError("mt.merge is for one process. Call it without torchrun.")
+
     return Results(done[0])
 
 
@@ -890,6 +897,7 @@ def score_text(
         content = scored(
             options, read_rows(options.table, options) if rows is None else rows
         )
+
     return TextScores(content, table_of(content))
 
 
@@ -997,11 +1005,13 @@ def judge_check(
     options = made(declared.JudgeCheck, locals())
     with reading(options):
         checked = check_judges(options)
+
     if checked is None:
         raise UsageError(
             "mt.judge_check is for one process, and asks. Use `medical-tasks judge-check` to "
             "forecast."
         )
+
     return checked
 
 
@@ -1125,6 +1135,7 @@ def gate(
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
     text, content = shown(verdict, findings, rules)
+
     return GateReport(content, text, verdict)
 
 
@@ -2049,6 +2060,7 @@ def construct_benchmark(step: Construct) -> Report:
             "step is a step's options, such as medical_tasks.construct.options.MedcalcSheet(...), "
             f"got {type(step).__name__}."
         )
+
     return told(take_step, step)
 
 
@@ -2202,6 +2214,7 @@ def load(
     from datasets import Dataset, DatasetDict, concatenate_datasets
 
     found = {name: Dataset(table) for name, table in tables.items()}
+
     return (
         DatasetDict(found)
         if split is None
@@ -2234,6 +2247,7 @@ def calc(name: int | str, **inputs: object) -> Result:
         (key, list(value) if isinstance(value, tuple) else value)
         for key, value in inputs.items()
     )
+
     return calculate(calculator, calculator.named(given))
 
 
@@ -2257,6 +2271,7 @@ def _text_rows(
             raise UsageError(
                 f"mt.score_text: a table or texts are needed, got {type(given).__name__}."
             )
+
     if references is not None:
         predictions, texts = list(table), list(references)
         if len(predictions) != len(texts):
@@ -2264,15 +2279,19 @@ def _text_rows(
                 f"mt.score_text: {len(predictions)} predictions, but {len(texts)} references. "
                 "Give one of each."
             )
+
         pairs = zip(predictions, texts, strict=True)
         table = [
             {"prediction": text, "reference": reference} for text, reference in pairs
         ]
+
     if hasattr(table, "to_dict"):  # a DataFrame, in which an empty cell is nothing
         table = table.astype(object).where(table.notna(), None).to_dict("records")
+
     rows = list(table)
     if not all(isinstance(row, Mapping) for row in rows):
         raise UsageError(
             "mt.score_text: give a table of predictions and references, or the references as well."
         )
+
     return [(f"row {number}", row) for number, row in enumerate(rows, start=1)]

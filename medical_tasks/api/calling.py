@@ -79,6 +79,7 @@ def public(
             said = of_system(error)
             if said is None:
                 raise
+
             raise said from error
 
     return called
@@ -102,17 +103,20 @@ def _checked_call(
                     f"mt.{name} takes no {given!r}.{did_you_mean(given, taken.parameters)} "
                     f"It takes: {', '.join(taken.parameters)}."
                 )
+
     try:
         bound = taken.bind(*args, **named)
     except TypeError as error:
         raise UsageError(
             f"mt.{name}: {error}. It takes: {', '.join(taken.parameters)}."
         ) from error
+
     for given, value in bound.arguments.items():
         parameter = taken.parameters[given]
         _check_type(parameter, value)
         if "str" in _parts(parameter) and isinstance(value, os.PathLike):
             bound.arguments[given] = os.fspath(value)
+
     return bound
 
 
@@ -136,10 +140,12 @@ def _check_type(parameter: inspect.Parameter, value: object) -> None:
         return
     if value is None and parameter.default is None:
         return
+
     if isinstance(value, bool) and "bool" not in parts:
         pass  # True is an int to Python, and no number to its user
     elif isinstance(value, tuple(kind for part in parts for kind in _PLAIN[part])):
         return
+
     expected = " or ".join(_SAID[part] for part in parts if part != "None")
     raise UsageError(
         f"{parameter.name} is {expected}, got {type(value).__name__} {value!r}."
@@ -154,6 +160,7 @@ def _all_parameters() -> frozenset[str]:
     """
     api = sys.modules["medical_tasks.api"]
     functions = [getattr(api, name) for name in api.__all__]
+
     return frozenset(
         name
         for function in functions
@@ -191,6 +198,7 @@ def made(kind: type[_Chosen], given: Mapping[str, object]) -> _Chosen:
     for name, parameter in parameters.items():
         if parameter.required and given.get(name) is None:
             raise UsageError(f"{name} is {_kind_said(parameter)}, got None.")
+
     return kind(
         **{
             name: _value(parameter, given[name])
@@ -221,6 +229,7 @@ def _one(parameter: declared.Parameter, value: Any) -> Any:
     if parameter.choices and value not in parameter.choices:
         choices = ", ".join(map(str, parameter.choices))
         raise UsageError(f"{name} is one of {choices}, got {value!r}.")
+
     if isinstance(value, Results):
         value = value.folder
     if kind is Path and isinstance(value, str | os.PathLike):
@@ -229,6 +238,7 @@ def _one(parameter: declared.Parameter, value: Any) -> Any:
         return {str(key): _setting(each) for key, each in value.items()}
     if kind is Mapping and isinstance(value, str):
         return declared.read_settings(value, option=name)
+
     number = not isinstance(value, bool) and hasattr(value, "__float__")
     if kind is float and number:
         return float(value)
@@ -236,6 +246,7 @@ def _one(parameter: declared.Parameter, value: Any) -> Any:
         return int(value)
     if kind not in (Path, Mapping, int, float) and isinstance(value, kind):
         return value
+
     expected = _kind_said(parameter)
     raise UsageError(f"{name} is {expected}, got {type(value).__name__} {value!r}.")
 

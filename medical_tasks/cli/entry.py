@@ -182,6 +182,7 @@ def _overview() -> str:
         for verb in (each for each in known if each.group == group):
             shown = f"  {verb.name:<13} {verb.summary}"
             lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
+
     lines += [
         "",
         "medical-tasks --plugin PLACE VERB ... adds a module, folder or YAML file that is not installed.",
@@ -206,12 +207,14 @@ def _complete() -> None:
         own = subparsers.add_parser(name)
         if words[:1] == [name] and verb.options is not None:
             declare(own, declared(verb, words[1:]))
+
         for action in own._actions:
             if action.dest in ("task", "tasks", "dataset"):
                 names = dict.fromkeys(
                     datasets() if action.dest == "dataset" else tasks(), ""
                 )
                 action.completer = argcomplete.ChoicesCompleter(names)  # type: ignore[attr-defined]
+
     argcomplete.autocomplete(parser)
 
 
@@ -232,16 +235,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0].partition("=")[0] == _PLUGIN:
         return _with_plugins(words)
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or pipe that cannot show a sign (µ, a file name's odd byte)
             # gets it escaped, not a crash.
             stream.reconfigure(errors="backslashreplace")
+
     if "_ARGCOMPLETE" in os.environ and argv is None:
         _complete()
+
     answered = _without_verb(words)
     if answered is not None:
         return answered
+
     verb, tail = words[0], words[1:]
     signal.signal(signal.SIGTERM, _stop)
     # What is made here is for its owner to change, whatever the mask says; what is
@@ -250,6 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with doing(f"run medical-tasks {verb}"), plugins.telling():
             code = _run_verb(verbs()[verb], tail)
+
         sys.stdout.flush()
         return code
     except MedicalTasksError as error:
@@ -269,12 +277,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         reason = _out_of_space(error)
         if not reason:
             raise
+
         print(f"error: {reason}", file=sys.stderr)
         if memory_error(error) and argv is None:
             # Libraries that were only half loaded may crash when the interpreter ends
             # in order.
             sys.stderr.flush()
             os._exit(IncompleteError.exit_code)
+
         return IncompleteError.exit_code
 
 
@@ -283,14 +293,18 @@ def _without_verb(words: Sequence[str]) -> int | None:
     if words[:1] in (["-h"], ["--help"]):
         print(_overview())
         return 0
+
     if words[:1] == ["--version"]:
         print(f"medical-tasks {__version__}")
         return 0
+
     if words and words[0] in verbs():
         return None
+
     reason = "name a VERB."
     if words:
         reason = f"there is no verb {words[0]!r}.{did_you_mean(words[0], verbs())}"
+
     print(f"error: {reason} See: medical-tasks --help", file=sys.stderr)
     return UsageError.exit_code
 
@@ -302,12 +316,14 @@ def _out_of_space(error: Exception) -> str:
             f"not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or "
             "take fewer items or a machine with more, and give the same command again."
         )
+
     if (
         isinstance(error, OSError)
         and error.errno == errno.ENOSPC
         and error.filename is None
     ):
         return f"the output cannot be written ({system_reason(error)})."
+
     return ""
 
 
@@ -320,6 +336,7 @@ def _with_plugins(words: list[str]) -> int:
     while words and words[0].partition("=")[0] == _PLUGIN:
         _, equals, place = words.pop(0).partition("=")
         places.append(place if equals or not words else words.pop(0))
+
     try:
         with _system_told(), plugins.using(places):
             return main(words)
@@ -337,10 +354,12 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
     if verb.options is None:
         with _system_told():
             return int(load(verb.run)(words))
+
     typed = read(verb, words)
     run = load(verb.run)  # after the words: `--help` needs nothing of it
     if not typed.json:
         return _run_with(run, typed)
+
     from medical_tasks.runs.folder import is_main_process
 
     failed: MedicalTasksError | None = None
@@ -350,10 +369,12 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
         except MedicalTasksError as error:
             failed = error
             said.facts |= {"error": str(error), "exit_code": error.exit_code}
+
     if is_main_process():  # of a run in several, whose others have nothing to say
         print(said.text())
     if failed is not None:
         raise failed
+
     return code
 
 

@@ -125,11 +125,13 @@ class GivenAnswers:
                 {str(name): cell_text(value) for name, value in record.items()}
                 for record in records
             ]
+
         if not isinstance(answers, Iterable):
             raise UsageError(
                 "responses are a dict of id to text, records, a DataFrame or a file, got "
                 f"{type(answers).__name__} {answers!r}."
             )
+
         text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
         return cls(content=text.encode(), table=table)
 
@@ -194,6 +196,7 @@ def read_responses(
     if not table and check is not None:
         records = list(records)
         _check_submission(path, [value for _, value in records], check)
+
     responses, strange = Texts(), []
     names = _Names(ids, items)
     published, answers = _answers(path, records, table, names, task)
@@ -202,14 +205,17 @@ def read_responses(
             strange.append(answer)
         elif answer.text is not None:
             responses.put(answer.id, answer.text)
+
     if strange and not (published and len(responses)):
         raise _no_items(path, strange, names)
+
     if strange:
         print(
             f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, "
             f"or to one that asks otherwise: {_listed(strange)}",
             file=sys.stderr,
         )
+
     return responses
 
 
@@ -244,11 +250,13 @@ def _no_items(path: Source, strange: Sequence[Answer], names: _Names) -> UsageEr
             f"{path}: {count} of the task's: {listed(asked, _SHOWN)}. It asks such as {first}. "
             "Is it the right task and --config?"
         )
+
     sample = ", ".join(map(repr, sorted(ids)[:3]))
     count = (
         f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
     )
     changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+
     return UsageError(
         f"{path}: {count} of the task: {_listed(strange)}. Its ids look like {sample}. Is it the "
         "right task and --config?"
@@ -296,6 +304,7 @@ def _published_answers(
                 f"{path}, {place}: has other fields than the first record. Give all the same, or "
                 "take this one out."
             )
+
         for answer in answers:
             meant = names.by_id(answer.item) or names.by_question(answer.item)
             if len(meant) > 1:
@@ -303,12 +312,15 @@ def _published_answers(
                     f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
                     "field 'id'."
                 )
+
             text = answer.text
             if text is not None:
                 text = _checked_text(f"{path}, {place}", text)
+
             name = meant[0] if meant else answer.item
             if meant and not names.fits(name, answer.asked):
                 name = f"{name} otherwise"
+
             yield Answer(id=name, text=text, place=place)
 
 
@@ -463,6 +475,7 @@ def _text_column(
         several = f"{' and '.join(map(repr, candidates))} could each be the model's answers; leave out all but one"
         none = f"no column with the answers: name it 'answer'. There are {', '.join(map(named, columns))}"
         raise UsageError(f"{path}: {several if candidates else none}. {_TABLE}")
+
     theirs = (
         {column.name for column in source.columns} - {source.key, _QUESTION}
         if source
@@ -477,6 +490,7 @@ def _text_column(
             f"{path}: beside other columns of the dataset, {candidates[0]!r} looks like its own "
             "answers. Name the model's 'response'."
         )
+
     return candidates[0]
 
 
@@ -495,12 +509,14 @@ def _named_items(
     )
     if names.distinct_questions:
         naming.add(_QUESTION)
+
     columns = [name for name in (rows[0][1] if rows else ()) if folded(name) in naming]
     if rows and not columns:
         or_question = f" or {_QUESTION!r}" if _QUESTION in naming else ""
         raise UsageError(
             f"{path}: no column 'id'{or_question} names the items. {_TABLE}"
         )
+
     # Those that name one item in every row; the first one where none does.
     whole = [
         name
@@ -522,16 +538,19 @@ def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> 
     where = f"{where}, column {first!r}"
     if cell is None:
         raise UsageError(f"{where}: empty beside an answer. Name the item it answers.")
+
     if len(ids) > 1:
         raise UsageError(
             f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
             "number of the id. Name the item it answers."
         )
+
     if any(items.meant(name, row[name]) != ids for name in others):
         names = " and ".join(map(repr, columns))
         raise UsageError(
             f"{where}: {names} name different items. Leave out all but one."
         )
+
     return ids[0] if ids else str(cell).strip()
 
 
@@ -564,9 +583,11 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
     """
     if not content.startswith(_ZIP):
         return "", content
+
     again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
     if len(content) > LARGEST:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             member = _submission_in(archive, f"{path}:", again)
@@ -576,10 +597,12 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(
             f"{path}: a damaged zip file ({type(error).__name__}). {again}"
         ) from None
+
     if len(unpacked) > LARGEST:
         raise UsageError(
             f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}"
         )
+
     folder = str(PurePosixPath(member.filename).parent)
     return "" if folder == "." else folder, unpacked
 
@@ -592,15 +615,18 @@ def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.
         hidden = path.parts[:1] == ("__MACOSX",) or path.name.startswith(".")
         if not member.is_dir() and not hidden:
             files.append(member)
+
     if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
         held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
         raise UsageError(
             f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}"
         )
+
     if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
         raise UsageError(
             f"{where} {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
         )
+
     return files[0]
 
 
@@ -611,7 +637,9 @@ def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
         rows = [(place.replace("line", "row"), value) for place, value in lines]
         if path.table:
             rows = settled_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
+
         return rows, path.table
+
     if (
         content.startswith(_ZIP)
         and not is_workbook(content)
@@ -621,6 +649,7 @@ def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
     elif not is_json(path, content):
         table = read_table(path, content=content, form=_TABLE, knows=_KNOWS_ANSWERS)
         return [(row.at, row.cells) for row in table.rows], True
+
     return read_json(path, content, form=_FORM), False
 
 
@@ -634,6 +663,7 @@ def _once(path: Source, answers: Iterable[Answer], names: _Names) -> Iterator[An
                 f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer "
                 f"{names.shown(answer.id)}; one answer an item is scored. Remove one of them."
             )
+
         places[answer.id] = answer.place
         yield answer
 
@@ -656,18 +686,21 @@ def _answer(path: Source, place: str, value: object) -> Answer:
     )
     if not isinstance(value, dict):
         raise UsageError(f"{where}: an object is needed, got {shown(value)}. {form}")
+
     for ours, theirs in _NAMES:
         if in_list and ours in value and theirs in value:
             raise UsageError(
                 f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
                 "other out."
             )
+
     id_name, text_name = _field_names(value, where, form, in_list=in_list)
     identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
         response = _checked_text(f"{where}, {text_name!r}", response)
+
     return Answer(id=identifier, text=response, place=place)
 
 
@@ -682,9 +715,11 @@ def _field_names(
     )
     if id_name and text_name:
         return id_name, text_name
+
     wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
     if submitted:
         wanted = "'case_id' and 'answer' or 'prediction'"
+
     keys = ", ".join(map(named, sorted(value)))
     raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
 

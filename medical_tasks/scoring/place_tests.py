@@ -58,13 +58,16 @@ def place_p_value(questions: Sequence[Sequence[Seen]]) -> float:
     span = sum(count * (len(chances[kind][1]) - 1) for kind, count in kinds.items())
     if not span:
         return 1.0
+
     size = span + 1
     transform = np.ones(size // 2 + 1, dtype=np.complex128)
     for kind, count in kinds.items():
         transform *= np.fft.rfft(chances[kind][1], size) ** count
+
     of_sum = np.maximum(np.fft.irfft(transform, size), 0.0)
     place = taken - least
     tails = float(of_sum[: place + 1].sum()), float(of_sum[place:].sum())
+
     return min(1.0, 2.0 * min(tails))
 
 
@@ -90,6 +93,7 @@ def _chances(kind: _Blocks) -> tuple[int, Floats]:
             for number in range(min(standing, taken) + 1)
         ]
         rooks = _product(rooks, of_block)
+
     # In whole numbers, so that nothing cancels: of each number of meetings the deals
     # that have these and perhaps more, then (inclusion and exclusion, which takes x - 1
     # for x in a polynomial) those that have no more.
@@ -97,9 +101,11 @@ def _chances(kind: _Blocks) -> tuple[int, Floats]:
     for lowest in range(len(ways) - 1):
         for met in range(len(ways) - 2, lowest - 1, -1):
             ways[met] -= ways[met + 1]
+
     possible = [meetings for meetings, count in enumerate(ways) if count]
     low, high = possible[0], possible[-1]
     deals = math.factorial(size)
+
     return low, np.array([count / deals for count in ways[low : high + 1]])
 
 

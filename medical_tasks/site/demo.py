@@ -78,6 +78,7 @@ def _models(site: Site) -> list[_Model]:
     seed = site.settings.seed
     mix = random.Random(f"site demo hospital {seed}")  # noqa: S311 - no secret
     other, clumsy = mix.uniform(0.05, 0.25), mix.uniform(0.0, 0.25)
+
     return [
         _Model(
             role=role,
@@ -120,6 +121,7 @@ def write_demo(site: Site, count: int) -> None:
                 for question, choices, letter in [question_of(one, mix)]
             ),
         )
+
     _write_truth(site, {})
 
 
@@ -156,12 +158,14 @@ def answer(site: Site, source: Path) -> None:
     """
     if not demo_written(site.path):
         return
+
     truth = _truth(site)
     for model in _models(site):
         rows, labels = _ANSWERS[site.settings.use](site, source, model)
         place = site.path / FOLDER / f"answers_{model.role}.csv"
         _table(place, ("id", "response"), rows)
         truth |= labels
+
     _write_truth(site, truth)
 
 
@@ -181,8 +185,10 @@ def _chart_qa(site: Site, source: Path, model: _Model) -> _Said:
             wrong = model.draw.choice(others)
             clumsy = model.draw.random() < model.clumsy
             said = f"{wrong} and not {right}" if clumsy else wrong
+
         rows.append((row["id"], f"According to the notes, it is {said}."))
         labels[_label(site, row["id"], model)] = "correct" if correct else "incorrect"
+
     return rows, labels
 
 
@@ -209,6 +215,7 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
         if own:
             stated = kept[int(label[1:], 16) % len(own)]
             labels[label] = "stated" if stated else "missing"
+
     return rows, labels
 
 
@@ -225,6 +232,7 @@ def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
         label = _label(site, item, model)
         stated = kept[int(label[1:], 16) % len(own)]
         labels[label] = "entailed" if stated else "neutral"
+
     return rows, labels
 
 
@@ -270,6 +278,7 @@ def rate(site: Site, sheet: Sheet) -> Path | None:
     """
     if not demo_written(site.path):
         return None
+
     truth = _truth(site)
     values = [choice.value for choice in sheet.choices]
     rows = []
@@ -281,10 +290,12 @@ def rate(site: Site, sheet: Sheet) -> Path | None:
         }
         if len(set(said.values())) > 1:
             said[sheet.adjudicator] = true
+
         rows += [
             (item.id, item.stratum, rater, value, _AT, "", "")
             for rater, value in said.items()
         ]
+
     path = site.path / FOLDER / f"labels_{sheet.name}.csv"
     _table(path, COLUMNS, rows)
     return path

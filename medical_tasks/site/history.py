@@ -113,6 +113,7 @@ def append(path: Path, kind: str, content: Json) -> Line:
     taken = {"sha256", "before", "line", "at", "kind"} & content.keys()
     if taken:
         raise ValueError(f"a line has a {min(taken)} of its own")
+
     with folder_lock(path, opened=_opened):
         chain = verified(path)
         if not chain.sound:
@@ -120,11 +121,13 @@ def append(path: Path, kind: str, content: Json) -> Line:
                 f"{path}: nothing is added to a history that was changed. {chain.said} Restore "
                 "it from a copy, or move it away and say so in the minutes."
             )
+
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         number = chain.lines + 1
         named = {"before": chain.head, "line": number, "at": at, "kind": kind}
         text = _line({**named, **content})
         _add(path, text)
+
     return Line(number, hashlib.sha256(text).hexdigest(), at, kind, dict(content))
 
 
@@ -152,13 +155,16 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
                 problems.append(f"{path}: line {number} is no line of a history.")
         else:
             problems += _problems(path, number, text, found, before)
+
         before = digest
+
     for head in heads:
         if not any(digest.startswith(head.lower()) for digest in (*digests, FIRST)):
             problems.append(
                 f"{path}: no line has the hash {head[:_SHOWN]}, which was noted elsewhere: the "
                 "file was written anew, or its last lines were cut off."
             )
+
     return Chain(
         lines=len(texts), head=before, problems=tuple(problems), torn=tuple(torn)
     )
@@ -175,6 +181,7 @@ def history(path: Path) -> list[Line]:
         raise UsageError(
             f"{chain.said} Restore the file from a copy; what it says cannot be used."
         )
+
     return [
         _read(number, text)
         for number, text in enumerate(_texts(path), start=1)
@@ -199,6 +206,7 @@ def _add(path: Path, text: bytes) -> None:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 begins = b"" if file.read(1) == b"\n" else b"\n"
+
             file.write(begins + text + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -249,11 +257,13 @@ def _problems(
         return [
             f"{path}: line {number} was changed: its content has another hash than it says."
         ]
+
     if int(stated) != number:
         return [
             f"{path}: line {number} says that it is line {int(stated)}: lines before it were "
             "removed, added or moved."
         ]
+
     if said.decode() != before:
         there = f"line {number - 1} has {before[:_SHOWN]}" if number > 1 else "none is"
         return [
@@ -261,6 +271,7 @@ def _problems(
             f"{said.decode()[:_SHOWN]}, and {there}: line {max(1, number - 1)} was changed or "
             "put in its place."
         ]
+
     return []
 
 

@@ -121,18 +121,22 @@ def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
     """The two tails by counting all deals; None where results are no small whole numbers."""
     if len(table.shares) != 1:
         return None
+
     above, below = table.sums[:, 0], table.sums[:, 1]
     whole = np.rint(above)
     if np.ptp(below, axis=0).any() or np.abs(above - whole).max(initial=0.0) > _ROUNDED:
         return None
+
     values = whole.astype(np.int64)
     values = values - values.min(axis=0)
     open_ = values[:, values.any(axis=0)]
     if int(open_.max(axis=0).sum() if open_.size else 0) > _MOST_EXACT:
         return None
+
     chances = np.ones(1)
     for cluster in open_.T:
         chances = np.convolve(chances, np.bincount(cluster) / len(cluster))
+
     seen = int(open_[-1].sum())
     lower, upper = chances[: seen + 1].sum(), chances[seen:].sum()
     return min(1.0, float(lower)), min(1.0, float(upper))
@@ -150,6 +154,7 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
         """How far the newest run lies above the others, of sums of shape (deals, columns)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             far = value(*newest.T) - value(*(total - newest).T)
+
         return np.asarray(np.nan_to_num(far, nan=0.0, posinf=0.0, neginf=0.0))
 
     seen = ahead(table.sums[-1].sum(axis=1)[None])[0]
@@ -160,6 +165,7 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
         far = ahead(newest)
         below += int((far <= seen + _ROUNDED).sum())
         above += int((far >= seen - _ROUNDED).sum())
+
     return below / (_DEALS + 1), above / (_DEALS + 1)
 
 
@@ -200,6 +206,7 @@ def change_scores(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
         each[..., 0] += HEAD_START
         since[..., look] = each.argmax(axis=-1) + 1
         found[..., look] = each.max(axis=-1)
+
     return found, since
 
 
@@ -255,10 +262,12 @@ def _boundaries(
         limit = math.inf
         if may:
             limit = float(np.partition(left, len(left) - may - 1)[len(left) - may - 1])
+
         limits.append(limit)
         over = alive & (drawn[:, look] > limit)
         crossed += int(over.sum())
         alive &= ~over
+
     return tuple(limits)
 
 

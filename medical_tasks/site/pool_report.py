@@ -52,8 +52,10 @@ def as_text(result: Json) -> str:
         parts.append("\n".join(note for line in whole for note in notes(line)))
         if groups := len(task["lines"]) - len(whole):
             parts.append(f"{groups} lines of groups are in the report.")
+
     if len(result["sites"]) < _FEW:
         parts.append(_few(result))
+
     return "\n\n".join(parts)
 
 
@@ -121,8 +123,10 @@ def notes(line: Json) -> Iterator[str]:
             "together than their own errors make likely. By those alone the mean is known to "
             f"{_value(alone[0], line)} to {_value(alone[1], line)}: trust the wider interval."
         )
+
     for each in line["without"]:
         yield f"{line['metric']}: without {each['site']}, since {each['why']}."
+
     if hidden := [each["site"] for each in line["sites"] if each["off"]]:
         yield (
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
@@ -135,6 +139,7 @@ def page(result: Json) -> str:
     remarks = [_HOW, *map(_accepted, result["accepted"])]
     if len(result["sites"]) < _FEW:
         remarks.append(_few(result))
+
     return document(
         _TITLE,
         rendered(
@@ -216,6 +221,7 @@ def _line(base: str, line: Json) -> Mapping[str, object]:
         f"({number(found['tau_low'], unit)} to {number(found['tau_high'], unit)}); "
         f"Q {found['q']:.1f}, p {found['q_p']:.3f}."
     )
+
     return {
         "title": title,
         "forest": intervals_chart(
@@ -262,6 +268,7 @@ def _forest(line: Json) -> list[Line]:
         )
         for label, low, high in ends
     ]
+
     return rows
 
 
@@ -285,6 +292,7 @@ def _influence(base: str, line: Json) -> Table:
                 ]
             )
         )
+
     heads = (
         "Hospital", "Items", "Value", "95 %", "How", "Weight", "Mean without it", "95 % of that",
     )  # fmt: skip

@@ -149,12 +149,15 @@ def corrected_here(
     """
     if metric.verdict in ("", "several") or metric.limits != UNIT:
         raise NotCorrectableError("the metric is no share of verdicts")
+
     fitting = [each for each in checks if each["set"] == check_set_of(task)]
     if not fitting:
         raise NotCorrectableError("the site shares no check of its judge on this task")
+
     check = fitting[0]
     if check["table"] is None:
         raise NotCorrectableError("its confusion matrix has a cell under five")
+
     hit, rest = metric.verdict, f"not {metric.verdict}"
     names = [name if name == hit else rest for name in check["classes"]]
     pairs = [
@@ -181,6 +184,7 @@ def corrected_here(
             "its corrected interval is outside what is possible: the judge errs otherwise "
             "here than on the labelled answers"
         )
+
     low, middle, high = (
         min(max(each, 0.0), 1.0) for each in (value - down, value, value + up)
     )
@@ -210,14 +214,17 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
             moved = pooled(*on_scale(effects, scale, shift))
             for name in ("low", "new_low"):
                 ends[name] = min(ends[name], back(float(getattr(moved, name))))
+
             for name in ("high", "new_high"):
                 ends[name] = max(ends[name], back(float(getattr(moved, name))))
+
     alone = _by_errors_alone(effects, scale)
     closer = ends["high"] - ends["low"] < alone[1] - alone[0]
     unit = 1.0
     if scale == "share":
         # One arcsine is 2 √(p q) of a share near p.
         unit = 2.0 * math.sqrt(max(0.0, ends["value"] * (1.0 - ends["value"])))
+
     tau = {
         name: unit * math.sqrt(float(getattr(found, of)))
         for name, of in (
@@ -232,6 +239,7 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
     }
     weights = [float(each) for each in found.weights]
     by_errors = list(alone) if closer else None
+
     return {**ends, **tau, **rest, "by_errors_alone": by_errors, "weights": weights}
 
 
@@ -246,6 +254,7 @@ def _by_errors_alone(effects: Sequence[Effect], scale: Scale) -> tuple[float, fl
     mean = float((weights * values).sum() / weights.sum())
     reach = Z / math.sqrt(float(weights.sum()))
     back = off_scale(scale)
+
     return back(mean - reach), back(mean + reach)
 
 
@@ -272,4 +281,5 @@ def between(
     value = first.value - second.value
     down = math.hypot(first.value - low, other_high - second.value)
     up = math.hypot(high - first.value, second.value - other_low)
+
     return value, value - down, value + up

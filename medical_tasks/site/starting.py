@@ -85,6 +85,7 @@ def run(options: New) -> int:
     check_least({"--patients": options.patients, "--seed": options.seed})
     if options.patients and not options.demo:
         raise UsageError("--patients needs --demo. Add that, or leave it out.")
+
     _check_free(folder, options)
     texts = {
         SETTINGS_NAME: settings_text(options),
@@ -97,6 +98,7 @@ def run(options: New) -> int:
         tell(f"{folder}: invented notes and answers in demo", folder=folder)
     else:
         tell(f"{folder}: edit {SETTINGS_NAME} there", folder=folder)
+
     tell(f"Next: medical-tasks site status {folder}")
     return 0
 
@@ -125,6 +127,7 @@ def settings_text(options: New) -> str:
             labels=150,
             margin=0.1,
         )
+
     return _SETTINGS.format(
         **shared,
         name="Our hospital",
@@ -157,11 +160,13 @@ def _check_free(folder: Path, options: New) -> None:
     """Refuses a folder with anything in it, but for what a stopped `new` of the same words left."""
     if not folder.exists():
         return
+
     there = {each.name for each in folder.iterdir()} if folder.is_dir() else {"a file"}
     there = {name for name in there if not name.startswith(".")}
     finished = JOURNAL_NAME in there and (not options.demo or demo_written(folder))
     if not there or (not finished and there <= _OURS and _same(folder, options)):
         return
+
     raise UsageError(
         f"{folder}: already exists and is not empty. Name another folder, or go on in this one: "
         f"medical-tasks site status {folder}"
@@ -182,8 +187,10 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
         raise IncompleteError(
             f"{folder}: cannot be made ({system_reason(error)}). Give another name."
         ) from error
+
     for name, text in texts.items():
         with WholeFile(folder / name) as stream:
             stream.write(text)
+
     if not (folder / JOURNAL_NAME).exists():
         begin(folder)

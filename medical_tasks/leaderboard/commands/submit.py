@@ -57,13 +57,16 @@ def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
                 f"{arguments.run}: is a sample of {drawn['asked']} items (--subset). Run it on all "
                 "of them."
             )
+
         if shard := recipes and recipes[0].get("shard"):
             again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
+
     known = targets()
     if arguments.to not in known:
         raise UsageError(
             f"--to {arguments.to}: there is no such place.{did_you_mean(arguments.to, known)} "
             f"There are {', '.join(known)}."
         )
+
     return int(importlib.import_module(known[arguments.to]).run(arguments))

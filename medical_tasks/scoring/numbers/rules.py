@@ -755,6 +755,7 @@ def _literals(pattern: Pattern) -> frozenset[str]:
         if before:
             each = (*before, last)
             telling = max(each, key=lambda word: (word not in little, len(word)))
+
         words |= {telling, last[:-1]} if optional and telling == last else {telling}
 
     return frozenset(words) - idle

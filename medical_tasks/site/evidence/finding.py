@@ -28,6 +28,7 @@ def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[F
     """A figure of a run's results, where it has a value."""
     if shown.get("value") is None:
         return []
+
     words = "" if shown.get("comparable", True) else "by a judge that compares words"
     return [
         Figure(
@@ -96,6 +97,7 @@ def _differences(
         {facts.task.name: facts.task},
         selection=Selection(tasks=[facts.task.name], metrics=names),
     )[facts.task.name]
+
     return [
         Figure(
             f"{name}: {label}",
@@ -121,6 +123,7 @@ def counterfactual(facts: Facts) -> Sequence[Figure]:
         attribute, _, value = str(swap.get("changed", "")).partition("=")
         if value:
             swapped.setdefault(attribute, {})[value] = run
+
     return [
         figure
         for attribute, runs in swapped.items()
@@ -139,11 +142,14 @@ def reliability(facts: Facts) -> Sequence[Figure]:
         count = int(evaluations.get("n") or 0)
         if count < EVALUATIONS:
             continue
+
         for name, each in mapping(evaluations.get("metrics")).items():
             for field, label in (("icc", "intraclass correlation"), ("alpha", "alpha")):
                 found += _agreement(run, each.get(field), f"{name}: {label}", count)
+
         verdicts = mapping(evaluations.get("verdicts"))
         found += _agreement(run, verdicts.get("alpha"), "verdicts: alpha", count)
+
     return found
 
 
@@ -155,9 +161,11 @@ def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Fi
     shown = mapping(stated)
     if shown.get("value") is None:
         return []
+
     ends = shown.get("ci_low"), shown.get("ci_high")
     words = f"{count} evaluations"
     n = int(shown.get("n") or 0)
+
     return [
         Figure(
             label, shown["value"], *ends, n, run.source, "evaluations", "score", words
@@ -174,6 +182,7 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
             values = [value for value in repeats.get("values", ()) if value is not None]
             if len(values) < 2 or name not in {each.metric for each in facts.measures}:
                 continue
+
             spread = max(values) - min(values)
             words = f"largest minus smallest of {len(values)} runs"
             found.append(
@@ -189,6 +198,7 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
                     words,
                 )
             )
+
     return found
 
 
@@ -212,6 +222,7 @@ def judge_agreement(facts: Facts) -> Sequence[Figure]:
                         "kappa" if name == "kappa" else "",
                     )
                 )
+
     return found
 
 
@@ -224,9 +235,11 @@ def rater_agreement(facts: Facts) -> Sequence[Figure]:
             cells = {name: str(value or "") for name, value in row.cells.items()}
             if cells["rater"] in facts.site.settings.reviewers.names and cells["value"]:
                 marks.setdefault(cells["rater"], {})[cells["item"]] = cells["value"]
+
         source = facts.site.named(path)
         for pair in pairs_of_people(marks):
             found += _pair_agreement(pair.first, pair.second, path.stem, source)
+
     return found
 
 
@@ -237,6 +250,7 @@ def _pair_agreement(
     classes = sorted({*first, *second})
     both = agreement_of(first, second, classes=classes)
     shown = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
+
     return [
         Figure(
             f"two people on {sheet}: {name}",
@@ -265,6 +279,7 @@ def calibration(facts: Facts) -> Sequence[Figure]:
                 figures["ece"],
                 label="expected calibration error",
             )
+
     return found
 
 
@@ -291,12 +306,14 @@ def _largest_gap(
     }
     if len(known) < 2:
         return []
+
     low, *_, high = sorted(known, key=lambda group: known[group]["value"])
     less, more = known[low], known[high]
     gap = more["value"] - less["value"]
     down = math.hypot(more["value"] - more["ci_low"], less["ci_high"] - less["value"])
     up = math.hypot(more["ci_high"] - more["value"], less["value"] - less["ci_low"])
     words = f"{high} minus {low}, the furthest apart of {len(known)} groups"
+
     return [
         Figure(
             f"{metric} by {by}",
@@ -343,6 +360,7 @@ def cross_site(facts: Facts) -> Sequence[Figure]:
         largest = mapping(line.get("largest_difference"))
         if line.get("who") != "candidate" or line.get("by") or not largest:
             continue
+
         words = f"of {len(line['sites'])} hospitals, with all pairs at once"
         found.append(
             Figure(
@@ -357,6 +375,7 @@ def cross_site(facts: Facts) -> Sequence[Figure]:
                 words,
             )
         )
+
     return found
 
 
@@ -365,6 +384,7 @@ def decision(facts: Facts) -> Sequence[Figure]:
     line = facts.gate
     if line is None:
         return []
+
     findings = line.content["findings"]
     words = (
         f"{line.content['verdict']} of {line.at}, by {len(findings)} findings of the policy "
@@ -384,6 +404,7 @@ def worst_group(facts: Facts) -> Sequence[Figure]:
     line = facts.gate
     if line is None:
         return []
+
     return [
         Figure(
             f"{each['rule']}, group {each['group']}",
@@ -406,6 +427,7 @@ def monitoring(facts: Facts) -> Sequence[Figure]:
     line = facts.look
     if line is None:
         return []
+
     content = line.content
     found = [
         Figure(
@@ -426,6 +448,7 @@ def monitoring(facts: Facts) -> Sequence[Figure]:
         found.append(
             in_words("served model", words, _line_source(facts, line), "changed")
         )
+
     return found
 
 
@@ -456,6 +479,7 @@ def coverage(facts: Facts) -> Sequence[Figure]:
     counts = facts.candidate.entry["coverage"]
     if not counts["asked"]:
         return []
+
     return [
         Figure(
             name,
@@ -514,13 +538,16 @@ def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
         counted = sum(_is_counted(metric, row) for row in facts.rows)
         if not counted:
             return []
+
         words = f"none of {counted} answers"
         source = facts.candidate.name + "/items.parquet"
         return [in_words(metric.name, words, source, metric.name, counted)]
+
     ids = ", ".join(str(row["id"]) for row in rows[:_MOST_ERRORS])
     more = f" and {len(rows) - _MOST_ERRORS} more" if len(rows) > _MOST_ERRORS else ""
     words = f"{len(rows)} answers, the worst first: {ids}{more}"
     source = facts.candidate.name + "/items.parquet"
+
     return [in_words(metric.name, words, source, metric.name, len(rows))]
 
 
