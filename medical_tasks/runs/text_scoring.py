@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
@@ -15,6 +15,7 @@ from medical_tasks.io.table import align
 from medical_tasks.io.tables import column_names, folded, has_columns, read_table
 from medical_tasks.options import ScoreText
 from medical_tasks.runs.numbers import interval, metric_label, valued
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.rouge import rouge_tokens
 
 SCHEMA_VERSION = 1
@@ -26,11 +27,11 @@ _NAMES = {
 _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
-Sheet: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
+Sheet: TypeAlias = Sequence[tuple[str, Json]]
 """The rows of a table, each with its place."""
 
 
-def scored(arguments: ScoreText, sheet: Sheet) -> dict[str, Any]:
+def scored(arguments: ScoreText, sheet: Sheet) -> JsonDict:
     """Scores the rows of a table, each with its place; what --json prints."""
     from medical_tasks.models.text_metrics import (
         MODEL_METRICS,
@@ -160,7 +161,7 @@ def _notes(
     ]
 
 
-def table_of(content: Mapping[str, Any]) -> str:
+def table_of(content: Json) -> str:
     """Makes the table on the terminal."""
     (column,) = content["columns"]["prediction"]
     rows = [
@@ -222,9 +223,7 @@ def _columns(
     return names
 
 
-def _texts(
-    where: str, place: str, row: Mapping[str, Any], columns: Sequence[str]
-) -> list[str]:
+def _texts(where: str, place: str, row: Json, columns: Sequence[str]) -> list[str]:
     """The texts of a row by its columns; a cell may hold a list of them."""
     found: list[str] = []
     for column in columns:
@@ -243,7 +242,7 @@ def _texts(
     return found
 
 
-def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Mapping[str, Any]]]:
+def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Json]]:
     """Reads a table of texts, a record a row."""
     compared = []
     for part in ("prediction", "reference"):

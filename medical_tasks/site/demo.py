@@ -16,9 +16,10 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.demo_notes import (
     OTHER_WORDS,
     Invented,
@@ -249,7 +250,7 @@ def _label(site: Site, item: str, model: _Model) -> str:
     return pseudonym(pseudonym_key(site), f"{item}\0{model.role}")
 
 
-def _lines(path: Path) -> list[Any]:
+def _lines(path: Path) -> list[JsonDict]:
     return [json.loads(line) for line in read_text(path).splitlines()]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import (
@@ -33,6 +33,7 @@ from medical_tasks.errors import (
 from medical_tasks.guard.policy import Subject
 from medical_tasks.guard.private_store import new_private_id, private_folder
 from medical_tasks.io.files import make_folder, named_path, read_bytes, read_text
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.site.settings import SETTINGS_NAME, Settings, read_settings
 
 JOURNAL_NAME: Final = "journal.jsonl"
@@ -160,7 +161,7 @@ class Done(NamedTuple):
     version: str
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
-    figures: Mapping[str, Any]
+    figures: Json
 
 
 def open_site(path: Path) -> Site:
@@ -294,7 +295,7 @@ def _line(
     inputs: Mapping[str, str],
     outputs: Mapping[str, str],
     figures: Mapping[str, object],
-) -> dict[str, Any]:
+) -> JsonDict:
     return {
         "step": step,
         "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -346,5 +347,5 @@ def _lines(path: Path) -> list[Done]:
     return found
 
 
-def _done(entry: Mapping[str, Any]) -> Done:
+def _done(entry: Json) -> Done:
     return Done(**{name: entry[name] for name in Done._fields})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import read_compared
@@ -23,6 +23,7 @@ from medical_tasks.comparison.planning import (
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.options import Plan
 from medical_tasks.site.steps import State, journal_state
@@ -62,7 +63,7 @@ def run(options: Plan) -> int:
     return 0
 
 
-def planned(site: Site, options: Plan) -> dict[str, Any]:
+def planned(site: Site, options: Plan) -> JsonDict:
     """The plan as JSON values."""
     settings = site.settings
     use, decision = use_of(settings), settings.decision
@@ -181,7 +182,7 @@ def labels_for(half_width: float, accuracy: float) -> int:
     return labels_needed(learnt, error, half_width)
 
 
-def said(site: Site, made: dict[str, Any]) -> str:
+def said(site: Site, made: JsonDict) -> str:
     """The plan for people."""
     baseline = site.settings.models.baseline
     wanted = (

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -849,7 +849,7 @@ def _check_names(content: Json, secret: set[str]) -> None:
         )
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(value: object) -> Iterator[str]:
     """All texts of a JSON value and its keys, but for the parts of recipes."""
     if isinstance(value, Mapping):
         for key, each in value.items():

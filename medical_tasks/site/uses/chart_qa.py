@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict, cast
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import (
@@ -41,6 +41,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.tables import has_columns, read_table, write_table
 from medical_tasks.options import read_settings
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import (
     Choice,
     Field,
@@ -121,7 +122,7 @@ class ChartQa:
             "mends it. Drop what is unimportant or cannot be answered.",
             (
                 _item(draft, notes[draft["patient"]])
-                for draft in read_drafts(site)
+                for draft in _drafts(site)
                 if draft["patient"] in notes
             ),
             marked=_MARKED,
@@ -133,7 +134,7 @@ class ChartQa:
         """The kept questions, as `build ehrnoteqa --config own` reads them."""
         notes = {each.id: note_rows(each) for each in patients}
         reviewed, rows = [], []
-        for draft in read_drafts(site):
+        for draft in _drafts(site):
             one = decided.get(draft["id"])
             if one is None or draft["patient"] not in notes:
                 continue
@@ -237,13 +238,18 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
     return drafts
 
 
+def _drafts(site: Site) -> list[Draft]:
+    """The drafts of the items, as `_drafted` and `_written` made them."""
+    return cast(list[Draft], read_drafts(site))
+
+
 def _drafted(
     site: Site, patients: Sequence[Patient], options: Make
 ) -> tuple[list[Draft], int]:
     """Drafts by the maker, for the patients that have none yet."""
     models, folder = site.settings.models, work_folder(site)
     wanted = {each.id for each in patients}
-    drafts = [each for each in read_drafts(site) if each["patient"] in wanted]
+    drafts = [each for each in _drafts(site) if each["patient"] in wanted]
     there = {each["patient"] for each in drafts}
     missing = [each for each in patients if each.id not in there]
     if not missing:
@@ -352,7 +358,7 @@ def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
     )
 
 
-def _row(draft: Draft, kept: Content, notes: Sequence[NoteRow]) -> dict[str, Any]:
+def _row(draft: Draft, kept: Content, notes: Sequence[NoteRow]) -> JsonDict:
     """A question of the dataset, which has no levels here: 0."""
     return {
         "id": draft["id"],

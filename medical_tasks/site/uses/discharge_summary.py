@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.construct.decompose.doclens import run as decompose
@@ -19,6 +19,7 @@ from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
+from medical_tasks.runs.results import Json
 from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
@@ -216,7 +217,7 @@ def _write_json(path: Path, content: object) -> None:
         part.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
-def _item(draft: Mapping[str, Any], patient: Patient) -> Item:
+def _item(draft: Json, patient: Patient) -> Item:
     text = "\n".join(draft["claims"])
     return Item(
         id=draft["id"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.construct.decompose.command import run as decompose
@@ -18,6 +18,7 @@ from medical_tasks.construct.shared import write_lines
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
@@ -226,9 +227,9 @@ def _statement(drawn: Drawn) -> tuple[str, str]:
     return every[int(drawn.id[1:], 16) % len(every)]
 
 
-def _asked(patients: Sequence[Patient]) -> dict[str, dict[str, Any]]:
+def _asked(patients: Sequence[Patient]) -> dict[str, JsonDict]:
     """The questions by the ids that the dataset gives them; the first of equal ones counts."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonDict] = {}
     for patient in patients:
         for cells in patient.rows:
             question = " ".join(cells["question"].split())
@@ -244,7 +245,7 @@ def _asked(patients: Sequence[Patient]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _item(draft: Mapping[str, Any], patient: Patient) -> Item:
+def _item(draft: Json, patient: Patient) -> Item:
     return Item(
         id=draft["id"],
         prompt=draft["question"],
@@ -261,7 +262,7 @@ def _item(draft: Mapping[str, Any], patient: Patient) -> Item:
 
 
 def _decomposed(
-    site: Site, asked: Mapping[str, Mapping[str, Any]], options: Make
+    site: Site, asked: Mapping[str, Json], options: Make
 ) -> tuple[dict[str, tuple[list[str], list[str]]], int]:
     """The statements by the maker; what it answered before is not asked again."""
     folder, models = work_folder(site), site.settings.models

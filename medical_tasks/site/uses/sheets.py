@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.construct.shared import write_lines
 from medical_tasks.io.files import read_text
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import (
     Choice,
     Item,
@@ -33,12 +34,12 @@ def write_drafts(site: Site, drafts: Iterable[Mapping[str, object]]) -> None:
     write_lines(work_folder(site) / DRAFTS, drafts)
 
 
-def read_drafts(site: Site) -> list[Any]:
+def read_drafts(site: Site) -> list[JsonDict]:
     """The drafts of a site; none where there are none yet. Callers name their form."""
     return read_lines(work_folder(site) / DRAFTS)
 
 
-def read_lines(path: Path) -> list[Any]:
+def read_lines(path: Path) -> list[JsonDict]:
     """The values of a file of JSON Lines; none where it is not there."""
     if not path.is_file():
         return []
