@@ -27,7 +27,10 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
 from medical_tasks.runs.results import Json, JsonDict
+from medical_tasks.runs.run_file import RUN_FILE
 
+_WRITTEN_FIRST = (SETTINGS_FILE, RUN_FILE)
+"""What a run writes before it asks anything."""
 ANSWERS_FILE = "answers.sqlite"
 GIVEN_FILE = "responses.jsonl"
 PRIVATE = "private"
@@ -66,10 +69,11 @@ def locked(folder: RunFolder) -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                if not _begun(
-                    folder
-                ):  # nothing was made: no folder of a run is left that holds none
-                    (folder.path / SETTINGS_FILE).unlink(missing_ok=True)
+                # Nothing was made: no folder of a run is left that holds none.
+                if not _begun(folder):
+                    for name in _WRITTEN_FIRST:
+                        (folder.path / name).unlink(missing_ok=True)
+
                     with contextlib.suppress(OSError):
                         folder.path.rmdir()
 
@@ -218,7 +222,7 @@ def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
 def _begun(run: RunFolder) -> bool:
     """Whether a run left anything but its settings."""
     return run.answers.exists() or any(
-        path.name != SETTINGS_FILE for path in run.path.iterdir()
+        path.name not in _WRITTEN_FIRST for path in run.path.iterdir()
     )
 
 

@@ -608,11 +608,12 @@ def place_p_values(
     seen: dict[int, dict[str, list[Seen]]] = {}
     for item in items:
         score = scores.get(item.id)
-        if score is None or is_control(item):
+        # Items that were not asked in an order tell nothing about places.
+        order: Order | None = item.fields.get("order")
+        if score is None or order is None or is_control(item):
             continue
 
         place = _place(item, score)
-        order: Order = item.fields["order"]
         for number, standing in enumerate(order):
             questions = seen.setdefault(number, {})
             if place is not None:

@@ -68,9 +68,9 @@ def test_what_goes_wrong_is_in_it_too(
     first = said(
         "run --tasks medcalc --config demo --model baseline/reference --out a"
     )["tasks"]["medcalc"]
-    one = [{"id": "1", "response": "25"}]
-    Path("one.jsonl").write_text(json.dumps(one[0]), encoding="utf-8")
-    made = said("score medcalc --config demo --responses one.jsonl --out b", code=5)
+    none = {"id": "1", "response": None}
+    Path("none.jsonl").write_text(json.dumps(none), encoding="utf-8")
+    made = said("score medcalc --config demo --responses none.jsonl --out b", code=5)
     assert made["exit_code"] == 5
     assert "not every item is scored" in made["error"]
     assert made["tasks"]["medcalc"]["coverage"]["asked"] == first["coverage"]["asked"]

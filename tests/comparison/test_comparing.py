@@ -200,7 +200,7 @@ def test_three_runs_are_adjusted_over_their_pairs() -> None:
 
 
 def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
-    with pytest.raises(UsageError, match="takes two or more runs, got 1"):
+    with pytest.raises(UsageError, match="needs at least two runs, got 1"):
         compare_pairs([compared(rows([1.0]))], TASKS)
     assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
         "A",

@@ -210,7 +210,7 @@ def test_a_run_of_every_task_is_clean(demos: Path, tmp_path: Path) -> None:
         (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, sources / file.parts[-3])
     report = check_leaks(run, source_files(str(sources)))
-    assert (report.found, report.unreadable, report.files) == ({}, {}, 5)
+    assert (report.found, report.unreadable, report.files) == ({}, {}, 6)
     assert report.rows == sum(
         split.rows
         for folder in {file.parents[1] for file in demos.glob("*/demo/*.parquet")}
@@ -629,7 +629,7 @@ def test_found_is_refused_without_a_word_of_the_text(
     (run / "x.pdf").write_bytes(b"%PDF-1.7")
     assert main(["leakcheck", str(run), "--source", str(source)]) == 4
     out = capsys.readouterr()
-    assert f"text of {source} stands in 2 files" in out.err
+    assert f"text of {source} is in 2 files" in out.err
     assert "a.json: 3 runs" in out.err
     assert "notes.csv, note_id 10-DS-2" in out.err
     assert "Not looked into" in out.err

@@ -123,7 +123,9 @@ def test_a_verification_is_kept_in_the_event(board: Board) -> None:
     assert made.history[-1].verified == report
     for wrong in ({**report, "matches": False}, {**report, "matches": 1}):
         other = board.submit(package(f"model {wrong['matches']}")).id
-        with pytest.raises(UsageError, match="is of this package and matches"):
+        with pytest.raises(
+            UsageError, match="needs a verification of this package that matches"
+        ):
             board.decide(
                 other, "accepted", by="A", verified={**wrong, "package": other}
             )

@@ -350,10 +350,7 @@ def test_what_is_left_open_and_what_is_missing_is_told(
     assert len(said["files"]) == 4
     Path(said["files"][0]).write_text("mine")
     assert main([*words, "every-eval-ever"]) == 2
-    assert (
-        "there already, with other content. Nothing was written."
-        in capsys.readouterr().err
-    )
+    assert "exists with other content. Nothing was written." in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)
     assert main([*words, "inspect-log"]) == 3
     assert "which is not installed: pip install 'inspect-ai" in capsys.readouterr().err

@@ -210,7 +210,7 @@ def test_a_file_with_other_content_is_kept(
     Path(".eval_results/kqa.yaml").unlink()
     assert submit(KQA, MEDCALC) == 2
     assert (
-        ".eval_results/medcalc.yaml: there already, with other content. Nothing was written."
+        ".eval_results/medcalc.yaml: exists with other content. Nothing was written."
         in capsys.readouterr().err
     )
     assert not Path(".eval_results/kqa.yaml").exists()

@@ -463,7 +463,7 @@ def test_a_kind_with_too_few_reports() -> None:
     few = "2 worked examples of kind MR head are needed, split train of mimic_rrs has 1"
     with pytest.raises(MissingError, match=few):
         ids("mimic_rrs_twelve_shot", rows)
-    kinds = r"of 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
+    kinds = r"from 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
     with pytest.raises(MissingError, match=kinds):
         ids("mimic_rrs_six_shot", [row for row in rows if row["id"] != "142"])
 
