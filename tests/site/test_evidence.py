@@ -201,6 +201,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     assert raw.value == pytest.approx(0.8)
     assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
     assert kappa.low is not None
+    assert kappa.value is not None
     assert kappa.low < kappa.value
     assert "ann" not in json.dumps([kappa, raw])
 

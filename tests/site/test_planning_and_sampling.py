@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,10 @@ def test_every_sample_is_in_proportion_and_holds_the_smaller_ones(
 
 
 def site_of(
-    place: Path, rows: list[tuple[str, ...]], head: tuple[str, ...], strata: str = "[]"
+    place: Path,
+    rows: Sequence[tuple[str, ...]],
+    head: tuple[str, ...],
+    strata: str = "[]",
 ) -> Path:
     """A folder whose notes are these rows."""
     notes = place / "notes.csv"
@@ -65,9 +69,9 @@ def site_of(
         csv.writer(file).writerows([head, *rows])
     folder = place / "ward"
     assert main(["site", "new", str(folder), "--use", "chart-qa"]) == 0
-    file = folder / "site.toml"
-    text = file.read_text().replace("/FOLDER/OF/THE/NOTES/notes.csv", str(notes))
-    file.write_text(text.replace("strata = []", f"strata = {strata}"))
+    toml = folder / "site.toml"
+    text = toml.read_text().replace("/FOLDER/OF/THE/NOTES/notes.csv", str(notes))
+    toml.write_text(text.replace("strata = []", f"strata = {strata}"))
     return folder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,14 +43,15 @@ def files(tmp_path: Path) -> list[Path]:
     ]
 
 
-def line(result: dict, who: str, metric: str) -> dict:
+def line(result: dict[str, Any], who: str, metric: str) -> dict[str, Any]:
     found = [
         each
         for each in result["tasks"][TASK]["lines"]
         if (each["who"], each["metric"]) == (who, metric)
     ]
-    assert len(found) == 1
-    return found[0]
+    (only,) = found
+    assert isinstance(only, dict)
+    return only
 
 
 def test_the_command_writes_a_page_that_asks_for_nothing(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ def test_credentialed_text_stays_in_the_private_store_and_a_check_gates_what_lea
     assert "runs/notes.txt" in capsys.readouterr().err
 
 
-def write(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def write(path: Path, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Writes a table."""
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([head, *rows])
