@@ -578,6 +578,15 @@ def _with_values(
     return replace(score, values=values, limits=limits, unscored=unscored)
 
 
+def _chosen_place(score: ItemScore) -> int | None:
+    """The place that an answer takes, by its values: summaries keep no texts of answers."""
+    for number, letter in enumerate(string.ascii_lowercase):
+        if score.values.get(f"place_preference_{letter}", math.nan) > 0:
+            return number
+
+    return None
+
+
 def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
     """For each place, how much more often it was chosen than by chance: once, or not."""
     places = len(item.fields["order"])
@@ -613,7 +622,7 @@ def place_p_values(
         if score is None or order is None or is_control(item):
             continue
 
-        place = _place(item, score)
+        place = _chosen_place(score)
         for number, standing in enumerate(order):
             questions = seen.setdefault(number, {})
             if place is not None:
