@@ -245,8 +245,9 @@ def _serve(opened: Opened, options: Review) -> int:
 
         tokens = Tokens(opened.folder)
         people = [name for work in opened.works.values() for name in work.people]
-        drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
         server = server_of(Desk(opened.works, tokens, place))
+        # Only when the desk can be served: addresses are told once.
+        drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
         _tell_addresses(opened, place, drawn, options)
         try:
             with contextlib.suppress(KeyboardInterrupt), _stopped_by_term():

@@ -110,6 +110,18 @@ def test_another_interface_needs_tls_and_an_attestation_that_is_logged(
     assert "cannot be used for https" in capsys.readouterr().err
 
 
+def test_a_desk_that_cannot_be_served_draws_no_addresses(
+    sheet: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # They are told once: those of a start that failed would be lost.
+    for name in ("c.pem", "k.pem"):
+        (here / name).write_text("no certificate")
+    tls = ["--tls-cert", "c.pem", "--tls-key", "k.pem"]
+    assert main([*REVIEW, str(sheet), *tls]) == 2
+    assert "cannot be used for https" in capsys.readouterr().err
+    assert not (here / "sheet.desk" / "addresses.json").exists()
+
+
 def test_export_and_import_without_the_desk(
     sheet: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
