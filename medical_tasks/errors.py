@@ -159,7 +159,8 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
     >>> str(of_system(OSError(errno.ENAMETOOLONG, "", "n" * 300)))
     "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn'... (300 letters): File name too long. Give another name."
     """
-    if isinstance(error, ValueError) and str(error) == "embedded null byte":
+    # Python 3.13 says "stat: embedded null character in path".
+    if isinstance(error, ValueError) and "embedded null" in str(error):
         return UsageError(
             "a file's name has a character with the code 0. Give another name."
         )

@@ -31,6 +31,7 @@ SANDBOX_VERSION: Final = 1
 MAX_PROGRAM_BYTES: Final = 1 << 20
 
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
+_NO_MESSAGE: Final = "object type name: MemoryError"
 
 
 # 1 of the others
@@ -439,7 +440,8 @@ class _Run:
             )
 
         last = stderr.rstrip().rsplit("\n", 1)[-1]
-        if last.startswith("MemoryError"):
+        # Where even the message finds no memory, Python 3.13 names the error's type.
+        if last.startswith("MemoryError") or _NO_MESSAGE in stderr:
             return "memory", f"It needed more than {limits.memory_mb} MiB of memory."
         if code == -9:
             return "memory", "Stopped: the machine ran out of memory."
