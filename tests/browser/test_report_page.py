@@ -73,9 +73,9 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
     labels = rows.locator(".mt-line-label").all_inner_texts()
     assert labels == [
         "ward-model",
-        "Invented-70B, one example",
-        "Invented-8B, one example",
-        "Unsettled",
+        "Invented-70B, one example [other setting]",
+        "Invented-8B, one example [other setting]",
+        "Unsettled [other setting]",
     ]
     assert (
         rows.locator(".mt-line-value").first.inner_text()
