@@ -46,6 +46,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile, found_at, read_bytes
 from medical_tasks.io.output import tell
 from medical_tasks.judges.checks import check_set_of, read_check
+from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import (
     ITEMS_FILE,
@@ -148,6 +149,7 @@ class Materials:
         sample: the table with the groups of items or patients.
         check: the judge's check; "" for none.
         accept: what may differ between both runs (`recipes.DIFFERENCES`).
+        corrected: the metrics that the run also has without the judge's errors.
         own: rules that win.
     """
 
@@ -163,6 +165,7 @@ class Materials:
     sample: str = ""
     check: str = ""
     accept: Sequence[str] = ()
+    corrected: frozenset[str] = frozenset()
     own: Sequence[RuleTable] = ()
 
 
@@ -171,6 +174,9 @@ def rules(materials: Materials) -> list[RuleTable]:
 
     Example: a strict policy of chart-qa with a baseline and the stratum sex has a
         margin on the accuracy, one on it in each group of sex, a coverage and a kappa.
+
+    A judge that errs makes differences look smaller than they are. So a metric that has
+    a corrected value is decided by that one; groups have none.
     """
     own = [{"task": materials.task, **rule} for rule in materials.own]
     taken = {_about(rule) for rule in own}
@@ -183,7 +189,9 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
     measures = MEASURES[materials.use]
     for measure in measures:
         factor = _HARM_MARGIN[preset] if measure.harm else 1.0
-        yield {**task, "metric": measure.metric, **_limit(materials, measure, factor)}
+        suffix = SUFFIX if measure.metric in materials.corrected else ""
+        limit = _limit(materials, measure, factor)
+        yield {**task, "metric": measure.metric + suffix, **limit}
 
     for by in materials.strata if preset in _GROUP_MARGIN else ():
         groups = {"by": by}
@@ -230,7 +238,12 @@ def _about(rule: RuleTable) -> tuple[str, ...]:
         return (str(rule["task"]), "judge")
     width = "width" if "width_at_most" in rule else "value"
     task, metric, by = (str(rule.get(name, "")) for name in ("task", "metric", "by"))
-    return task, metric, by, width
+    return task, raw_name(metric, _declared(task)), by, width
+
+
+def _declared(task: str) -> frozenset[str]:
+    """The metrics that a task itself has."""
+    return frozenset(metric.name for metric in tasks()[task].metrics)
 
 
 def policy_text(materials: Materials) -> str:
@@ -288,7 +301,16 @@ def materials_of(site: Site, preset: Preset | None = None) -> Materials:
         sample=site.named(groups_file(site) or site.sample),
         check=_check_of(site, task),
         accept=_accepted(site),
+        corrected=_corrected(task, entry),
         own=settings.rule,
+    )
+
+
+def _corrected(task: str, entry: Json) -> frozenset[str]:
+    """The metrics that a run also has without the judge's errors (`site judge`)."""
+    declared = _declared(task)
+    return frozenset(
+        name for name in declared if name + SUFFIX in entry["metrics"].keys() - declared
     )
 
 
@@ -431,7 +453,8 @@ def run(options: Gate) -> int:
         "site.toml:strata",
     ]
     inputs += [
-        site.path / name for name in (materials.baseline, materials.check) if name
+        candidate,
+        *(site.path / name for name in (materials.baseline, materials.check) if name),
     ]
     note_step(
         site,

@@ -23,7 +23,7 @@ from medical_tasks.site.folder import last
 from medical_tasks.site.history import history
 from medical_tasks.site.options import Gate
 from medical_tasks.site.settings import Preset
-from tests.site.site_cases import build_data, make_site
+from tests.site.site_cases import build_data, make_site, score
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,8 @@ def test_site_gate_and_gate_say_the_same(
     assert done is not None
     assert done.figures["head"] == line.digest
     assert state(site).kind == "done"
+    score(home, site.runs / "candidate", wrong=range(3))
+    assert state(site).kind == "stale"
 
 
 def test_a_cut_history_blocks_the_step(home: Path, tmp_path: Path) -> None:
