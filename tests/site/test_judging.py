@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.site.desk.labels import Label
 from medical_tasks.site.folder import last, open_site
 from medical_tasks.site.reviewing import opened
 from tests.fault_server import Call, Fault, FaultServer
@@ -16,11 +17,21 @@ REVIEW = ("review", "--import", "demo/labels_labels.csv")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A demo whose items people have checked."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    made = new(tmp_path / "ward", "chart-qa", "--patients", "20")
+    return tmp_path
+
+
+@pytest.fixture
+def folder(place: Path) -> Path:
+    """A demo whose items people have checked."""
+    return checked(place / "ward", "chart-qa")
+
+
+def checked(folder: Path, use: str) -> Path:
+    """A demo of a use whose items people have checked."""
+    made = new(folder, use, "--patients", "20")
     for step, *words in STEPS[:4]:
         assert give(made, step, *words) == 0
     return made
@@ -108,3 +119,21 @@ def test_a_judge_that_failed_on_some_is_not_done(
         assert states(folder, capsys)["judge"] == "done"
         check = json.loads((folder / "checks" / "judge" / "check.json").read_text())
         assert check["scored"] == check["pairs"] == 40
+
+
+def test_a_summary_without_claims_is_labelled_by_nobody(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = checked(place / "ward", "discharge-summary")
+    items = opened(open_site(folder), "items")
+    empty = items.sheet.items[0].id
+    for rater in ("ann", "ben"):  # both keep it, and leave nothing of its claims
+        edits = {"claims": "\n"}
+        label = Label(id=rater, item=empty, rater=rater, value="keep", edits=edits)
+        assert items.store.add(label)
+    assert give(folder, "run") == 0, capsys.readouterr().err
+    sheet = opened(open_site(folder), "labels").sheet
+    assert len(sheet.items) == 2 * 19
+    assert all(item.prompt for item in sheet.items)
+    assert give(folder, *REVIEW) == 0
+    assert give(folder, "judge") == 0, capsys.readouterr().err
