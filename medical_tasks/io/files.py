@@ -270,6 +270,47 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def append_line(path: Path, line: bytes, *, mode: int = 0o644) -> None:
+    """Adds a line to a file, and returns when it is on the disk.
+
+    A line that a kill left half written is ended first, so that it takes no other with
+    it. A link is not followed: it could lead lines to where others read them.
+
+    Args:
+        path: the file; made where there is none, with the rights `mode`.
+        line: without its end.
+        mode: of a new file.
+
+    Raises:
+        OSError: the line is not on the disk, or not whole.
+    """
+    made = not path.exists()
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(path, flags, mode)
+    try:
+        size = os.fstat(handle).st_size
+        begun = size and os.pread(handle, 1, size - 1) != b"\n"
+        whole = b"\n" * bool(begun) + line + b"\n"
+        if os.write(handle, whole) != len(whole):
+            raise OSError(None, "only a part of the line was written")
+
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+    if made:
+        _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Puts the name of a new file on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 class WholeFile:
     """A file, of text or bytes, renamed into its place when the `with` block ends, and not when it ends by an error.
 

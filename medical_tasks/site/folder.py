@@ -32,7 +32,13 @@ from medical_tasks.errors import (
 )
 from medical_tasks.guard.policy import Subject
 from medical_tasks.guard.private_store import new_private_id, private_folder
-from medical_tasks.io.files import make_folder, named_path, read_bytes, read_text
+from medical_tasks.io.files import (
+    append_line,
+    make_folder,
+    named_path,
+    read_bytes,
+    read_text,
+)
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.site.settings import SETTINGS_NAME, Settings, read_settings
 
@@ -139,7 +145,7 @@ class Site:
         return self.private / rest if first == _PRIVATE else self.path / name
 
     def named(self, path: Path) -> str:
-        """The name that the journal has for a path, which says nothing of this machine."""
+        """The name that the journal has for a path; one inside says nothing of this machine."""
         for root, prefix in ((self.path, ""), (self.private, f"{_PRIVATE}/")):
             if path.is_relative_to(root):
                 return prefix + path.relative_to(root).as_posix()
@@ -307,22 +313,10 @@ def _line(
 
 
 def _append(path: Path, entry: Mapping[str, object]) -> None:
-    """Adds a line and waits until it is on the disk.
-
-    A line that a kill left half written is ended first, so that it takes no other with it.
-    """
-    line = (json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    """Adds a line and waits until it is on the disk."""
+    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
     try:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            size = os.fstat(handle).st_size
-            if size and os.pread(handle, 1, size - 1) != b"\n":
-                line = b"\n" + line
-
-            os.write(handle, line)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        append_line(path, line)
     except OSError as error:
         raise IncompleteError(
             f"{path}: cannot be written ({system_reason(error)}). Free some space or mend the "

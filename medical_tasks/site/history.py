@@ -32,7 +32,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from medical_tasks.errors import IncompleteError, UsageError, system_reason
-from medical_tasks.io.files import folder_lock, found_at, read_bytes, readable
+from medical_tasks.io.files import (
+    append_line,
+    folder_lock,
+    found_at,
+    read_bytes,
+    readable,
+)
 from medical_tasks.runs.results import Json
 
 FIRST: Final = "0" * 64
@@ -201,15 +207,7 @@ def _opened(path: Path) -> int:
 def _add(path: Path, text: bytes) -> None:
     """Writes a line at the end, behind one that was left half written."""
     try:
-        with path.open("ab+") as file:
-            begins = b""
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                begins = b"" if file.read(1) == b"\n" else b"\n"
-
-            file.write(begins + text + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(path, text)
     except OSError as error:
         raise _failed(path, error) from error
 

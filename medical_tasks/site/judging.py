@@ -27,8 +27,10 @@ from medical_tasks.site.making import data_folder
 from medical_tasks.site.options import Judge
 from medical_tasks.site.reviewing import (
     LABELS,
+    check_labelled,
     final,
     hand_over,
+    labelled,
     sheet_file,
     store_file,
 )
@@ -36,6 +38,7 @@ from medical_tasks.site.running import (
     CHECK,
     answered,
     answers_of,
+    coverage,
     entry_of,
     load_data,
     roles,
@@ -88,7 +91,10 @@ def labelling_of(site: Site) -> Labelling:
 
 
 def draw_answers(site: Site) -> list[Drawn]:
-    """Draws answers of all models by the seed: more labels hold the fewer."""
+    """Draws answers of all models by the seed: more labels hold the fewer.
+
+    Answers that people have labelled stay, whatever came to be answered since.
+    """
     data, key = load_data(site), pseudonym_key(site)
     found = []
     for role in roles(site):
@@ -102,21 +108,31 @@ def draw_answers(site: Site) -> list[Drawn]:
     order = ranked(
         found, site.settings.seed, lambda each: f"{each.item.id}:{each.role}"
     )
-    return order[: site.settings.judge.labels]
+    most, there = site.settings.judge.labels, labelled(site, LABELS)
+    return [
+        each for place, each in enumerate(order) if place < most or each.id in there
+    ]
 
 
 def hand_over_labels(site: Site) -> None:
-    """Writes the sheet of answers to label."""
-    drawn = draw_answers(site)
-    if not drawn:
+    """Writes the sheet of answers to label; they are drawn when every model was run."""
+    if not all(coverage(site, role)["answered"] for role in roles(site)):
         return
+
+    sheet = _sheet(site, draw_answers(site))
+    hand_over(site, sheet)
+    count = len(sheet.items)
+    tell(f"{count:,} answers for people to label. Next: medical-tasks site review")
+
+
+def _sheet(site: Site, drawn: Sequence[Drawn]) -> Sheet:
+    """The sheet of some answers."""
     patients = {each.id: each for each in sampled(site)}
-    hand_over(site, labelling_of(site).sheet(site, drawn, patients))
-    tell(f"{len(drawn):,} answers for people to label. Next: medical-tasks site review")
+    return labelling_of(site).sheet(site, drawn, patients)
 
 
 def run(options: Judge) -> int:
-    """Checks the judge and corrects the scores; exit code 5 when a pair has no verdict."""
+    """Checks the judge and corrects the scores; exit code 5 when a verdict is missing."""
     site = open_site(options.folder)
     if not use_of(site.settings).judged:
         tell(
@@ -126,11 +142,13 @@ def run(options: Judge) -> int:
         return 0
 
     check = _checked(site, options)
+    code = 5 if check["scored"] < check["pairs"] else 0
     for role in roles(site):
         try:
             answered(site, role, options, calibration=site.checks / CHECK)
         except IncompleteError as error:
             tell(f"{role}: {error}")
+            code = error.exit_code
 
     note_step(
         site,
@@ -148,18 +166,14 @@ def run(options: Judge) -> int:
         figures={"pairs": check["pairs"], "scored": check["scored"]},
     )
     tell(f"{render_check(check)}\n\n{_corrected(site)}", check)
-    return 5 if check["scored"] < check["pairs"] else 0
+    return code
 
 
 def _checked(site: Site, options: Judge) -> Json:
-    """Checks the judge against the labels."""
+    """Checks the judge against the labels, which must be of the answers as they are now."""
     decided = final(site, LABELS)
     drawn = [each for each in draw_answers(site) if each.id in decided]
-    if len(drawn) < len(decided):
-        raise UsageError(
-            f"{len(decided) - len(drawn)} of the {len(decided)} labelled answers are other ones "
-            "now. Give `site run` again, which draws those to label anew."
-        )
+    check_labelled(site, _sheet(site, drawn))
 
     path = site.private / SOURCE
     path.parent.mkdir(exist_ok=True)
@@ -224,6 +238,16 @@ def state(site: Site) -> State:
     """Where the step stands."""
     if not use_of(site.settings).judged:
         return State("done", "a rule scores the answers")
-    if not sheet_file(site, LABELS).is_file() and last(site, "judge") is None:
-        return State("blocked", "needs run first")
-    return journal_state(site, "judge", ready="check the judge against the labels")
+
+    done = last(site, "judge")
+    if done is None and not sheet_file(site, LABELS).is_file():
+        none = not site.settings.judge.labels
+        return State("blocked", "judge.labels is 0" if none else "needs run first")
+
+    found = journal_state(site, "judge", ready="check the judge against the labels")
+    if found.kind == "done" and done is not None:
+        scored, pairs = done.figures["scored"], done.figures["pairs"]
+        if scored < pairs:
+            return State("next", f"unfinished: {scored} of {pairs} answers judged")
+
+    return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from medical_tasks.construct.ehrnoteqa.sample import estimate_tokens
+from medical_tasks.construct.medcalc.steps import LEXICAL
 from medical_tasks.data.fetching import build
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import make_folder
@@ -97,10 +98,26 @@ def data_folder(site: Site) -> Path:
     return site.private / "data" / use_of(site.settings).dataset_of(site.settings)
 
 
+def asked_maker(site: Site) -> str:
+    """The model that drafts the items; "" where words or people do."""
+    settings = site.settings
+    by_hand = bool(settings.items) or settings.models.maker == LEXICAL
+    return "" if by_hand else settings.models.maker
+
+
+def drafting_cost(maker: str, patients: int, tokens: int) -> str:
+    """What a model is asked, in two requests a patient that each hold all notes."""
+    return f"about {2 * patients:,} requests and {2 * tokens:,} tokens read by {maker}"
+
+
 def run(options: Make) -> int:
     """Drafts items, and writes the sheet for the desk."""
     site = open_site(options.folder)
     patients, maker = sampled(site), maker_of(site)
+    if options.forecast and not asked_maker(site):
+        tell("No model drafts these items, so that nobody would be asked.")
+        return 0
+
     drafted = maker.draft(site, patients, options)
     if drafted is None:
         return 0
@@ -193,11 +210,8 @@ def _write_items(site: Site, patients: list[Patient], made: Made) -> None:
 
 def state(site: Site) -> State:
     """Where the step stands."""
-    settings, drawn = site.settings, last(site, "sample")
-    maker, cost = settings.models.maker, ""
-    if maker not in ("", "lexical") and not settings.items and drawn is not None:
-        patients, tokens = drawn.figures["drawn"], drawn.figures["tokens"]
-        cost = (
-            f"about {2 * patients:,} requests and {2 * tokens:,} tokens read by {maker}"
-        )
+    drawn, maker, cost = last(site, "sample"), asked_maker(site), ""
+    if maker and drawn is not None:
+        figures = drawn.figures
+        cost = drafting_cost(maker, figures["drawn"], figures["tokens"])
     return journal_state(site, "make", ready="draft items from the notes", cost=cost)

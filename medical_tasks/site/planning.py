@@ -98,7 +98,7 @@ def planned(site: Site, options: Plan) -> JsonDict:
         "confidence": decision.confidence,
         "power": decision.power,
         "from": [str(path) for path in options.pilot] or "assumptions",
-        "assumed": {} if options.pilot else _assumed(use, against, accuracy, agreement),
+        "assumed": _assumed(options, use, against, accuracy, agreement),
         "items": items,
         "labels": labels,
         "requests": items * (2 if against else 1),
@@ -110,9 +110,14 @@ def planned(site: Site, options: Plan) -> JsonDict:
 
 
 def _assumed(
-    use: Use, against: bool, accuracy: float, agreement: float
+    options: Plan, use: Use, against: bool, accuracy: float, agreement: float
 ) -> dict[str, float]:
-    found = {"agreement": agreement} if against else {"accuracy": accuracy}
+    """What the numbers rest on besides a pilot, which says nothing of a judge."""
+    found = {}
+    if against and not options.pilot:
+        found["agreement"] = agreement
+    if use.judged or not (against or options.pilot):
+        found["accuracy"] = accuracy
     if use.judged:
         found |= {"sensitivity": SENSITIVITY, "specificity": SPECIFICITY}
     return found
@@ -123,10 +128,16 @@ def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
     task = tasks()[use.task_of(site.settings)]
     metric = next(each for each in task.metrics if each.name == use.metric)
     runs = [read_compared(folder) for folder in options.pilot]
-    if goal.kind == "margin" and len(runs) != 2:
+    wanted = (
+        "two runs, candidate and baseline"
+        if goal.kind == "margin"
+        else "one run, since there is no baseline"
+    )
+    if len(runs) != 1 + (goal.kind == "margin"):
+        raise UsageError(f"--pilot takes {wanted}, got {len(runs)}.")
+    if options.agreement is not None:
         raise UsageError(
-            f"--pilot: a margin against a baseline takes two runs, candidate and baseline, got "
-            f"{len(runs)}."
+            "--agreement is what the pilot's runs say. Leave it out, or --pilot."
         )
 
     _, columns = runs_columns(task, metric, (runs[0], runs[-1]))
@@ -192,7 +203,8 @@ def said(site: Site, made: JsonDict) -> str:
         else f"an interval of ±{made['margin']:g} around the score"
     )
     assumed = ", ".join(f"{name} {value:g}" for name, value in made["assumed"].items())
-    source = f"Assumed: {assumed}." if assumed else f"From {', '.join(made['from'])}."
+    pilot = "" if made["from"] == "assumptions" else f"From {', '.join(made['from'])}."
+    source = f"{pilot} Assumed: {assumed}.".strip() if assumed else pilot
     labels = (
         f"- {made['labels']:,} answers that people label, for a judge's error of at most "
         f"±{made['margin']:g}\n"

@@ -46,30 +46,41 @@ def opened(site: Site, name: str) -> Work:
     return Work(read_sheet(sheet_file(site, name)), LabelStore(store_file(site, name)))
 
 
+def labelled(site: Site, name: str) -> set[str]:
+    """The items of a sheet of which somebody has said something; none without a sheet."""
+    if not sheet_file(site, name).is_file():
+        return set()
+    return {label.item for label in opened(site, name).store.history}
+
+
+def check_labelled(site: Site, sheet: Sheet) -> None:
+    """Refuses a sheet of which people have labelled items that are other ones now.
+
+    Items may be added, and nothing that was labelled changes.
+    """
+    path, told = sheet_file(site, sheet.name), labelled(site, sheet.name)
+    if not told:
+        return
+
+    before, now = read_sheet(path).by_id, sheet.by_id
+    other = [each for each in told if each in before and now.get(each) != before[each]]
+    if other:
+        raise UsageError(
+            f"{path}: people have labelled {len(told)} items of this sheet, and {len(other)} of "
+            "them would be other ones now. The sheet is left as it is. Go on in another folder, "
+            f"or move it and {store_file(site, sheet.name)} away, and give `site make` or "
+            "`site run` again."
+        )
+
+
 def hand_over(site: Site, sheet: Sheet) -> None:
     """Writes a sheet for the desk.
 
     Raises:
-        UsageError: people are labelling another one of this name, whose items would be
-            other ones now. Items may be added, and nothing that was labelled changes.
+        UsageError: people are labelling another one of this name (`check_labelled`).
     """
+    check_labelled(site, sheet)
     path = sheet_file(site, sheet.name)
-    if path.is_file():
-        work = opened(site, sheet.name)
-        now = sheet.by_id
-        labelled = {label.item for label in work.store.history}
-        other = [
-            each
-            for each in labelled
-            if each in work.sheet.by_id and now.get(each) != work.sheet.by_id[each]
-        ]
-        if other:
-            raise UsageError(
-                f"{path}: people have labelled {len(labelled)} items of this sheet, and "
-                f"{len(other)} of them would be other ones now. The sheet is left as it is. Go "
-                "on in another folder, or move its sheets and labels away first."
-            )
-
     make_folder(path.parent)
     write_sheet(path, sheet)
     rated = rate(site, sheet)

@@ -187,7 +187,7 @@ def run(options: Sample) -> int:
         figures={
             "patients": len(patients),
             "drawn": len(drawn),
-            "tokens": sum(map(_tokens, drawn)),
+            "tokens": sum(map(tokens_of, drawn)),
         },
     )
     short = (
@@ -205,7 +205,7 @@ def run(options: Sample) -> int:
     return 0
 
 
-def _tokens(patient: Patient) -> int:
+def tokens_of(patient: Patient) -> int:
     """What a model reads of a patient, as construction estimates tokens."""
     texts = (cells[name] for cells in patient.rows for name in cells)
     return sum(map(estimate_tokens, texts))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.io.user_folders import private_home
 from medical_tasks.site.folder import changed, journal, last, note_step, open_site
 
@@ -124,3 +125,21 @@ def test_a_line_that_a_kill_left_half_written_takes_no_other_with_it(
     assert [line.step for line in journal(site)] == ["new", "plan"]
     note_step(site, "make")
     assert [line.step for line in journal(site)] == ["new", "plan", "make"]
+
+
+def test_a_step_whose_line_is_not_whole_on_the_disk_is_not_finished(
+    folder: Path,
+) -> None:
+    site = open_site(folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    full = (folder / "journal.jsonl").stat().st_size + 20
+    resource.setrlimit(resource.RLIMIT_FSIZE, (full, hard))
+    try:
+        with pytest.raises(IncompleteError, match="only a part of the line"):
+            note_step(site, "plan")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert last(site, "plan") is None
+    note_step(site, "plan")
+    assert [line.step for line in journal(site)] == ["new", "plan"]

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
+from tests.site.site_cases import build_data, make_site
 
 
 @pytest.mark.parametrize("half_width", [0.05, 0.1])
@@ -161,3 +163,61 @@ def test_a_plan_scales_with_power_and_says_what_it_assumes(
     assert items[1] == pytest.approx(items[0] * ratio, abs=1)
     assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
     assert "a share between 0 and 1" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_data(tmp_path_factory.mktemp("pilot"))
+
+
+def planned_from(
+    folder: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[dict[str, Any], str]:
+    """The plan from pilot runs, as a file and as people read it."""
+    capsys.readouterr()
+    assert main(["site", "plan", str(folder), *words]) == 0, capsys.readouterr().err
+    made: dict[str, Any] = json.loads((folder / "plan" / "plan.json").read_text())
+    return made, capsys.readouterr().out
+
+
+def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
+    place: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    apart = {"candidate": range(8), "baseline": range(8, 16)}
+    site = make_site(place / "ward", home, margin=0.1, wrong=apart)
+    runs = [str(site.runs / role) for role in apart]
+    words = ["--pilot", runs[0], "--pilot", runs[1]]
+    made, said = planned_from(site.path, capsys, *words)
+    # 16 of 80 differ: (1.96 + 0.84)² * 0.2 / 0.1² = 157 for a normal mean.
+    assert made["items"] == pytest.approx(157, rel=0.2)
+    assert (made["from"], made["assumed"]) == (runs, {})
+    assert f"From {runs[0]}, {runs[1]}." in said
+    assert "Assumed" not in said
+    assert main(["site", "plan", str(site.path), *words[:2]]) == 2
+    assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
+    assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
+    assert "Leave it out" in capsys.readouterr().err
+    # Without a baseline: the width around the share that the one run has right.
+    alone = make_site(
+        place / "alone",
+        home,
+        margin=0.05,
+        baseline=False,
+        wrong={"candidate": range(8)},
+    )
+    made, _ = planned_from(alone.path, capsys, *words[:2])
+    assert made["items"] == pytest.approx(1.96**2 * 0.9 * 0.1 / 0.05**2, rel=0.05)
+    assert main(["site", "plan", str(alone.path), *words]) == 2
+    assert "one run, since there is no baseline, got 2" in capsys.readouterr().err
+
+
+def test_a_plan_names_all_that_the_labels_rest_on(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
+    file = folder / "site.toml"
+    file.write_text(file.read_text().replace('baseline = ""', 'baseline = "old"'))
+    made, said = planned_from(folder, capsys, "--accuracy", "0.6")
+    shown = "agreement 0.85, accuracy 0.6, sensitivity 0.9, specificity 0.85"
+    assert f"Assumed: {shown}." in said
+    assert made["labels"] == labels_for(made["margin"], 0.6)

@@ -13,6 +13,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.reviewing import opened
 from medical_tasks.site.sampling import strata_of
+from tests.fault_server import FaultServer
 from tests.site.walk import STEPS, figures, give, headline, killed_at, new, states
 
 
@@ -98,6 +99,29 @@ def test_nothing_goes_to_a_model_elsewhere_unless_it_is_attested(
     assert "may not be sent" in said
     assert give(folder, "run") == 3  # nothing was made, so nothing can be asked
     assert "no sheet items" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "use", ["chart-qa", "calculator", "discharge-summary", "patient-questions"]
+)
+def test_a_forecast_asks_nobody_and_leaves_no_drafts(
+    place: Path,
+    use: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = credentialed(place, use=use, maker="openai-api/near/model")
+    assert give(folder, "plan") == 0
+    assert give(folder, "sample") == 0
+    with FaultServer() as server:
+        monkeypatch.setenv("NEAR_BASE_URL", server.base_url)
+        monkeypatch.setenv("NEAR_API_KEY", "none")
+        capsys.readouterr()
+        assert give(folder, "make", "--forecast") == 0
+        assert server.calls == []
+    said = capsys.readouterr()
+    assert "tokens" in said.out + said.err
+    assert not (open_site(folder).private / "sheets").exists()
 
 
 def credentialed(place: Path, *, use: str = "chart-qa", maker: str = "") -> Path:

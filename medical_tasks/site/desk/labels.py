@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import IncompleteError, UsageError, system_reason
-from medical_tasks.io.files import make_folder, read_bytes, readable
+from medical_tasks.io.files import append_line, make_folder, read_bytes, readable
 
 _AGAIN: Final = "Give the command again; what was labelled before is kept."
 _DAMAGED: Final = (
@@ -151,45 +150,15 @@ class LabelStore:
         self.history.append(label)
 
     def _write(self, label: Label) -> None:
-        line = json.dumps(dataclasses.asdict(label), ensure_ascii=True).encode() + b"\n"
+        line = json.dumps(dataclasses.asdict(label), ensure_ascii=True).encode()
+        make_folder(self.path.parent)
         try:
-            self._append(line)
+            append_line(self.path, line, mode=0o600)
         except OSError as error:
             raise IncompleteError(
                 f"{self.path}: the label is not saved ({system_reason(error)}). Free some space "
                 "or mend the folder; the page sends it again."
             ) from error
-
-    def _append(self, line: bytes) -> None:
-        """Adds a line and waits for the disk, first ending one that a kill left half written."""
-        made = not self.path.exists()
-        if made:
-            make_folder(self.path.parent)
-
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(self.path, flags, 0o600)
-        try:
-            size = os.fstat(handle).st_size
-            if size and os.pread(handle, 1, size - 1) != b"\n":
-                line = b"\n" + line
-            if os.write(handle, line) != len(line):
-                raise OSError(None, "only a part of the line was written")
-
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-        if made:
-            _sync_folder(self.path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Puts the name of a new file on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _label(line: bytes) -> Label | None:

@@ -39,6 +39,7 @@ from medical_tasks.construct.options import EhrnoteqaGenerate
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
+from medical_tasks.io.output import tell
 from medical_tasks.io.tables import has_columns, read_table, write_table
 from medical_tasks.options import read_settings
 from medical_tasks.runs.results import JsonDict
@@ -51,9 +52,14 @@ from medical_tasks.site.desk.sheets import (
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn, own_data
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, Made, drafting_cost, work_folder
 from medical_tasks.site.options import Make
-from medical_tasks.site.sampling import Patient, pseudonym, pseudonym_key
+from medical_tasks.site.sampling import (
+    Patient,
+    pseudonym,
+    pseudonym_key,
+    tokens_of,
+)
 from medical_tasks.site.uses.sheets import (
     items_sheet,
     labels_sheet,
@@ -100,7 +106,13 @@ class ChartQa:
         failed = 0
         if site.settings.items:
             drafts = _written(site, patients)
-        elif site.settings.models.maker:
+        elif maker := site.settings.models.maker:
+            if options.forecast:
+                missing = _undrafted(patients, _own_drafts(site, patients))
+                cost = drafting_cost(maker, len(missing), sum(map(tokens_of, missing)))
+                tell(f"{cost}. Nobody was asked and nothing is written.")
+                return None
+
             drafts, failed = _drafted(site, patients, options)
         else:
             raise UsageError(
@@ -243,15 +255,25 @@ def _drafts(site: Site) -> list[Draft]:
     return cast(list[Draft], read_drafts(site))
 
 
+def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
+    """The drafts there are about some patients."""
+    wanted = {each.id for each in patients}
+    return [each for each in _drafts(site) if each["patient"] in wanted]
+
+
+def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Patient]:
+    """The patients about whom there is no draft."""
+    there = {each["patient"] for each in drafts}
+    return [each for each in patients if each.id not in there]
+
+
 def _drafted(
     site: Site, patients: Sequence[Patient], options: Make
 ) -> tuple[list[Draft], int]:
     """Drafts by the maker, for the patients that have none yet."""
     models, folder = site.settings.models, work_folder(site)
-    wanted = {each.id for each in patients}
-    drafts = [each for each in _drafts(site) if each["patient"] in wanted]
-    there = {each["patient"] for each in drafts}
-    missing = [each for each in patients if each.id not in there]
+    drafts = _own_drafts(site, patients)
+    missing = _undrafted(patients, drafts)
     if not missing:
         return drafts, 0
 

@@ -136,7 +136,8 @@ class ClaimLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """One claim an answer, drawn by the answer's id."""
+        """One claim an answer, drawn by the answer's id; none where a summary has no claim."""
+        claims = _claims_for(site, drawn)
         return labels_sheet(
             site,
             "Claims in summaries",
@@ -149,11 +150,12 @@ class ClaimLabels:
             (
                 Item(
                     id=each.id,
-                    prompt=claim_for(site, each),
-                    passages=passages_of({"Summary": each.text}, claim_for(site, each)),
+                    prompt=claims[each.id],
+                    passages=passages_of({"Summary": each.text}, claims[each.id]),
                     stratum=stratum_of(patients[each.item.id]),
                 )
                 for each in drawn
+                if each.id in claims
             ),
             marked="sentences that share most words with the claim",
         )
@@ -166,6 +168,7 @@ class ClaimLabels:
         path: Path,
     ) -> Mapping[str, object]:
         """The labels in FactEHR's published form, which `judge-check doclens` reads."""
+        claims = _claims_for(site, drawn)
         rows = [
             (
                 each.item.id,
@@ -174,7 +177,7 @@ class ClaimLabels:
                 "recall",
                 each.role,
                 each.text,
-                claim_for(site, each),
+                claims[each.id],
                 int(decided[each.id].value == "stated"),
             )
             for number, each in enumerate(drawn)
@@ -193,18 +196,18 @@ def summary_of(patient: Patient) -> str:
     return next((text for text in reversed(found) if text), EMPTY)
 
 
-def claim_for(site: Site, drawn: Drawn) -> str:
-    """The claim of the clinician's summary that is labelled with an answer.
+def _claims_for(site: Site, drawn: Sequence[Drawn]) -> dict[str, str]:
+    """Answer to the claim of the clinician's summary that is labelled with it.
 
     Which one follows from the answer's id, so that it is the same at any time.
     """
-    claims = _claims(site)[drawn.item.id]
-    return claims[int(drawn.id[1:], 16) % len(claims)] if claims else ""
-
-
-def _claims(site: Site) -> dict[str, list[str]]:
     rows = json.loads(read_text(work_folder(site) / CLAIMS))
-    return {row["example_id"]: row["subclaims_reference"] for row in rows}
+    claims = {row["example_id"]: row["subclaims_reference"] for row in rows}
+    return {
+        each.id: own[int(each.id[1:], 16) % len(own)]
+        for each in drawn
+        if (own := claims[each.item.id])
+    }
 
 
 def _record(patient: Patient, reference: str) -> dict[str, str]:

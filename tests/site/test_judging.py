@@ -1,0 +1,139 @@
+"""Labels and the judge: which answers people label, and what becomes of a judge that fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.site.desk.labels import Label
+from medical_tasks.site.folder import last, open_site
+from medical_tasks.site.reviewing import opened
+from tests.fault_server import Call, Fault, FaultServer
+from tests.site.walk import STEPS, give, new, states
+
+REVIEW = ("review", "--import", "demo/labels_labels.csv")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def folder(place: Path) -> Path:
+    """A demo whose items people have checked."""
+    return checked(place / "ward", "chart-qa")
+
+
+def checked(folder: Path, use: str) -> Path:
+    """A demo of a use whose items people have checked."""
+    made = new(folder, use, "--patients", "20")
+    for step, *words in STEPS[:4]:
+        assert give(made, step, *words) == 0
+    return made
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Changes a part of a file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def labels(folder: Path) -> set[str]:
+    """The answers that there are to label."""
+    return set(opened(open_site(folder), "labels").sheet.by_id)
+
+
+def test_answers_are_drawn_for_labelling_when_every_model_was_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert give(folder, "run", "--only", "candidate") == 0, capsys.readouterr().err
+    assert not (folder / "work" / "sheets" / "labels.json").exists()
+    assert states(folder, capsys)["run"] == "next"
+    assert give(folder, "run", "--only", "baseline") == 0
+    assert len(labels(folder)) == 40
+
+
+def test_answers_that_people_labelled_stay_when_others_come(folder: Path) -> None:
+    edit(folder / "site.toml", "labels = 150", "labels = 12")
+    answers = folder / "demo" / "answers_candidate.csv"
+    assert give(folder, "run") == 0  # which writes them
+    whole = answers.read_text()
+    (folder / "work" / "sheets" / "labels.json").unlink()
+    answers.write_text("".join(whole.splitlines(keepends=True)[:9]))
+    assert give(folder, "run") == 5
+    first = labels(folder)
+    assert len(first) == 12
+    assert give(folder, *REVIEW) == 0
+    answers.write_text(whole)
+    assert give(folder, "run") == 0
+    assert first < labels(folder)
+
+
+def test_labels_of_other_answers_check_no_judge(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert give(folder, "run") == 0
+    assert give(folder, *REVIEW) == 0
+    edit(folder / "demo" / "answers_candidate.csv", "it is ", "it was never ")
+    assert give(folder, "run") == 2
+    assert "20 of them would be other ones now" in capsys.readouterr().err
+    assert give(folder, "judge") == 2
+    assert "20 of them would be other ones now" in capsys.readouterr().err
+    assert not (folder / "checks").exists()
+
+
+def test_a_judge_that_failed_on_some_is_not_done(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = True
+
+    def fails(call: Call) -> Fault | None:
+        # The question of one patient in some: decided by its text alone.
+        return Fault.not_json() if broken and "allergic to" in call.prompt else None
+
+    edit(folder / "site.toml", 'name = "lexical"', 'name = "openai-api/flaky/judge"')
+    edit(folder / "site.toml", "labels = 150", "labels = 40\nvotes = 1")
+    with FaultServer(fails, answer=lambda call: '{"score": 1}') as server:
+        monkeypatch.setenv("FLAKY_BASE_URL", server.base_url)
+        monkeypatch.setenv("FLAKY_API_KEY", "none")
+        assert give(folder, "run") == 5
+        assert give(folder, *REVIEW) == 0
+        assert give(folder, "judge") == 5
+        done = last(open_site(folder), "judge")
+        assert done is not None
+        assert done.figures["scored"] < done.figures["pairs"] == 40
+        assert states(folder, capsys)["judge"] == "blocked"  # the run is unfinished too
+        broken = False
+        assert give(folder, "run") == 0
+        found = states(folder, capsys)
+        assert (found["run"], found["judge"]) == ("done", "next")
+        assert give(folder, "judge") == 0
+        assert states(folder, capsys)["judge"] == "done"
+        check = json.loads((folder / "checks" / "judge" / "check.json").read_text())
+        assert check["scored"] == check["pairs"] == 40
+
+
+def test_a_summary_without_claims_is_labelled_by_nobody(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = checked(place / "ward", "discharge-summary")
+    items = opened(open_site(folder), "items")
+    empty = items.sheet.items[0].id
+    for rater in ("ann", "ben"):  # both keep it, and leave nothing of its claims
+        edits = {"claims": "\n"}
+        label = Label(id=rater, item=empty, rater=rater, value="keep", edits=edits)
+        assert items.store.add(label)
+    assert give(folder, "run") == 0, capsys.readouterr().err
+    sheet = opened(open_site(folder), "labels").sheet
+    assert len(sheet.items) == 2 * 19
+    assert all(item.prompt for item in sheet.items)
+    assert give(folder, *REVIEW) == 0
+    assert give(folder, "judge") == 0, capsys.readouterr().err
