@@ -28,6 +28,7 @@ import numpy as np
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import Compared, read_compared, rows_by_task
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.comparison.policies import Scope
 from medical_tasks.comparison.statistics import (
     Columns,
@@ -40,6 +41,7 @@ from medical_tasks.io.files import make_folder
 from medical_tasks.io.output import tell
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import (
+    comparable_judges,
     differing,
     mapping,
     one_line,
@@ -208,6 +210,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
         "n": sum(all(_is_scored(each, item) for each in rows) for item in shared),
         "verdict": next(each for each in order if each in verdicts),
         "changed": _changed(baseline, entry),
+        "comparable": comparable_judges(baseline["recipe"], entry["recipe"]),
         "measures": measures,
     }
 
@@ -411,6 +414,9 @@ def said(content: Json) -> str:
     lines = []
     if content["changed"]:
         lines.append(f"The served model has changed: {content['changed']}.")
+
+    if not content["comparable"]:
+        lines.append(f"Nothing is decided by {BY_WORDS}.")
 
     for name, each in content["measures"].items():
         lines.append(f"{name}: {_measure_said(each)}")

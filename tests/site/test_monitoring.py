@@ -148,6 +148,20 @@ def test_missing_answers_are_not_the_same(
     assert history(site.gates)[-1].content["n"] == 76
 
 
+def test_a_judge_that_compares_words_decides_nothing(
+    site: Site, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [site.runs / "candidate", score(home, home / "words", (3, 9))]
+    for run in runs:
+        results = json_of(run / "results.json")
+        judge = {"name": "lexical", "comparable": False}
+        results["tasks"]["medcalc"]["recipe"]["judge"] = judge
+        (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    capsys.readouterr()
+    assert look(site, runs[1]) == SAME_OR_BETTER
+    assert "Nothing is decided by a judge by words" in capsys.readouterr().out
+
+
 def test_more_looks_may_be_planned_before_the_last(site: Site, home: Path) -> None:
     for name, place, looks in (("one", 8, 2), ("two", 9, 4), ("three", 10, 4)):
         run = score(home, home / name, (place,))
