@@ -42,7 +42,13 @@ from medical_tasks.comparison.statistics import Columns, columns_of
 from medical_tasks.comparison.strata import read_strata, stratified, with_stratum
 from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
-from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
+from medical_tasks.judges.checks import (
+    GENERAL,
+    asked_of,
+    check_set_of,
+    read_check,
+    summary_of,
+)
 from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
@@ -69,7 +75,8 @@ _HEADER: Final = (
 )
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
-_BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
+BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
+"""Why a finding decides nothing."""
 _CHANGED: Final = (
     "the value or its interval is not what items.parquet says: score the answers again"
 )
@@ -319,7 +326,7 @@ class _Held:
         if None in numbers or difference["n_clusters"] < FEWEST:
             return replace(finding, reason="too few to tell")
         if not difference.get("comparable", True):
-            return replace(finding, reason=_BY_WORDS)
+            return replace(finding, reason=BY_WORDS)
 
         less, more = self._open_ends(self.run, finding.group)
         baseline_less, baseline_more = self._open_ends(baseline, finding.group)
@@ -450,7 +457,7 @@ def _coverage(entry: TaskEntry, finding: Finding) -> Finding:
         mapping(entry["recipe"].get("judge")),
     )
     share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
-    reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
+    reason = BY_WORDS if judge and not judge.get("comparable", True) else ""
     return replace(finding, value=share, low=share, high=share, reason=reason)
 
 
@@ -476,7 +483,7 @@ def _measured(
         finding, value=value, low=low, high=high, unit=figure.get("unit", "")
     )
     if not figure.get("comparable", True):
-        return replace(measured, reason=_BY_WORDS)
+        return replace(measured, reason=BY_WORDS)
     if figure["n"] < FEWEST:
         return replace(measured, reason=f"too few to tell: {figure['n']} items")
     if figure.get("bound_low") is None or figure.get("bound_high") is None:
@@ -493,15 +500,12 @@ def _measured(
 def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
     """The judge's kappa by a check, which must be of this judge, asked in this way."""
     _, _, check = read_check(rule.check)
-    general = check["set"] in GENERAL
-    if not general and check["set"] != check_set_of(tasks()[rule.task]):
+    if check["set"] not in GENERAL and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(
             finding, reason=f"the check is on {check['set']}, pairs of another task"
         )
 
-    keys = ("votes",) if general else ("votes", "mode", "prompts")
-    checked = {"name": check["judge"]["name"], **check["judge"]["identity"]}
-    checked |= {key: check[key] for key in keys}
+    checked = asked_of(check)
     judge = mapping(entry["recipe"].get("judge"))
     own = {key: judge.get(key) for key in checked}
     if own != checked:

@@ -48,6 +48,26 @@ def check_set_of(task: TaskSpec) -> str:
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
 
 
+def asked_of(check: Mapping[str, Any]) -> dict[str, Any]:
+    """The judge of a check and how it was asked, as far as it must be the same elsewhere.
+
+    By the names of a recipe's judge.
+    """
+    keys = ("votes",) if check["set"] in GENERAL else ("votes", "mode", "prompts")
+    judge = check["judge"]
+    return {
+        "name": judge["name"],
+        **judge["identity"],
+        **{key: check[key] for key in keys},
+    }
+
+
+def is_of(check: Mapping[str, Any], judge: Mapping[str, Any]) -> bool:
+    """Whether a check is of a recipe's judge, asked in the same way."""
+    asked = asked_of(check)
+    return asked == {key: judge.get(key) for key in asked}
+
+
 def _own_set(name: str) -> tuple[str, CheckSetSource] | None:
     """The set as `judge-check` calls it, and its source; None for sets of no benchmark."""
     for benchmark in catalog.benchmarks():

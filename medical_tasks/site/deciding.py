@@ -121,7 +121,8 @@ MEASURES: Final[Mapping[str, tuple[Measure, ...]]] = MappingProxyType(
     }
 )
 """By use: the main metrics, then the harms."""
-_COVERAGE: Final = _floors(0.9, 0.95, 0.98)
+COVERAGE: Final = _floors(0.9, 0.95, 0.98)
+"""The least share of items with a score, by preset."""
 _KAPPA: Final[Mapping[Preset, float]] = MappingProxyType(
     {"standard": 0.6, "strict": 0.7}
 )
@@ -203,7 +204,7 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
                 limit = _limit(materials, measure, _GROUP_MARGIN[preset], group=True)
                 yield {**task, "metric": measure.metric, **groups, **limit}
 
-    yield {**task, "coverage_at_least": _COVERAGE[preset]}
+    yield {**task, "coverage_at_least": COVERAGE[preset]}
     if materials.judged and preset in _KAPPA:
         if not materials.check:
             raise MissingError(

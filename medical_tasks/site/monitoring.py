@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import Compared, read_compared, rows_by_task
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.comparison.policies import Scope
 from medical_tasks.comparison.statistics import (
     Columns,
@@ -40,6 +41,7 @@ from medical_tasks.io.files import make_folder
 from medical_tasks.io.output import tell
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import (
+    comparable_judges,
     differing,
     mapping,
     one_line,
@@ -50,12 +52,14 @@ from medical_tasks.runs.results import (
     RESULTS_FILE,
     Json,
     JsonDict,
+    Row,
     TaskEntry,
 )
 from medical_tasks.scoring.estimates import Floats, cluster_codes
 from medical_tasks.site import history
 from medical_tasks.site.deciding import (
     CANDIDATE,
+    COVERAGE,
     MEASURES,
     one_task,
     run_folder,
@@ -125,6 +129,8 @@ class Series:
         metrics: which are held against it.
         margin: how much worse each may be, in its unit.
         planned: over how many looks alpha is spent.
+        coverage: the least share of the items with a score in the gated run that a
+            look must have a score of.
     """
 
     name: str
@@ -134,6 +140,7 @@ class Series:
     metrics: Sequence[str]
     margin: float
     planned: int
+    coverage: float
 
     @property
     def spent(self) -> float:
@@ -170,6 +177,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
 
     Raises:
         UsageError: the planned looks are used up, or the run is of another test.
+        IncompleteError: too many of the gated run's items have no score in it.
     """
     check_left(series)
     runs = [read_compared(each) for each in (*series.runs, folder)]
@@ -178,6 +186,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
     entry = _same_test(task, baseline, runs[-1])
     rows = [rows_by_task(run).get(name, {}) for run in runs]
     shared = [item for item in rows[0] if all(item in each for each in rows)]
+    _check_coverage(series, rows[0], rows[-1], runs[-1].label)
     aligned = [[each[item] for item in shared] for each in rows]
     look = len(series.lines) + 1
     share = [*(float(line.content["spent"]) for line in series.lines)]
@@ -198,9 +207,10 @@ def look_at(series: Series, folder: Path) -> JsonDict:
         "spent": share[-1],
         "task": name,
         **run_hashes(folder),
-        "n": len(shared),
+        "n": sum(all(_is_scored(each, item) for each in rows) for item in shared),
         "verdict": next(each for each in order if each in verdicts),
         "changed": _changed(baseline, entry),
+        "comparable": comparable_judges(baseline["recipe"], entry["recipe"]),
         "measures": measures,
     }
 
@@ -215,6 +225,27 @@ def check_left(series: Series) -> None:
         "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
         "the 5 % are spent."
     )
+
+
+def _check_coverage(
+    series: Series, gated: Mapping[str, Row], newest: Mapping[str, Row], label: str
+) -> None:
+    """Refuses a look that lacks scores: what is missing could hide a change."""
+    before = [item for item in gated if _is_scored(gated, item)]
+    scored = sum(_is_scored(newest, item) for item in before)
+    if scored >= series.coverage * len(before):
+        return
+
+    raise IncompleteError(
+        f"{label}: has a score of {scored:,} of the {len(before):,} items that were scored at "
+        f"the gate, and a look needs {100 * series.coverage:.0f} %, since what is missing could "
+        "hide a change. Nothing was added to the history: have the rest answered and scored, and "
+        "give the command again."
+    )
+
+
+def _is_scored(rows: Mapping[str, Row], item: str) -> bool:
+    return item in rows and not rows[item].get("unscored")
 
 
 def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
@@ -384,6 +415,9 @@ def said(content: Json) -> str:
     if content["changed"]:
         lines.append(f"The served model has changed: {content['changed']}.")
 
+    if not content["comparable"]:
+        lines.append(f"Nothing is decided by {BY_WORDS}.")
+
     for name, each in content["measures"].items():
         lines.append(f"{name}: {_measure_said(each)}")
 
@@ -448,6 +482,7 @@ def series_of(site: Site, planned: int) -> Series:
         metrics=[each.metric for each in MEASURES[site.settings.use]],
         margin=site.settings.decision.margin,
         planned=planned,
+        coverage=COVERAGE[site.settings.decision.preset],
     )
 
 

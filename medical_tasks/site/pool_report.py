@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.io.table import align
 from medical_tasks.report.html_parts import document, html_table, rendered
 from medical_tasks.report.plots import Line, intervals_chart
@@ -49,6 +50,7 @@ def as_text(result: Json) -> str:
         whole = [line for line in task["lines"] if not line["by"]]
         rows = [_text_row(line) for line in whole]
         parts.append("\n".join([name, *align(header, rows)]))
+        parts += unscored(task)
         parts.append("\n".join(note for line in whole for note in notes(line)))
         if groups := len(task["lines"]) - len(whole):
             parts.append(f"{groups} lines of groups are in the report.")
@@ -106,6 +108,9 @@ def _ends(found: Json, line: Json, low: str, high: str) -> str:
 
 def notes(line: Json) -> Iterator[str]:
     """What a reader must know of a line: the largest difference, and who is left out."""
+    if line["by_words"]:
+        yield f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): {BY_WORDS}."
+
     largest = line["largest_difference"]
     said = (
         f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): {largest['first']} and "
@@ -132,6 +137,15 @@ def notes(line: Json) -> Iterator[str]:
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
             "interval is the widest of what it may be."
         )
+
+
+def unscored(task: Json) -> Iterator[str]:
+    """Which hospitals have items without a score, as far as their files tell."""
+    for site, roles in task["coverage"].items():
+        for role, counts in roles.items():
+            if missing := counts["missing"]:
+                asked = counts["scored"] + missing
+                yield f"{site}, {role}: {missing:,} of {asked:,} items have no score."
 
 
 def page(result: Json) -> str:
@@ -178,6 +192,7 @@ def _task(base: str, name: str, task: Json) -> Mapping[str, object]:
         "id": base,
         "name": name,
         "title": f"{task['title']} ({name})",
+        "unscored": list(unscored(task)),
         "overview": html_table(_overview(f"{base}-all", task["lines"])),
         "lines": [_line(f"{base}-{at}", each) for at, each in enumerate(task["lines"])],
     }

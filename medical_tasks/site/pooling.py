@@ -349,6 +349,11 @@ class _Pool:
         share = next(each for each in self.shares if each.site == effect.site)
         return corrected_here(effect, self.task, metric, share.content["checks"])
 
+    def _is_by_words(self, effect: Effect) -> bool:
+        """Whether the judge of an effect's site compares words."""
+        share = next(each for each in self.shares if each.site == effect.site)
+        return bool(share.content["tasks"][self.task.name]["by_words"])
+
     def _line(
         self, place: _Place, effects: Sequence[Effect], without: Sequence[JsonDict]
     ) -> JsonDict | None:
@@ -366,6 +371,7 @@ class _Pool:
         return {
             **asdict(place),
             "unit": metric.unit,
+            "by_words": metric.judged and any(map(self._is_by_words, effects)),
             "higher_is_better": metric.higher_is_better,
             "pooled": found,
             "sites": [

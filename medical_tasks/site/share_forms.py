@@ -111,6 +111,7 @@ class TaskForm(Form):
         recipe: what decides the numbers, by the kinds of `runs.recipes.DIFFERENCES`.
         models: the model of each role, without its host or folder.
         hidden: how many groups of each breakdown are left out.
+        by_words: whether a judge that compares words decided judged metrics.
     """
 
     recipe: dict[Name, Name]
@@ -119,6 +120,7 @@ class TaskForm(Form):
     figures: list[FigureForm]
     differences: list[DifferenceForm]
     hidden: dict[Name, Count]
+    by_words: bool
 
 
 class ShareForm(Form):

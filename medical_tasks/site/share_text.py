@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.report.markdown import markdown_table
 from medical_tasks.report.table import Column, Row, Table
 from medical_tasks.runs.results import Json
@@ -37,6 +38,9 @@ def _lines(content: Json) -> Iterator[str]:
         yield from (
             f"- hidden groups of {by}: {count}" for by, count in task["hidden"].items()
         )
+        if task["by_words"]:
+            yield f"- judged metrics: {BY_WORDS}"
+
         yield ""
         yield _table("figures", [_figure(each) for each in task["figures"]])
         if task["differences"]:

@@ -53,9 +53,14 @@ from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.io.files import WholeFile, make_folder, read_text, readable
 from medical_tasks.io.output import tell
-from medical_tasks.judges.checks import read_check
+from medical_tasks.judges.checks import is_of, read_check
 from medical_tasks.runs.calibrating import SUFFIX
-from medical_tasks.runs.recipes import deciding_generation, mapping, one_line
+from medical_tasks.runs.recipes import (
+    comparable_judges,
+    deciding_generation,
+    mapping,
+    one_line,
+)
 from medical_tasks.runs.results import (
     RESULTS_FILE,
     Figure,
@@ -166,7 +171,8 @@ def made_share(
 
     Args:
         runs: folders of finished runs, by role: candidate, baseline.
-        checks: `check.json` of the judge, or its folder.
+        checks: each the `check.json` of a judge, or its folder; those of other judges
+            than the runs' stay.
         site: what the site is called in the file.
         models: names of the models by role, where answers came from files.
         strata: of each item, by its id: group by breakdown, and its `patient`.
@@ -175,7 +181,16 @@ def made_share(
         UsageError: a run or check is damaged, or has nothing to share.
     """
     read = {role: read_compared(folder) for role, folder in runs.items()}
-    shown_checks = [_check(path) for path in checks]
+    judges = [
+        mapping(entry["recipe"].get("judge"))
+        for run in read.values()
+        for entry in run.results["tasks"].values()
+    ]
+    shown_checks = [
+        _check(check)
+        for check in (read_check(path)[2] for path in checks)
+        if any(is_of(check, judge) for judge in judges)
+    ]
     registered = tasks()
     names = [name for name in read["candidate"].results["tasks"] if name in registered]
     if not names:
@@ -273,6 +288,9 @@ class _Shared:
             "figures": figures,
             "differences": list(self._differences()),
             "hidden": {by: len(names) for by, names in self._hidden.items() if names},
+            "by_words": not comparable_judges(
+                *(entry["recipe"] for entry in self.entries.values())
+            ),
         }
 
     def _model(self, role: str, entry: TaskEntry) -> str:
@@ -381,10 +399,10 @@ class _Shared:
             shown = self._whole(role, metric, cell, entry["metrics"][metric.name])
             yield shown
             corrected = mapping(entry["metrics"].get(metric.name + SUFFIX))
-            if corrected.get("value") is not None:
+            if None not in map(corrected.get, ("value", "ci_low", "ci_high")):
                 yield self._corrected(role, metric, shown, corrected)
 
-            exact = shown["estimate"]["off"] == 0.0
+            exact = shown["estimate"] is not None and shown["estimate"]["off"] == 0.0
             for by in self._members[role]:
                 yield from self._groups(role, metric, columns, by, whole=exact)
 
@@ -672,9 +690,8 @@ def _coverage(entry: TaskEntry) -> JsonDict:
     return {"scored": scored, "missing": None if is_small(missing) else missing}
 
 
-def _check(path: Path) -> JsonDict:
+def _check(check: Json) -> JsonDict:
     """A judge's check: its confusion matrix, where no cell is small."""
-    _, _, check = read_check(path)
     pairs = [
         pair
         for pair in zip(

@@ -88,6 +88,7 @@ def content(
                 "figures": list(figures),
                 "differences": list(differences),
                 "hidden": {},
+                "by_words": False,
             }
         },
         "checks": list(checks),

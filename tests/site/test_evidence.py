@@ -95,7 +95,7 @@ def measure_all(site: Site, home: Path) -> None:
     ]
     metrics["accuracy"]["repeats"] = {"k": 3, "values": [0.9, 0.95, 0.9]}
     edited(site, "repeats", metrics=metrics)
-    edited(site, "confidence", confidence={"ece": FIGURE})
+    edited(site, "confidence", confidence={"metric": "accuracy", "ece": FIGURE})
     pooled = site.path / "pooled"
     pooled.mkdir()
     largest = {"value": 0.08, "low": -0.02, "high": 0.18}
@@ -107,8 +107,14 @@ def measure_all(site: Site, home: Path) -> None:
         "sites": ["a", "b"],
         "unit": "",
         "largest_difference": largest,
+        "by_words": False,
     }
-    content = {"tasks": {"medcalc": {"lines": [line]}}}
+    content = {
+        "tasks": {"medcalc": {"lines": [line]}},
+        "sites": [{"sha256": "0" * 64}, {"sha256": "1" * 64}],
+    }
+    site.share.mkdir()
+    (site.share / "site_share.json").write_text('{"sha256": "%s"}' % ("1" * 64))
     (pooled / "pool.json").write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -116,6 +122,7 @@ REMOVED = {
     "pooled/pool.json": ["chai-sites"],
     "runs/confidence": ["chai-calibration"],
     "runs/repeats": ["chai-repeats", "act-robustness"],
+    "share/site_share.json": ["chai-sites"],
     "runs/baseline": ["ruaih-comparator"],
     "sample": ["chai-parity", "ruaih-bias", "act-groups"],
     "gates.jsonl": [
@@ -217,7 +224,9 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
         path = site.runs / value / "results.json"
         results = json_of(path)
         data = results["tasks"]["medcalc"]["recipe"]["data"]
-        data["swap"] = {"changed": f"sex={value}", "rules": "1"}
+        before = [data.pop("rows_sha256")]
+        data["rows_sha256"] = value
+        data["swap"] = {"changed": f"sex={value}", "of_rows_sha256": before}
         path.write_text(json.dumps(results), encoding="utf-8")
         if value == "female":
             assert status(site)["chai-counterfactual"] == "not done"
@@ -229,6 +238,86 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
     assert figure.value == pytest.approx(2 / 80)
     assert figure.low is not None
     assert figure.low < 2 / 80
+
+
+def changed_recipe(site: Site, run: str, part: str, **values: Any) -> None:
+    """A run of the site with another part of its recipe."""
+    path = site.runs / run / "results.json"
+    recipe = json_of(path)["tasks"]["medcalc"]["recipe"]
+    edited(site, run, recipe={**recipe, part: {**(recipe.get(part) or {}), **values}})
+
+
+def test_runs_on_other_rows_or_of_other_models_answer_nothing(
+    site: Site, home: Path
+) -> None:
+    measure_all(site, home)
+    assert status(site)["chai-calibration"] == "measured"
+    changed_recipe(site, "confidence", "data", rows_sha256="0" * 64)
+    assert status(site)["chai-calibration"] == "not done"
+    # Swapped notes of the site are no answer to how the model does on the notes as they are.
+    rows = json_of(site.runs / "candidate" / "results.json")["tasks"]["medcalc"]
+    before = [rows["recipe"]["data"]["rows_sha256"]]
+    swap = {"changed": "sex=male", "of_rows_sha256": before}
+    changed_recipe(site, "confidence", "data", swap=swap)
+    assert status(site)["chai-calibration"] == "not done"
+    assert status(site)["chai-repeats"] == "measured"
+    changed_recipe(site, "repeats", "model", name="openai-api/local/other")
+    assert status(site)["chai-repeats"] == "not done"
+
+
+def test_a_gate_and_a_look_of_an_earlier_run_answer_nothing(
+    site: Site, home: Path
+) -> None:
+    measure_all(site, home)
+    keys = ("ruaih-decision", "ruaih-monitoring", "nhs-control", "nhs-groups")
+    assert {status(site)[key] for key in keys} == {"measured"}
+    score(home, site.runs / "candidate", (1, 2, 3))
+    assert {status(site)[key] for key in keys} == {"not done"}
+
+
+def test_a_judge_by_words_answers_nothing_and_is_shown(site: Site, home: Path) -> None:
+    measure_all(site, home)
+    before = status(site)
+    path = site.runs / "candidate" / "results.json"
+    metrics = json_of(path)["tasks"]["medcalc"]["metrics"]
+    metrics["accuracy"]["comparable"] = False
+    edited(site, "candidate", metrics=metrics)
+    changed_recipe(site, "candidate", "judge", name="lexical", comparable=False)
+    now = status(site)
+    changed = {key for key in now if now[key] != before[key]}
+    assert {"chai-answers", "chai-parity", "ruaih-bias", "nhs-hazards"} <= changed
+    assert {now[key] for key in changed} == {"not done"}
+    # These are of other runs, whose judge says nothing of itself.
+    assert {"chai-calibration", "chai-repeats", "chai-sites"}.isdisjoint(changed)
+    check_now(site)
+    write_evidence(open_site(site.path))
+    with (site.evidence / "evidence.csv").open(encoding="utf-8", newline="") as file:
+        row = next(row for row in csv.DictReader(file) if row["item"] == "correctness")
+    assert float(row["value"]) == pytest.approx(78 / 80)
+    assert row["words"] == "a judge by words: its numbers stand for nothing"
+    assert "name a model as judge" in row["how"]
+
+
+def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
+    folder = site.checks / "judge"
+    folder.mkdir(parents=True)
+    gold = ["correct"] * 30 + ["incorrect"] * 30
+    made = {
+        "schema_version": 2,
+        "set": "medcalc_bench",
+        "judge": {"name": "a-judge", "identity": {}},
+        "votes": 1,
+        "mode": "single",
+        "prompts": {"set": "own"},
+        "pairs": 60,
+        "clusters": 60,
+        "labels": {"gold": gold, "judge": gold, "cluster": list(range(60))},
+    }
+    (folder / "check.json").write_text(json.dumps(made), encoding="utf-8")
+    asked = {"votes": 1, "mode": "single", "prompts": {"set": "own"}}
+    for name, fitting in (("other", 0), ("a-judge", 1)):
+        changed_recipe(site, "candidate", "judge", name=name, comparable=True, **asked)
+        assert len(Facts(open_site(site.path)).checks) == fitting
 
 
 def test_the_files_say_the_same_and_no_path(site: Site, home: Path) -> None:

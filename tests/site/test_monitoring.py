@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.cli import main
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.site import monitoring
 from medical_tasks.site.folder import Site
 from medical_tasks.site.history import history, verified
@@ -126,6 +127,39 @@ def test_what_is_no_look(site: Site, home: Path, tmp_path: Path) -> None:
     # More looks would have nothing left to spend.
     with pytest.raises(UsageError, match="2 planned looks at this model are used up"):
         look(site, home / "third", looks=4)
+
+
+def test_missing_answers_are_not_the_same(
+    site: Site, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (home / "runs-candidate.jsonl").read_text(encoding="utf-8").splitlines()
+    for name, kept in (("few", 75), ("enough", 76)):
+        file = home / f"{name}.jsonl"
+        file.write_text("\n".join(rows[:kept]), encoding="utf-8")
+        line = ["score", "medcalc", "--responses", str(file), "--config", "fresh"]
+        line += ["--data", str(home / "data"), "--out", str(home / name)]
+        assert main(line) == 0
+    with pytest.raises(IncompleteError, match="75 of the 80 items"):
+        look(site, home / "few")
+    assert history(site.gates)[-1].kind == "gate"
+    capsys.readouterr()
+    assert look(site, home / "enough") == SAME_OR_BETTER
+    assert "76 items;" in capsys.readouterr().out
+    assert history(site.gates)[-1].content["n"] == 76
+
+
+def test_a_judge_that_compares_words_decides_nothing(
+    site: Site, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [site.runs / "candidate", score(home, home / "words", (3, 9))]
+    for run in runs:
+        results = json_of(run / "results.json")
+        judge = {"name": "lexical", "comparable": False}
+        results["tasks"]["medcalc"]["recipe"]["judge"] = judge
+        (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    capsys.readouterr()
+    assert look(site, runs[1]) == SAME_OR_BETTER
+    assert "Nothing is decided by a judge by words" in capsys.readouterr().out
 
 
 def test_more_looks_may_be_planned_before_the_last(site: Site, home: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
+from medical_tasks.site.pool_report import as_text, page
 from medical_tasks.site.pooling import pool, read_share
+from medical_tasks.site.sharing import content_hash
 from medical_tasks.site.site_effects import Effect, on_scale
 from tests.site.share_cases import (
     RECIPE,
@@ -111,6 +113,19 @@ def test_a_sites_own_correction_wins_and_who_has_none_is_named(tmp_path: Path) -
     assert found["without"] == [
         {"site": "c", "why": "its confusion matrix has a cell under five"}
     ]
+
+
+def test_what_weakens_a_hospitals_figures_is_said(tmp_path: Path) -> None:
+    first, second = content("a", figure(80, 100)), content("b", figure(60, 100))
+    of_task = first["tasks"][TASK]
+    of_task["coverage"]["candidate"] = {"scored": 100, "missing": 60}
+    of_task["by_words"] = True
+    first["sha256"] = content_hash(first)
+    result = pool([read_share(write(tmp_path, each)) for each in (first, second)])
+    for said in (as_text(result), page(result)):
+        assert "a, candidate: 60 of 160 items have no score." in said
+        assert "a judge by words: its numbers stand for nothing" in said
+    assert "b, candidate" not in as_text(result)
 
 
 def test_a_hidden_cell_widens_the_interval(tmp_path: Path) -> None:

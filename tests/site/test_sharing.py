@@ -17,6 +17,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import RefusedError
 from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.site.pooling import read_share
+from medical_tasks.site.share_text import readable_share
 from medical_tasks.site.sharing import (
     content_hash,
     made_share,
@@ -32,6 +33,13 @@ RECIPE = {
     "data": {"name": "ehrnoteqa", "config": "own", "split": "test"},
     "model": {"name": "openai-api/local/some-model"},
     "metrics": {"accuracy": {"kind": "proportion"}},
+    "judge": {
+        "name": "openai-api/host/a-judge",
+        "comparable": True,
+        "votes": 1,
+        "mode": "single",
+        "prompts": {"set": "own"},
+    },
 }
 
 
@@ -253,6 +261,40 @@ def test_a_hidden_matrix_makes_corrected_figures_coarse(
         each for each in rows_of(made, "") if each["metric"] == "accuracy_corrected"
     )
     assert told["estimate"]["value"] == round(0.71234, digits)
+
+
+def test_a_check_of_another_judge_does_not_leave(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
+    own, other = check_file(tmp_path / "own", 8), check_file(tmp_path / "other", 12)
+    content = json.loads(other.read_text(encoding="utf-8"))
+    for change in ({"judge": {"name": "lexical", "identity": {}}}, {"votes": 5}):
+        other.write_text(json.dumps(content | change), encoding="utf-8")
+        made = made_share({"candidate": run}, [other, own], site="a")
+        assert [each["table"] for each in made["checks"]] == [[[42, 8], [8, 42]]]
+
+
+def test_a_figure_without_an_interval_leaves_none_and_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
+    path = run / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    results["tasks"][TASK]["metrics"]["accuracy"] |= {"ci_high": None}
+    path.write_text(json.dumps(results), encoding="utf-8")
+    (whole,) = rows_of(made_share({"candidate": run}, [], site="a"), "")
+    assert (whole["estimate"], whole["right"], whole["n"]) == (None, None, 60)
+
+
+def test_a_judge_that_compares_words_is_named(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
+    path = run / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    for comparable in (True, False):
+        results["tasks"][TASK]["recipe"]["judge"]["comparable"] = comparable
+        path.write_text(json.dumps(results), encoding="utf-8")
+        made = made_share({"candidate": run}, [], site="a")
+        assert made["tasks"][TASK]["by_words"] is not comparable
+        assert ("stand for nothing" in readable_share(made)) is not comparable
 
 
 def test_the_same_way_of_measuring_has_the_same_parts_at_every_site() -> None:

@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison.compared import Compared, read_compared
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.comparison.strata import read_strata, stratified, with_stratum
 from medical_tasks.io.files import found_at, read_text
-from medical_tasks.judges.checks import check_set_of, read_check
+from medical_tasks.judges.checks import check_set_of, is_of, read_check
 from medical_tasks.leaderboard.submission_package.privacy import scrub
-from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.recipes import comparable_judges, mapping
 from medical_tasks.runs.results import RESULTS_FILE, Figures, Json, Row, read_results
 from medical_tasks.site.deciding import (
     BASELINE,
@@ -24,9 +25,11 @@ from medical_tasks.site.deciding import (
     Measure,
     groups_file,
     one_task,
+    run_hashes,
 )
 from medical_tasks.site.folder import Done, Site, last
 from medical_tasks.site.history import Line, history
+from medical_tasks.site.sharing import SHARE_FILE
 from medical_tasks.spec import TaskSpec
 
 POOLED: Final = "pooled/pool.json"
@@ -46,6 +49,8 @@ class Figure(NamedTuple):
         field: the metric, or the field of the file.
         unit: of the number; "" for a share.
         words: what is said beside the number, or in its place.
+        by_words: whether a judge that compares words decided it, so that it answers
+            nothing.
     """
 
     name: str
@@ -57,6 +62,12 @@ class Figure(NamedTuple):
     field: str
     unit: str = ""
     words: str = ""
+    by_words: bool = False
+
+    @property
+    def said(self) -> str:
+        """All that is said beside the number."""
+        return "; ".join(filter(None, (self.words, BY_WORDS * self.by_words)))
 
 
 def in_words(name: str, words: str, source: str, field: str, n: int = 0) -> Figure:
@@ -86,6 +97,22 @@ class RunFacts(NamedTuple):
     def model(self) -> str:
         """The name of its model."""
         return str(mapping(self.entry["recipe"].get("model")).get("name"))
+
+    @property
+    def by_words(self) -> bool:
+        """Whether its judge compares words."""
+        return not comparable_judges(self.entry["recipe"])
+
+    @property
+    def swapped(self) -> Json:
+        """How an attribute of its patients was changed; empty where none was."""
+        return mapping(mapping(self.entry["recipe"].get("data")).get("swap"))
+
+    @property
+    def rows(self) -> object:
+        """The hashes of the rows it asked about, before any change of an attribute."""
+        data = mapping(self.entry["recipe"].get("data"))
+        return self.swapped.get("of_rows_sha256", [data.get("rows_sha256")])
 
 
 @dataclass(frozen=True)
@@ -126,7 +153,7 @@ class Facts:
 
     @functools.cached_property
     def others(self) -> Sequence[RunFacts]:
-        """All runs of the candidate's model on the site's task but the first, by folder."""
+        """All runs of the candidate's model on the site's own items but the first, by folder."""
         found = []
         for path in sorted(self.site.runs.glob("*")):
             if path.name in (CANDIDATE, BASELINE):
@@ -138,15 +165,14 @@ class Facts:
 
     @property
     def own(self) -> Iterator[RunFacts]:
-        """The candidate's run, then its others."""
+        """The candidate's run, then its others on notes as they are."""
         yield self.candidate
-        yield from self.others
+        yield from (run for run in self.others if not run.swapped)
 
     def _of_candidate(self, run: RunFacts) -> bool:
         own, other = self.candidate.model, run.model
-        return own == other or (
-            own.startswith("responses/") and other.startswith("responses/")
-        )
+        from_files = own.startswith("responses/") and other.startswith("responses/")
+        return (own == other or from_files) and run.rows == self.candidate.rows
 
     def _run(self, path: Path) -> RunFacts | None:
         """A finished run with the site's task; None for none, or of another task."""
@@ -185,11 +211,12 @@ class Facts:
 
     @functools.cached_property
     def checks(self) -> Sequence[tuple[str, Json]]:
-        """The checks of the judge on the task's own pairs, with their files."""
+        """The checks of the candidate's judge on the task's own pairs, with their files."""
+        judge = mapping(self.candidate.entry["recipe"].get("judge"))
         found = []
         for path in sorted(self.site.checks.glob("*/check.json")):
             _, _, check = read_check(path)
-            if check["set"] == check_set_of(self.task):
+            if check["set"] == check_set_of(self.task) and is_of(check, judge):
                 found.append((self.site.named(path), check))
         return found
 
@@ -204,16 +231,21 @@ class Facts:
 
     @property
     def gate(self) -> Line | None:
-        """The last gate."""
-        return next(
+        """The last gate, if it decided about the candidate's run as it is."""
+        line = next(
             (line for line in reversed(self.lines) if line.kind == "gate"), None
         )
+        hashes = run_hashes(self.site.runs / CANDIDATE)
+        gated = mapping(line and line.content["runs"]).get(self.candidate.name)
+        return line if mapping(gated).get("items") == hashes["items"] else None
 
     @property
     def look(self) -> Line | None:
         """The last look of the monitor at what was gated last."""
+        if self.gate is None:
+            return None
         kinds = [line for line in self.lines if line.kind in ("gate", "look")]
-        return kinds[-1] if kinds and kinds[-1].kind == "look" else None
+        return kinds[-1] if kinds[-1].kind == "look" else None
 
     @property
     def check(self) -> Done | None:
@@ -222,9 +254,11 @@ class Facts:
 
     @functools.cached_property
     def pooled(self) -> Json:
-        """The pooled result of several hospitals; empty where there is none."""
-        path = self.site.path / POOLED
-        if found_at(path) != "file":
+        """The pooled result of hospitals, the site's last shared file among them; else empty."""
+        files = self.site.path / POOLED, self.site.share / SHARE_FILE
+        if any(found_at(path) != "file" for path in files):
             return {}
-        content = json.loads(read_text(path))
-        return mapping(content)
+
+        content, shared = (mapping(json.loads(read_text(path))) for path in files)
+        hashes = [each["sha256"] for each in content.get("sites", ())]
+        return content if shared.get("sha256") in hashes else {}

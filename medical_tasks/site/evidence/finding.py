@@ -9,6 +9,7 @@ from typing import Final
 
 from medical_tasks.comparison.compared import Selection
 from medical_tasks.comparison.comparing import compare_tasks
+from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.construct.annotation import pairs_of_people
 from medical_tasks.io.tables import has_columns, read_table
 from medical_tasks.judges.checks import summary_of
@@ -29,7 +30,6 @@ def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[F
     if shown.get("value") is None:
         return []
 
-    words = "" if shown.get("comparable", True) else "by a judge that compares words"
     return [
         Figure(
             label or name,
@@ -40,9 +40,13 @@ def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[F
             run.source,
             name,
             shown.get("unit", ""),
-            words,
+            by_words=_is_by_words(shown),
         )
     ]
+
+
+def _is_by_words(shown: Json) -> bool:
+    return not shown.get("comparable", True)
 
 
 def metrics(*names: str) -> Finder:
@@ -109,6 +113,7 @@ def _differences(
             name,
             each.get("unit", ""),
             f"beside {first.name}",
+            _is_by_words(each),
         )
         for name, each in compared["metrics"].items()
         if name in names and each["difference"] is not None
@@ -119,8 +124,7 @@ def counterfactual(facts: Facts) -> Sequence[Figure]:
     """What changing one attribute of the same patients did, of every two runs that do so."""
     swapped: dict[str, dict[str, RunFacts]] = {}
     for run in facts.others:
-        swap = mapping(mapping(run.entry["recipe"].get("data")).get("swap"))
-        attribute, _, value = str(swap.get("changed", "")).partition("=")
+        attribute, _, value = str(run.swapped.get("changed", "")).partition("=")
         if value:
             swapped.setdefault(attribute, {})[value] = run
 
@@ -163,12 +167,17 @@ def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Fi
         return []
 
     ends = shown.get("ci_low"), shown.get("ci_high")
-    words = f"{count} evaluations"
-    n = int(shown.get("n") or 0)
-
     return [
         Figure(
-            label, shown["value"], *ends, n, run.source, "evaluations", "score", words
+            label,
+            shown["value"],
+            *ends,
+            int(shown.get("n") or 0),
+            run.source,
+            "evaluations",
+            "score",
+            f"{count} evaluations",
+            run.by_words,
         )
     ]
 
@@ -196,6 +205,7 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
                     f"{name}.repeats",
                     shown.get("unit", ""),
                     words,
+                    _is_by_words(shown),
                 )
             )
 
@@ -273,10 +283,11 @@ def calibration(facts: Facts) -> Sequence[Figure]:
     for run in facts.own:
         figures = mapping(run.entry.get("confidence"))
         if "ece" in figures:
+            held = mapping(run.entry["metrics"].get(figures["metric"]))
             found += _figure(
                 run,
                 "confidence.ece",
-                figures["ece"],
+                {**figures["ece"], "comparable": held.get("comparable", True)},
                 label="expected calibration error",
             )
 
@@ -325,6 +336,7 @@ def _largest_gap(
             metric,
             more.get("unit", ""),
             words,
+            _is_by_words(more),
         )
     ]
 
@@ -373,6 +385,7 @@ def cross_site(facts: Facts) -> Sequence[Figure]:
                 "largest_difference",
                 str(line.get("unit", "")),
                 words,
+                line["by_words"],
             )
         )
 
@@ -416,6 +429,7 @@ def worst_group(facts: Facts) -> Sequence[Figure]:
             "findings",
             each["unit"],
             each["verdict"],
+            each.get("reason") == BY_WORDS,
         )
         for each in line.content["findings"]
         if each["group"] and each["value"] is not None
@@ -440,6 +454,7 @@ def monitoring(facts: Facts) -> Sequence[Figure]:
             name,
             each["gated"]["unit"],
             f"look {content['look']} of {content['planned']}, {line.at}, minus the gated run",
+            _is_by_words(content),
         )
         for name, each in content["measures"].items()
     ]
@@ -528,27 +543,25 @@ def hazards(facts: Facts) -> Sequence[Figure]:
 
 def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
     """The items furthest on the bad side of a metric; none where all are as good as can be."""
-    rows = [
-        row
-        for row in facts.rows
-        if _is_counted(metric, row) and _badness(metric, row) > 0.0
-    ]
+    counted = [row for row in facts.rows if _is_counted(metric, row)]
+    rows = [row for row in counted if _badness(metric, row) > 0.0]
     rows.sort(key=lambda row: (-_badness(metric, row), str(row["id"])))
-    if not rows:
-        counted = sum(_is_counted(metric, row) for row in facts.rows)
-        if not counted:
-            return []
-
-        words = f"none of {counted} answers"
-        source = facts.candidate.name + "/items.parquet"
-        return [in_words(metric.name, words, source, metric.name, counted)]
+    if not counted:
+        return []
 
     ids = ", ".join(str(row["id"]) for row in rows[:_MOST_ERRORS])
     more = f" and {len(rows) - _MOST_ERRORS} more" if len(rows) > _MOST_ERRORS else ""
     words = f"{len(rows)} answers, the worst first: {ids}{more}"
     source = facts.candidate.name + "/items.parquet"
+    found = in_words(
+        metric.name,
+        words if rows else f"none of {len(counted)} answers",
+        source,
+        metric.name,
+        len(rows) or len(counted),
+    )
 
-    return [in_words(metric.name, words, source, metric.name, len(rows))]
+    return [found._replace(by_words=metric.judged and facts.candidate.by_words)]
 
 
 def _is_counted(metric: MetricSpec, row: Row) -> bool:

@@ -41,6 +41,7 @@ _TRIPOD_FILE: Final = "tripod_llm.md"
 _TRIPOD_ROW: Final = re.compile(r"\| (\d+) \| (.+?) \| (.*?) ?\|")
 _NOTHING: Final = frozenset({"", "left open", "unknown", "not recorded"})
 """What the export says of an item, task by task, that a run knows nothing of."""
+_OTHER_JUDGE: Final = "name a model as judge in site.toml (judge.name), then medical-tasks site run {folder}"
 _FOR_PEOPLE: Final = (
     "people write this; the guideline's checklist says what belongs there"
 )
@@ -72,7 +73,8 @@ class Answer:
         item: which of its items.
         question: in our words.
         status: whether it was measured.
-        figures: what was measured; none where nothing was.
+        figures: what was measured; none where nothing was. What a judge by words
+            decided is shown, and answers nothing.
         how: what measures it, where nothing did.
     """
 
@@ -101,9 +103,10 @@ def _answer(facts: Facts, line: EvidenceLine) -> Answer:
     figures: Sequence[Figure] = ()
     if not line.uses or facts.site.settings.use in line.uses:
         figures = line.find(facts)
-        status = "measured" if figures else "not done"
+        answered = any(not figure.by_words for figure in figures)
+        status = "measured" if answered else "not done"
 
-    how = "" if status != "not done" else _command(facts, line.how)
+    how = _OTHER_JUDGE if figures else line.how
     return Answer(
         key=line.key,
         framework=line.framework,
@@ -111,7 +114,7 @@ def _answer(facts: Facts, line: EvidenceLine) -> Answer:
         question=line.question,
         status=status,
         figures=tuple(figures),
-        how=how,
+        how=_command(facts, how) if status == "not done" else "",
     )
 
 
@@ -229,8 +232,8 @@ def _csv_rows(found: Sequence[Answer]) -> Iterator[Sequence[object]]:
                 figure.unit,
                 figure.source,
                 figure.field,
-                figure.words,
-                "",
+                figure.said,
+                each.how,
             )
 
         if not each.figures:
@@ -310,7 +313,7 @@ def _rows(each: Answer) -> Iterator[Row]:
         yield Row(
             cells=(
                 *first,
-                Cell(figure.name, note=figure.words),
+                Cell(figure.name, note=figure.said),
                 Cell(value, sort=figure.value, note=unit),
                 Cell(ends, sort=figure.low),
                 Cell(f"{figure.n:,}" if figure.n else "", sort=figure.n),
