@@ -174,6 +174,8 @@ def test_a_prompt_is_shown_and_nobody_is_asked(
     assert not Path("runs").exists()
     assert main([*tasks, "--show-prompt", "9c661f6f5f459bf8"]) == 2
     assert "Did you mean '9c661f6f5f459bf9'?" in capsys.readouterr().err
+    part = ["--show-prompt", "--shard", "2/2", "--max-samples", "1"]
+    assert "has no item" in refused([*tasks, *part], capsys)
     closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
     assert main(closed) == 4
     told = capsys.readouterr()
