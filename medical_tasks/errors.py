@@ -1,10 +1,12 @@
 """Errors a user can cause or meet, each with the exit code the command line ends with.
 
     MedicalTasksError
-    ├── UsageError          2  usage error: unknown task, bad option, malformed input file
-    ├── MissingError        3  data, judge, model or optional package is not there; says how to get
-    it ├── RefusedError        4  the data guard said no └── IncompleteError     5  the work ended,
-    but some items could not be answered or scored, or disk or memory was too small
+    ├── UsageError       2  unknown task, bad option, malformed input file
+    ├── MissingError     3  data, judge, model or optional package is not there; says how
+    │                       to get it
+    ├── RefusedError     4  the data guard said no
+    └── IncompleteError  5  the work ended, but some items could not be answered or
+                            scored, or disk or memory was too small
 
 `medical-tasks verify` ends with 6 when something does not match: an outcome, not an
 error.
@@ -21,6 +23,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 __all__ = [
@@ -154,7 +157,8 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
 
     Commands and functions pass their errors through this, so that a name of 300
     letters, a folder in place of a file, or a full disk is a message wherever it comes
-    up. What a socket or a pipe says has no file name, and stays what it is.
+    up. What a socket or a pipe says has no file name, and stays what it is. So does what
+    is said of a file of this package, which no user named: that is an error of ours.
 
     >>> str(of_system(OSError(errno.ENAMETOOLONG, "", "n" * 300)))
     "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn'... (300 letters): File name too long. Give another name."
@@ -169,7 +173,7 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
         return UsageError(f"{error}. Give the file itself.")
     if not isinstance(error, OSError) or not error.errno or error.filename is None:
         return None
-    if memory_error(error):
+    if memory_error(error) or _is_ours(error.filename):
         return None
 
     where, reason = _short_name(error.filename), system_reason(error)
@@ -185,6 +189,14 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
         return UsageError(f"{where}: {reason}. Make it readable and writable for you.")
 
     return UsageError(f"{where}: {reason}. Give another name.")
+
+
+def _is_ours(name: object) -> bool:
+    """Whether a file is one of this package's own, or would be."""
+    package = Path(__file__).resolve().parent
+    return isinstance(name, str | os.PathLike) and Path(name).absolute().is_relative_to(
+        package
+    )
 
 
 def _short_name(name: object) -> str:

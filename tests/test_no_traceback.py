@@ -192,6 +192,10 @@ def test_errors_of_sockets_pipes_and_of_our_own_stay_what_they_are() -> None:
     assert of_system(ConnectionRefusedError(errno.ECONNREFUSED, "refused")) is None
     assert of_system(ValueError("a fault")) is None
     assert of_system(OSError("no number")) is None
+    ours = Path(api.__file__).parent / "nothing.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        ours.read_text()
+    assert of_system(caught.value) is None
 
 
 def test_a_disk_that_is_full_while_a_run_is_written(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -218,11 +217,6 @@ def _value(parameter: declared.Parameter, value: Any) -> Any:
     return tuple(_one(parameter, each) for each in ([value] if alone else value))
 
 
-def _setting(value: object) -> str:
-    """A setting's value as text; a dict or a list as JSON."""
-    return json.dumps(value) if isinstance(value, dict | list) else str(value)
-
-
 def _one(parameter: declared.Parameter, value: Any) -> Any:
     """A value in the type of its field; refused where it is none."""
     name, kind = parameter.name, parameter.type
@@ -235,7 +229,7 @@ def _one(parameter: declared.Parameter, value: Any) -> Any:
     if kind is Path and isinstance(value, str | os.PathLike):
         return Path(value)
     if kind is Mapping and isinstance(value, Mapping):
-        return {str(key): _setting(each) for key, each in value.items()}
+        return {str(key): declared.setting_text(each) for key, each in value.items()}
     if kind is Mapping and isinstance(value, str):
         return declared.read_settings(value, option=name)
 

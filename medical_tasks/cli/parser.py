@@ -14,7 +14,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
@@ -143,20 +143,27 @@ def _with_file(options: type[Options], words: Sequence[str]) -> Sequence[str]:
     from medical_tasks.runs.run_file import read_run_file
 
     fields = parameters(options)
-    said = read_run_file(named_path(found.config_file), fields)
     typed = {word.partition("=")[0] for word in rest}
-    kept = [
-        each
-        for name, each in said.items()
-        # `--max` is short for the one option that begins so.
-        if not any(_is_short_for(word, fields[name].words) for word in typed)
-    ]
+    replaced = _named(typed, {name: field.words for name, field in fields.items()})
+    said = read_run_file(named_path(found.config_file), fields, without=replaced)
 
-    return [*itertools.chain.from_iterable(kept), *rest]
+    return [*itertools.chain.from_iterable(said.values()), *rest]
 
 
-def _is_short_for(word: str, option: str) -> bool:
-    return len(word) > len("--") and word.startswith("--") and option.startswith(word)
+def _named(typed: Collection[str], options: Mapping[str, str]) -> set[str]:
+    """The fields whose options were typed, in full or short.
+
+    `--max-s` is short for `--max-samples`. `--model` is no short `--model-args`, since
+    there is an option of that name.
+    """
+    whole = set(options.values())
+    return {
+        name
+        for name, option in options.items()
+        for word in typed
+        if word == option
+        or (len(word) > len("--") and word not in whole and option.startswith(word))
+    }
 
 
 def loaded(verb: Verb) -> type[Options] | Choice:

@@ -82,7 +82,8 @@ class Reply:
         prompt_logprobs: what the server says of the prompt's own tokens, as it sent it;
             likewise.
         provider: who answered, where a router names the provider behind it.
-        served_model: the model that the reply names, which may be dated.
+        served_model: the model that the reply names, which may be dated, with the
+            fingerprint of what serves it, where the server tells.
     """
 
     choices: tuple[Choice, ...]
@@ -177,9 +178,16 @@ def read_reply(
         ),
         prompt_logprobs=_read_prompt_logprobs(body),
         provider=a_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
-        served_model=a_name(body.get("model")),
+        served_model=_served_model(body),
         **spent,
     )
+
+
+def _served_model(body: Mapping[str, object]) -> str:
+    """The model and the `system_fingerprint` that a reply names: `gpt-5 fp_44709d6fcb`."""
+    model = a_name(body.get("model"))
+    fingerprint = a_name(body.get("system_fingerprint"))
+    return a_name(f"{model} {fingerprint}".strip()) or model
 
 
 class _Spent(TypedDict):

@@ -36,7 +36,7 @@ from medical_tasks.options.base import (
     parameters,
     words_of,
 )
-from medical_tasks.options.settings import read_settings, settings_text
+from medical_tasks.options.settings import read_settings, setting_text, settings_text
 from medical_tasks.options.shared import (
     JUDGE,
     Adjudicated,
@@ -139,6 +139,7 @@ __all__ = [
     "option_name",
     "parameters",
     "read_settings",
+    "setting_text",
     "settings_text",
     "words_of",
 ]  # fmt: skip

@@ -74,6 +74,11 @@ def settings_text(settings: Mapping[str, str]) -> str:
     return ",".join(f"{name}={_written(value)}" for name, value in settings.items())
 
 
+def setting_text(value: object) -> str:
+    """A setting's value as text; a dict or a list as JSON."""
+    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+
+
 def _written(value: str) -> str:
     """A value as `read_settings` reads it: in double quotes where it needs them."""
     read, _ = _setting_at(value, 0, "") if not value.startswith('"') else ("", 0)

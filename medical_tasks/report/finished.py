@@ -138,6 +138,6 @@ def _note_partial(tasks: Mapping[str, Json]) -> None:
         asked, scored = (entry["coverage"][each] for each in ("asked", "scored"))
         print(
             f"note: {name}: {asked - scored:,} of {asked:,} questions have no answer in the "
-            f"file. The values are over the {scored:,} answers that it has.",
+            f"file. The values are over the other {scored:,}.",
             file=sys.stderr,
         )

@@ -94,8 +94,12 @@ def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
 
             looked += [each.id for each in data.items]
 
+    names = ", ".join(task.name for task in tasks)
+    if not looked:
+        raise UsageError(f"--show-prompt: this part of {names} has no item.")
+
     raise UsageError(
-        f"--show-prompt {item}: no item of {', '.join(task.name for task in tasks)} has this id."
+        f"--show-prompt {item}: no item of {names} has this id."
         f"{did_you_mean(item, looked)} The first is {looked[0]}."
     )
 

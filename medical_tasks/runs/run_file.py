@@ -6,14 +6,15 @@
     model_args: {dtype: bfloat16}
 
 Only what differs from the defaults is written. What lets text leave the machine is never
-in it, nor is a setting that looks like a secret: both are for each command to say.
+in it, nor is the value of a setting that looks like a secret: both are for each command to
+say. A file with a setting that lost its value is refused until that is given, so that the
+run that repeats is not another one.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ from medical_tasks.options import (
     WithAttestation,
     given,
     parameters,
+    setting_text,
     settings_text,
 )
 
@@ -65,17 +67,16 @@ def write_run_file(folder: Path, options: Run) -> None:
 
 
 def _plain(name: str, value: object, left_out: list[str]) -> object:
-    """A value as YAML has it; settings that look like secrets are left out and named."""
+    """A value as YAML has it; `null` in place of what looks like a secret, which is named."""
     if isinstance(value, Mapping):
         secret = [key for key, text in value.items() if _is_secret(key, str(text))]
         left_out += [f"{name}.{key}" for key in secret]
-        return {key: text for key, text in value.items() if key not in secret}
+        return {**value, **dict.fromkeys(secret)}
 
     if isinstance(value, tuple):
-        shown = [str(each) for each in value]
-        kept = [each for each in shown if not _SECRET.search(each)]
-        left_out += [name] * (len(shown) - len(kept))
-        return kept
+        shown = [None if _SECRET.search(str(each)) else str(each) for each in value]
+        left_out += [name] * shown.count(None)
+        return shown
 
     return str(value) if isinstance(value, Path) else value
 
@@ -85,15 +86,19 @@ def _is_secret(key: str, text: str) -> bool:
     return bool(_SECRET.search(key) or (text[:1] in "{[" and _SECRET.search(text)))
 
 
-def read_run_file(path: Path, fields: Mapping[str, Parameter]) -> dict[str, list[str]]:
+def read_run_file(
+    path: Path, fields: Mapping[str, Parameter], *, without: Collection[str] = ()
+) -> dict[str, list[str]]:
     """Reads the words of the command line that a file stands for, by field.
 
     Args:
         path: the file.
         fields: of the verb's options.
+        without: fields that the command line has, whose values here do not matter.
 
     Raises:
-        UsageError: It is no such file, or has a key that is no option.
+        UsageError: It is no such file, has a key that is no option, or lacks what may
+            be a secret.
         MissingError: It is not there.
     """
     import yaml
@@ -115,7 +120,7 @@ def read_run_file(path: Path, fields: Mapping[str, Parameter]) -> dict[str, list
     for key, value in content.items():
         name = str(key).replace("-", "_")
         _check_key(path, str(key), name, fields)
-        if value is not None:
+        if value is not None and name not in without:
             words[name] = _words(path, fields[name], value)
 
     return words
@@ -152,14 +157,25 @@ def _words(path: Path, field: Parameter, value: object) -> list[str]:
 
 def _text(path: Path, field: Parameter, value: object) -> str:
     if isinstance(value, dict) and field.type is Mapping:
-        return settings_text({str(key): _setting(each) for key, each in value.items()})
+        for key, each in value.items():
+            _check_there(path, field, f"{field.name}.{key}", each)
+        return settings_text(
+            {str(key): setting_text(each) for key, each in value.items()}
+        )
+
     if isinstance(value, dict | list):
         raise UsageError(
             f"{path}: {field.name} is one value, got a {type(value).__name__}."
         )
+
+    _check_there(path, field, field.name, value)
     return str(value)
 
 
-def _setting(value: object) -> str:
-    """A setting's value as the command line writes it; a dict or a list as JSON."""
-    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+def _check_there(path: Path, field: Parameter, name: str, value: object) -> None:
+    """Refuses a setting without a value, as a run writes it of what may be a secret."""
+    if value is None:
+        raise UsageError(
+            f"{path}: {name} has no value (what may be a secret is not written). Write it in the "
+            f"file, or give {field.words} with all it takes on the command line."
+        )

@@ -91,7 +91,7 @@ def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_
     assert f"{missing} x no answer: none given" in told.out
     assert (
         f"note: medcalc: {missing} of {len(answers)} questions have no answer in the file. "
-        "The values are over the 10 answers that it has." in told.err
+        "The values are over the other 10." in told.err
     )
     assert "error" not in told.err
     responses(tmp_path / "r.jsonl", answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 import yaml
 
 import medical_tasks as mt
-from medical_tasks.cli.entry import main
+from medical_tasks.cli.entry import main, verbs
+from medical_tasks.cli.parser import read
 from medical_tasks.errors import UsageError
 from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.options import Run
@@ -84,10 +86,43 @@ def test_neither_attestations_nor_secrets_are_written(tmp_path: Path) -> None:
         "model_args.extra_body",
     ]
     assert yaml.safe_load(text)["model_args"] == {
+        "api_key": None,
+        "extra_body": None,
         "api_key_env": "MY_KEY",
         "max_tokens_field": "max_tokens",
         "tokenizer": "gpt2",
     }
+
+
+def test_a_run_without_its_secret_is_not_repeated_as_another(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"api_key": "s3cret", "temperature": "0.7"}
+    options = Run(tasks="medcalc", model="openai-api/a/b", model_args=given)
+    write_run_file(here, options)
+    again = ["run", "--config-file", RUN_FILE]
+    assert "run.yaml: model_args.api_key has no value" in refused(again, capsys)
+    made = read(
+        verbs()["run"], [*again[1:], "--model-args", "api_key=s3cret"]
+    ).options()
+    assert made == replace(options, model_args={"api_key": "s3cret"})
+
+
+def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
+    Path(RUN_FILE).write_text(
+        "{tasks: kqa, model: hf/a, model_args: {dtype: float16}, judge: lexical, "
+        "judge_args: {temperature: 0.5}, judge_reply_tokens: 900}"
+    )
+    words = ["--config-file", RUN_FILE, "--model", "hf/b", "--judge", "hf/j"]
+    made = read(verbs()["run"], [*words, "--judge-rep=800"]).options()
+    assert made == Run(
+        tasks="kqa",
+        model="hf/b",
+        model_args={"dtype": "float16"},
+        judge="hf/j",
+        judge_args={"temperature": "0.5"},
+        judge_reply_tokens=800,
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,6 +135,7 @@ def test_neither_attestations_nor_secrets_are_written(tmp_path: Path) -> None:
         ("a: [", "is no YAML, line 1"),
         ("batch: maybe", "batch is true or false, got 'maybe'"),
         ("model: [a, b]", "model is one value, got a list"),
+        ("role: [null]", "role has no value"),
         ("\x00", "is no YAML"),
     ],
 )  # fmt: skip
@@ -138,6 +174,8 @@ def test_a_prompt_is_shown_and_nobody_is_asked(
     assert not Path("runs").exists()
     assert main([*tasks, "--show-prompt", "9c661f6f5f459bf8"]) == 2
     assert "Did you mean '9c661f6f5f459bf9'?" in capsys.readouterr().err
+    part = ["--show-prompt", "--shard", "2/2", "--max-samples", "1"]
+    assert "has no item" in refused([*tasks, *part], capsys)
     closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
     assert main(closed) == 4
     told = capsys.readouterr()

@@ -285,6 +285,25 @@ def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> 
         assert not quoted_from("", sent)
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ({"model": "m"}, "m"),
+        ({"model": "m", "system_fingerprint": None}, "m"),
+        ({"model": "m", "system_fingerprint": "fp_1"}, "m fp_1"),
+        ({"system_fingerprint": "fp_1"}, "fp_1"),
+        ({"model": "m", "system_fingerprint": "what was\nasked"}, "m"),
+        ({"model": "m" * 79, "system_fingerprint": "fp_1"}, "m" * 79),
+        ({"model": 1, "system_fingerprint": 2}, ""),
+    ],
+)
+def test_a_reply_names_the_model_and_what_serves_it(
+    told: dict[str, object], kept: str
+) -> None:
+    body = {"choices": [{"message": {"content": "A"}}], **told}
+    assert read_reply(json.dumps(body), {}, sent=[]).served_model == kept
+
+
 def reason_of(text: str) -> str | None:
     try:
         reply = read_reply(text, {}, sent=[])

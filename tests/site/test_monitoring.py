@@ -37,12 +37,12 @@ def look(site: Site, run: Path, looks: int | None = None) -> int:
     )
 
 
-def served(run: Path, name: str, model: str = "openai-api/local/new") -> Path:
-    """The run as if a server had answered, which names its model."""
+def served(run: Path, *names: str, model: str = "openai-api/local/new") -> Path:
+    """The run as if a server had answered, which names its model, or several."""
     results = json_of(run / "results.json")
     for entry in results["tasks"].values():
         entry["recipe"]["model"] = {"name": model}
-        entry["usage"] = {"served_models": {name: 80}}
+        entry["usage"] = {"served_models": dict.fromkeys(names, 80)}
     (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
     return run
 
@@ -86,6 +86,20 @@ def test_a_better_run_is_no_alarm(site: Site, home: Path) -> None:
     assert history(poor.gates)[-1].content["verdict"] == "better"
 
 
+def test_another_fingerprint_is_another_served_model(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site(tmp_path / "prints", home, wrong={"candidate": (3, 4)})
+    served(site.runs / "candidate", "m fp_1", "m fp_2")
+    gated(site)
+    fewer = served(score(home, home / "fewer", (5,)), "m fp_2")
+    assert look(site, fewer) == SAME_OR_BETTER
+    capsys.readouterr()
+    new = served(score(home, home / "new", (6,)), "m fp_2", "m fp_3")
+    assert look(site, new) == CHANGED
+    assert "served m fp_1, m fp_2 and m fp_2, m fp_3" in capsys.readouterr().out
+
+
 def test_another_served_model_is_said_and_compared_all_the_same(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,7 +116,9 @@ def test_another_served_model_is_said_and_compared_all_the_same(
     assert "accuracy: the same" in said
     bad = served(score(home, home / "bad", range(40)), "new-2026-06-01")
     assert look(site, bad) == WORSE
-    another = served(score(home, home / "another", (7,)), "x", "openai-api/local/other")
+    another = served(
+        score(home, home / "another", (7,)), "x", model="openai-api/local/other"
+    )
     with pytest.raises(UsageError, match=r"answers of openai-api/local/other"):
         look(site, another)
 

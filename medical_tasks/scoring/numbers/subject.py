@@ -85,7 +85,7 @@ class Subject(NamedTuple):
         if self.names is None:
             return text
 
-        small = text.lower()
+        small = text.replace("İ", "i").lower()  # this letter alone would become two
         parts: list[str] = []
         end = 0
         while (name := self.names.find(text, small, end)) is not None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.scoring.normal_form import MAX_REPLY
 from medical_tasks.scoring.numbers.quantities import (
     ages,
@@ -118,6 +119,11 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
     ):
         (number,) = read_answer(written, Subject(scan=measurements)).stated
         assert number.value == pytest.approx(value, rel=1e-6)
+
+
+def test_a_letter_that_is_longer_when_small_moves_no_name() -> None:
+    bmi = subject_of(6, "decimal")
+    assert bmi.masked("İbrahim: the BMI is 24.7.", "@") == "İbrahim: the @ is 24.7."
 
 
 @given(st.dates(min_value=date(1970, 1, 1), max_value=date(2069, 12, 31)))
