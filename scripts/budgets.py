@@ -32,6 +32,10 @@ BENCHMARKS = f"{PACKAGE}/benchmarks"
 ABOUT_BENCHMARKS = frozenset({"benchmarks", "construct", "lab"})
 USES = PurePosixPath(PACKAGE, "site", "uses")
 """What a hospital uses a model for: each makes notes into the rows of one benchmark."""
+VAGUE_NAMES = frozenset(
+    "asked each found given known made one part place said told wanted".split()
+)
+"""Names that say that something was done, and not what it was done to."""
 LONG_LINE = 100
 MANY_BRANCHES = 15
 
@@ -304,6 +308,33 @@ def lines_with_any(project: Project) -> list[str]:
     ]
 
 
+def vague_names(project: Project) -> list[str]:
+    """Parameters, fields, variables and functions with a name of `VAGUE_NAMES`.
+
+    >>> code = "def told(found): place = found"
+    >>> module = Module(PurePosixPath("package/a.py"), code, ast.parse(code))
+    >>> vague_names(Project((module,), (), (), "", frozenset(), frozenset()))
+    ['package/a.py:1 told', 'package/a.py:1 found', 'package/a.py:1 place']
+    """
+    return [
+        f"{_place(module, node)} {name}"
+        for module in project.package
+        for node in module.nodes
+        if (name := _new_name(node)).strip("_") in VAGUE_NAMES
+    ]
+
+
+def _new_name(node: ast.AST) -> str:
+    """The name that a node introduces; empty where it introduces none."""
+    if isinstance(node, _Function):
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return ""
+
+
 def modules_in_circles(project: Project) -> list[str]:
     """Modules that import themselves through others, imports inside functions included."""
     graph = import_graph(project.package)
@@ -467,6 +498,7 @@ FIGURES = (
     _count("functions over 15 branches", branchy_functions),
     _count("functions taking a Namespace", namespace_functions),
     _count("lines with Any", lines_with_any),
+    _count("vague names", vague_names),
     _count("modules in import circles", modules_in_circles),
     _count("benchmarks in generic code", benchmarks_in_generic_code),
     Figure("test nodes", lambda project: count_nodes(project.tests)),
