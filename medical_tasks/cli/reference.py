@@ -20,9 +20,11 @@ import medical_tasks.spec as contract
 from medical_tasks import api
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.catalog import own_benchmarks
+from medical_tasks.cli.argument_help import meaning_of
 from medical_tasks.cli.calc import render_inputs
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import description_of, loaded
+from medical_tasks.models.opener import Reader
 from medical_tasks.options import Choice, Options, Parameter, parameters
 from medical_tasks.plugins import Verb
 from medical_tasks.spec import Benchmark
@@ -360,22 +362,30 @@ def _arguments() -> Iterator[str]:
         for name, reader in TESTED_OPTIONS.items()
         if name not in CHAT_OPTIONS
     }
+    servers = {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}
     kinds = {
         "hf": HF_OPTIONS,
         "vllm": VLLM_OPTIONS,
         "ray": RAY_OPTIONS,
-        "judge nli": NLI_OPTIONS,
+        **{kind: {**readers, **tested} for kind, readers in servers.items()},
         "inspect": INSPECT_OPTIONS,
-        "judge inspect": INSPECT_OPTIONS,
+        "judge nli": NLI_OPTIONS,
     }
-    for kind, readers in {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}.items():
-        kinds |= {
-            kind: {**readers, **tested},
-            f"judge {kind}": {**readers, **CHAT_JUDGE_OPTIONS},
-        }
-    for kind in sorted(kinds, key=lambda kind: (kind.startswith("judge"), kind)):
-        rows = [(f"`{name}`", rule) for name, (_, rule) in sorted(kinds[kind].items())]
-        yield f"## {kind}\n\n{_table(('argument', 'value'), rows)}"
+    for kind, readers in kinds.items():
+        yield f"## {kind}\n\n{_argument_table(kind, readers)}"
+
+    yield "## Chat judges\n"
+    absent = ", ".join(f"`{name}`" for name in tested)
+    yield f"The arguments of the kind of model (of a server without {absent}), and:\n"
+    yield _argument_table("judge", CHAT_JUDGE_OPTIONS)
+
+
+def _argument_table(kind: str, readers: Mapping[str, Reader]) -> str:
+    rows = [
+        (f"`{name}`", rule, meaning_of(kind, name))
+        for name, (_, rule) in sorted(readers.items())
+    ]
+    return _table(("argument", "value", "meaning"), rows)
 
 
 def _calculators() -> Iterator[str]:
