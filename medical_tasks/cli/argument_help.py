@@ -35,7 +35,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "gpus_per_worker": "GPUs of each worker",
     "load_format": "as in lighteval's `VLLMModelConfig`",
     "log_level": "of the libraries (default error)",
-    "logprobs": "how probabilities of answers are asked for (default auto: `top` for choices of one letter or digit, else `prompt`)",
+    "logprobs": "how probabilities of answers are asked for (default auto: `top` for choices of one character, else `prompt`)",
     "max_completion_tokens": "longest answer with its reasoning, sent by that name (default: the task's limit)",
     "max_length": "longest prompt and answer together, in tokens (default: the model's own)",
     "max_model_length": "as in lighteval's `VLLMModelConfig`",
@@ -75,7 +75,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "workers": "number of workers",
 }  # fmt: skip
 _OF_KIND: Final[Mapping[tuple[str, str], str]] = {
-    ("hf", "batch_size"): "prompts answered together; a number of yours is usually faster than `auto` (default auto on an NVIDIA GPU, else 8)",
+    ("hf", "batch_size"): "prompts answered together; your own number is often faster (default auto on an NVIDIA GPU, else 8)",
     ("judge nli", "batch_size"): "rows per batch, halved when memory is full (default: by tokens, 2,048 on a CPU, 32,768 on a GPU)",
     ("judge nli", "dtype"): "type of the weights in memory (default auto: bfloat16 on GPUs that support it, else float32)",
     ("judge nli", "labels"): "what a classifier's outputs mean, in their order, where its label names do not say",
