@@ -140,7 +140,7 @@ class Finding:
             if self.risk is not None and self.risk.share > MOST:
                 return replace(
                     self,
-                    reason=f"too few items for this limit: on it, {self.risk.said}",
+                    reason=f"too few items for this limit: on it, {self.risk.description}",
                 )
 
             return replace(self, verdict=GO, reason=f"{what} meets the rule")
@@ -229,7 +229,7 @@ class _Held:
         rule, baseline = self.rule, self.baseline
         finding = Finding(
             run=self.run.label,
-            rule=rule.said,
+            rule=rule.description,
             group="",
             value=None,
             low=None,
@@ -509,7 +509,7 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
     judge = mapping(entry["recipe"].get("judge"))
     own = {key: judge.get(key) for key in checked}
     if own != checked:
-        other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
+        other = f"the check is of another judge, or of one asked differently: {differing(checked, own)}"
         return replace(finding, reason=other)
 
     kappa = summary_of(check)["kappa"]
@@ -532,7 +532,8 @@ def shown(
     numbers = Counter(finding.verdict for finding in findings)
     counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [
-        f"This policy decides about {scope.said}." for scope in policy.scopes.values()
+        f"This policy decides about {scope.description}."
+        for scope in policy.scopes.values()
     ]
     if any(each.risk is not None for each in findings):
         notes.append(

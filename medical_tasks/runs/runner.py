@@ -877,7 +877,7 @@ def _answered(
         ),
         sources=_sources(run),
         scoring_args={**run.data.found, **run.task.scoring_args(options.task_args)},
-        asked={
+        question_counts={
             conversation.item.id: len(conversation.answers)
             for conversation in conversations
         }
