@@ -1127,14 +1127,14 @@ def gate(
     Example:
         mt.gate("policy.toml", "runs/new").verdict
     """
+    from medical_tasks.comparison.gating import findings_report
     from medical_tasks.comparison.gating import gate as hold
-    from medical_tasks.comparison.gating import shown
     from medical_tasks.comparison.policies import read_policy
 
     options = made(declared.Gate, locals())
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
-    text, content = shown(verdict, findings, rules)
+    text, content = findings_report(verdict, findings, rules)
 
     return GateReport(content, text, verdict)
 

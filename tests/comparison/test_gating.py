@@ -269,7 +269,10 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rule = 3", "a policy is a list of [[rule]] tables, with [tasks.NAME] tables"),
+        (
+            "rule = 3",
+            "a policy is a list of [[rule]] tables, with optional [tasks.NAME] tables",
+        ),
         ("[[rule]\n", "not TOML"),
         (f"rule = {'[' * 5_000}", "nested too deeply"),
         (
