@@ -38,8 +38,8 @@ from medical_tasks.comparison.gating import (
     INCONCLUSIVE,
     NO_GO,
     Finding,
+    findings_report,
     gate,
-    shown,
 )
 from medical_tasks.comparison.policies import read_policy
 from medical_tasks.errors import MissingError, UsageError
@@ -380,7 +380,7 @@ def decide(
     verdict, findings = gate(rules_read, [run])
     root = policy.parent
     portable = [_portable(finding, root) for finding in findings]
-    text, content = shown(verdict, portable, rules_read)
+    text, content = findings_report(verdict, portable, rules_read)
     named = rules_read.rules
     against = {rule.against for rule in named if rule.kind == "margin"}
     checks = {rule.check for rule in named if rule.kind == "judge_kappa_at_least"}

@@ -496,7 +496,7 @@ class _Shared:
         self, role: str, columns: Columns, members: Sequence[int]
     ) -> JsonDict:
         """A metric of a stratum, which the run itself does not break down by."""
-        part = columns.part(np.array(members, dtype=np.intp))
+        part = columns.of_items(np.array(members, dtype=np.intp))
         whose = self._whose([self._rows[role][index] for index in members])
         found = average_interval(
             part.first, part.shares, clusters=whose, limits=columns.metric.limits
@@ -516,7 +516,7 @@ class _Shared:
             columns = columns_of(metric, reported, first, second, self._whose(first))
             for by in self._own:
                 for group, members in self._of_stratum(first, by).items():
-                    part = columns.part(np.array(members, dtype=np.intp))
+                    part = columns.of_items(np.array(members, dtype=np.intp))
                     entry = compare_columns(
                         part, resamples=GROUP_RESAMPLES, whole=False
                     )
