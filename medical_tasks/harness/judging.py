@@ -140,11 +140,13 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
             with (
-                self._lock if judge.asked.endpoint is None else contextlib.nullcontext()
+                self._lock
+                if judge.backend.endpoint is None
+                else contextlib.nullcontext()
             ):
                 scores = score_checked(task, items, answers, Scoring(judging=judging))
 
-        trouble, judge.asked.trouble = judge.asked.trouble, None
+        trouble, judge.backend.trouble = judge.backend.trouble, None
         if trouble is not None:
             # Not raised: the harness would lose the model's answers. Answers that are
             # not judged have no score.
