@@ -44,7 +44,7 @@ from medical_tasks.judges.reading import (
     read_object,
     schema_of,
 )
-from medical_tasks.runs.asking import Asked
+from medical_tasks.runs.asking import ConstructionModel
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
@@ -287,7 +287,9 @@ class Extracted:
 
 
 def extract(
-    notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    model: ConstructionModel,
 ) -> Extracted:
     """Asks a model about all notes, in three passes.
 
@@ -315,7 +317,7 @@ def _passes(
     extracted: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> None:
     """Makes the three passes for some notes: attributes, eligibility, remaining values."""
     pairs = _with_attributes(extracted, notes, calculators, model)
@@ -324,7 +326,10 @@ def _passes(
 
 
 def _ask(
-    extracted: Extracted, model: Asked, label: str, questions: Sequence[Question]
+    extracted: Extracted,
+    model: ConstructionModel,
+    label: str,
+    questions: Sequence[Question],
 ) -> JsonDict:
     extracted.passes[label] += len(questions)
     return model.ask(questions)
@@ -334,7 +339,7 @@ def _with_attributes(
     extracted: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
     """Returns the pairs whose note has a selective attribute, by the key of their questions.
 
@@ -370,7 +375,7 @@ def _eligible_pairs(
     extracted: Extracted,
     notes: Mapping[str, str],
     pairs: Mapping[str, Pair],
-    model: Asked,
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
     """Returns the pairs whose patient is eligible for the calculator."""
     questions = [
@@ -393,7 +398,7 @@ def _complete(
     extracted: Extracted,
     notes: Mapping[str, str],
     pairs: Mapping[str, Pair],
-    model: Asked,
+    model: ConstructionModel,
 ) -> None:
     """Asks for the values that the first pass did not find, and keeps complete pairs."""
     open_items = {
