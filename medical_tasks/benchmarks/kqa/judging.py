@@ -272,7 +272,7 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
                 statement=case.statements[verdict.name],
                 **texts,
             )
-            questions += strict_and_script[readings]
+            questions += list(strict_and_script)[readings]
 
     outcomes = yield from answered(questions)
     return tuple(
