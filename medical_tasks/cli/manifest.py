@@ -9,9 +9,11 @@ from medical_tasks.catalog import benchmarks, package_of
 from medical_tasks.data.manifest import (
     check_cards,
     check_manifest,
+    text_problems,
     write_cards,
     write_manifest,
     write_package,
+    write_texts,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
@@ -35,19 +37,41 @@ def run(arguments: Manifest) -> int:
         raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
 
     if arguments.write:
-        written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
+        written = [
+            *write_manifest(root),
+            *write_cards(root / "dataset_builders"),
+            *write_texts(_reference_pages(root)),
+        ]
         tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
 
-    problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
+    problems = [
+        *check_manifest(root),
+        *check_cards(root / "dataset_builders"),
+        *text_problems(_reference_pages(root)),
+    ]
     if problems:
         raise UsageError("\n".join(problems))
 
     tell(
-        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say",
+        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files, eval.yaml "
+        "and docs/reference are what the code says",
         problems=[],
     )
     return 0
+
+
+def _reference_pages(root: Path) -> dict[Path, str]:
+    """The pages of `docs/reference/` by path; none in a folder without the project's docs."""
+    if not (root / "docs").is_dir():
+        return {}
+
+    from medical_tasks.cli.reference import reference_texts
+
+    return {
+        root / "docs" / "reference" / name: text
+        for name, text in reference_texts().items()
+    }
 
 
 def _write_package(folder: Path) -> list[Path]:

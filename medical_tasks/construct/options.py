@@ -185,11 +185,14 @@ _Model = Annotated[str, _MODEL]
 class Construct(WithTables):
     """Make a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your own notes.
 
-        medical-tasks construct ehrnoteqa sample|generate|sheet|import, and answer-sheet|scores for
-        clinicians' own scores of models medical-tasks construct archehr
-        filter|expand|align|sheet|import|agreement, from messages of patients and discharge notes
-        medical-tasks construct medcalc extract|sheet|import|release, and check, which measures the
-        extraction on known rows
+        medical-tasks construct ehrnoteqa sample|generate|sheet|import
+        medical-tasks construct ehrnoteqa answer-sheet|scores
+        medical-tasks construct archehr filter|expand|align|sheet|import|agreement
+        medical-tasks construct medcalc extract|sheet|import|release|check
+
+    answer-sheet and scores are clinicians' own scores of models. archehr starts from
+    messages of patients and discharge notes. medcalc check measures the extraction on
+    known rows.
 
     `sheet` and `import` are one round of annotation, and are repeated for the next.
     Each step writes whole files, and the same command goes on where it stopped. FOLDER

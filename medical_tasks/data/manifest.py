@@ -25,9 +25,11 @@ __all__ = [
     "check_cards",
     "check_manifest",
     "manifest_text",
+    "text_problems",
     "write_cards",
     "write_manifest",
     "write_package",
+    "write_texts",
 ]
 
 
@@ -98,7 +100,7 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
     for benchmark in benchmarks:
         for source in benchmark.sources():
             texts |= _generated(folder / "cards", source, benchmark)
-    return _written(texts)
+    return write_texts(texts)
 
 
 def write_manifest(root: Path) -> list[Path]:
@@ -106,7 +108,7 @@ def write_manifest(root: Path) -> list[Path]:
 
     Returns what changed.
     """
-    return _written(_of_project(root))
+    return write_texts(_of_project(root))
 
 
 def check_manifest(root: Path) -> list[str]:
@@ -114,10 +116,11 @@ def check_manifest(root: Path) -> list[str]:
 
     A line each that is wrong.
     """
-    return _problems(_of_project(root))
+    return text_problems(_of_project(root))
 
 
-def _written(texts: Mapping[Path, str]) -> list[Path]:
+def write_texts(texts: Mapping[Path, str]) -> list[Path]:
+    """Writes the generated files that differ from their texts; returns which."""
     changed = [
         path
         for path, text in texts.items()
@@ -129,7 +132,8 @@ def _written(texts: Mapping[Path, str]) -> list[Path]:
     return changed
 
 
-def _problems(texts: Mapping[Path, str]) -> list[str]:
+def text_problems(texts: Mapping[Path, str]) -> list[str]:
+    """Compares generated files with their texts; a line for each that is wrong."""
     problems = []
     for path, text in texts.items():
         if not path.is_file():
@@ -210,7 +214,7 @@ def check_cards(root: Path | None = None) -> list[str]:
             )
 
         texts = _generated(place, source, benchmark)
-        problems += _problems(texts)
+        problems += text_problems(texts)
         leaderboards = place / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in texts:
             problems.append(
@@ -236,7 +240,7 @@ def write_cards(root: Path | None = None) -> list[Path]:
     return [
         path
         for source, benchmark in _own_sources().values()
-        for path in _written(_generated(root or _shipped(), source, benchmark))
+        for path in write_texts(_generated(root or _shipped(), source, benchmark))
     ]
 
 

@@ -634,7 +634,7 @@ def load_form(
             else transformers.AutoModelForSequenceClassification,
             name,
             checkpoint.folder,
-            again=", or name a model that was trained for natural language inference",
+            advice=", or name a model that was trained for natural language inference",
             dtype=getattr(torch, dtype),
             **({"device_map": "auto"} if torch.accelerator.is_available() else {}),
         )

@@ -119,9 +119,11 @@ class Run(
             --judge openai-api/my-host/judge-model
 
     The same command goes on with a run that was stopped. Every run writes run.yaml, the
-    options it was given, into its folder; --config-file run.yaml gives them again. Over several GPUs, one model
-        copy each: torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc
-        --model hf/path/to/model
+    options it was given, into its folder; --config-file run.yaml gives them again. Over
+    several GPUs, one model copy each:
+
+        torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc \
+            --model hf/path/to/model
     """
 
     tasks: Annotated[

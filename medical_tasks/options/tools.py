@@ -16,8 +16,8 @@ class Calc(Options):
         medical-tasks calc --list
         medical-tasks calc cha2ds2_vasc
         medical-tasks calc cha2ds2_vasc age=72 sex=female hypertension=yes
-        medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL \
-                    medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL"
+        medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs \
+            height="5 ft 10 in" creatinine="1.2 mg/dL"
         medical-tasks calc --batch IN.jsonl --out OUT.jsonl
         medical-tasks calc --mcp
 
@@ -161,11 +161,11 @@ class Doctor(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Options):
-    """Write or check generated files: tasks.json, cards, Croissant files and eval.yaml.
+    """Write or check generated files: tasks.json, cards, Croissant files, eval.yaml, docs/reference.
 
-    medical-tasks manifest --check
-    medical-tasks manifest --write
-    medical-tasks manifest --package FOLDER
+        medical-tasks manifest --check
+        medical-tasks manifest --write
+        medical-tasks manifest --package FOLDER
 
     The last writes another package's tasks.json, and in cards/ its datasets' cards;
     FOLDER is named as for --plugin.
