@@ -8,7 +8,6 @@ is ours. As a cell may be in the wrong column, messages quote only a few charact
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,13 @@ from medical_tasks.io.cells import plain
 from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.check_sets import (
+    CheckRequest,
+    CheckSet,
+    CheckSetSource,
+    Mode,
+    pair_id,
+)
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.judges.shuffling import Shuffle, Shuffled, shuffled_sentences
 from medical_tasks.scoring.agreement import majority
@@ -204,8 +209,7 @@ class HumanScore:
     @property
     def id(self) -> str:
         """Name of the answer, without its text."""
-        text = "\0".join((self.item, self.model, self.response))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return pair_id(self.item, self.model, self.response)
 
 
 @dataclass(frozen=True, kw_only=True)
