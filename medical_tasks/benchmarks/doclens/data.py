@@ -173,7 +173,7 @@ def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
     pins = {split: _ACI_PINS[f"{name}.csv"] for split, name in names.items()}
     return {
         split: OfficialFile(
-            places=(pin.place,), description=f"{split}, a CSV file", pin=pin
+            places=(pin.checkout_path,), description=f"{split}, a CSV file", pin=pin
         )
         for split, pin in pins.items()
     }
@@ -421,7 +421,9 @@ MEQSUM_SOURCE = DatasetSource(
     files={
         "full": {
             split: OfficialFile(
-                places=(pin.place,), description=f"{release}, an XLSX file", pin=pin
+                places=(pin.checkout_path,),
+                description=f"{release}, an XLSX file",
+                pin=pin,
             )
             for split, (pin, release) in _MEQSUM_FILES.items()
         },
