@@ -200,17 +200,19 @@ def unknown_reviewer(
     """Says what is wrong with the name in a row; None where that person has a sheet."""
     if reviewer in sheets:
         return None
-    return f"{row.place('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
+    return f"{row.location('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
 
 
 def stands_already(row: TableRow, column: str, what: str, before: TableRow) -> str:
     """Says that a row repeats another, and where that one is."""
-    return f"{row.place(column)}: {what} stands in {before.path}, row {before.number}, already"
+    return f"{row.location(column)}: {what} stands in {before.path}, row {before.number}, already"
 
 
 def unknown_mark(row: TableRow, column: str, rule: str, mark: str) -> str:
     """Says that a mark is none of the allowed ones; of the mark, only its length is shown."""
-    return f"{row.place(column)}: must be {rule}, got a text of {len(mark)} characters"
+    return (
+        f"{row.location(column)}: must be {rule}, got a text of {len(mark)} characters"
+    )
 
 
 def formula_problem(row: TableRow, column: str) -> str | None:
@@ -223,7 +225,7 @@ def formula_problem(row: TableRow, column: str) -> str | None:
         return None
 
     return (
-        f"{row.place(column)}: is the error of a formula; type the text again, with an "
+        f"{row.location(column)}: is the error of a formula; type the text again, with an "
         "apostrophe before it"
     )
 

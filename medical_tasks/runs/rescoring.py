@@ -255,8 +255,8 @@ def _read_answers(
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{file.name}{sheet}"
     source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    if choice.said:
-        source["tables"] = choice.said
+    if choice.recorded:
+        source["tables"] = choice.recorded
 
     recipe = make_recipe(task, data=data.revision, model=source) | data.recipe_part
     item_args = {

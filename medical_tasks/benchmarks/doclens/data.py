@@ -363,7 +363,7 @@ def read_meqsum_rows(
         )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
-                f"{row.place('q_id')}: must be a whole number, got "
+                f"{row.location('q_id')}: must be a whole number, got "
                 f"{values['id'][:60]!r}. Download the file again."
             )
 

@@ -246,16 +246,16 @@ class SheetCheck:
         """
         if row.cells["round"].strip() != str(self.number):
             return (
-                f"{row.place('round')}: must be {self.number}, the round that is read back; give "
+                f"{row.location('round')}: must be {self.number}, the round that is read back; give "
                 "the sheets of that round"
             )
 
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if case_id not in self.sheets[reviewer]:
-            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
+            return f"{row.location('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
-            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
+            return f"{row.location('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
 
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
@@ -272,7 +272,7 @@ class SheetCheck:
             )
 
         if key[1] not in known:
-            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
+            return f"{row.location('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
 
         return None
 
@@ -352,7 +352,7 @@ class SheetCheck:
         if not label:
             said = f"got a text of {len(mark)} characters" if mark else "is empty"
             self.problems.append(
-                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
+                f"{row.location('relevance')}: must be {', '.join(_MARKS.values())} or its first "
                 f"letter, {said}"
             )
 
@@ -369,13 +369,13 @@ class SheetCheck:
         ):
             if place < 0:
                 self.problems.append(
-                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy "
+                    f"{row.location('text')}: does not stand in the message of case {case.id}; copy "
                     "its words as they are"
                 )
 
         if not phrases and said:
             self.problems.append(
-                f"{said[0][0].place('text')}: is empty; copy the words of the message that ask"
+                f"{said[0][0].location('text')}: is empty; copy the words of the message that ask"
             )
 
         return tuple(text for _, text in phrases)
@@ -385,7 +385,7 @@ class SheetCheck:
         text = one_line(row.cells["text"]) if row is not None else ""
         if row is not None and not text:
             self.problems.append(
-                f"{row.place('text')}: is empty; write the question as a clinician would put it"
+                f"{row.location('text')}: is empty; write the question as a clinician would put it"
             )
         return text
 
@@ -403,12 +403,12 @@ class SheetCheck:
             text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
             if cited and not text:
                 self.problems.append(
-                    f"{row.place('text')}: is empty, and citations stand beside it"
+                    f"{row.location('text')}: is empty, and citations stand beside it"
                 )
 
             if cited and not _CITED.fullmatch(cited):
                 self.problems.append(
-                    f"{row.place('citations')}: must be of the form |1,2|, or empty"
+                    f"{row.location('citations')}: must be of the form |1,2|, or empty"
                 )
                 cited = ""
 
@@ -419,7 +419,7 @@ class SheetCheck:
             )
             if ids - set(known):
                 self.problems.append(
-                    f"{row.place('citations')}: case {case.id} has no sentences "
+                    f"{row.location('citations')}: case {case.id} has no sentences "
                     f"{', '.join(sorted(ids - set(known)))}"
                 )
 
@@ -444,7 +444,7 @@ def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
 def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
-            yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
+            yield f"{row.location(column)}: must be empty; it is for rows of the kind {of}"
     if problem := annotation.formula_problem(row, "text"):
         yield problem
 
@@ -455,4 +455,4 @@ def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:
     } | {("patient", "1"): case.narrative}
     for key, text in texts.items():
         if key in rows and one_line(rows[key].cells["text"]) != text:
-            yield f"{rows[key].place('text')}: was changed; message and note must stay as they are"
+            yield f"{rows[key].location('text')}: was changed; message and note must stay as they are"

@@ -508,7 +508,7 @@ def _read_marks(
                 if cell in marks.get(name, ())
                 else "is no row of these sheets"
             )
-            problems.append(f"{row.place('attribute')}: {known}")
+            problems.append(f"{row.location('attribute')}: {known}")
         elif name != ADJUDICATOR or row.cells["verdict"].strip():
             problem, opinion = _opinion(
                 row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]]
@@ -612,7 +612,7 @@ def _opinion(
     correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
     found, why = extraction.usable(item, correction)
     problem = (
-        f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
+        f"{row.location('correction')}: is {why or 'without a value'}; give {item.expects}, or "
         f"{_NOTHING}"
     )
 
