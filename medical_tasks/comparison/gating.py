@@ -314,7 +314,9 @@ class _Check:
                 warnings = (
                     text for text in comparison["warnings"] if text.startswith(name)
                 )
-                reason = next(warnings, "the runs do not both report it")
+                own = mapping(self._groups(self.run).get(group)).get(name)
+                why = mapping(own).get("reason") or "the runs do not both report it"
+                reason = next(warnings, why)
                 yield replace(of_group, reason=reason)
             else:
                 yield self._difference(baseline, mapping(metrics.get(name)), of_group)

@@ -37,7 +37,7 @@ from medical_tasks.models.batch_journal import batches_of
 from medical_tasks.models.budget import SPENT, Amount, RunBudget
 from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
-from medical_tasks.models.usage import Meter, Prices, told_besides
+from medical_tasks.models.usage import Meter, Prices, reply_metadata
 from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.confidence import (
     ASKED,
@@ -838,7 +838,7 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
 def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
     """Returns an answer as the store keeps it."""
     record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
-    record |= told_besides(answer)
+    record |= reply_metadata(answer)
     if answer.tool_calls:
         record["tool_calls"] = list(answer.tool_calls)
     if answer.reasoning:
