@@ -78,7 +78,7 @@ class PublishedSource(ABC):
         return self.name
 
     @abstractmethod
-    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
+    def find(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
         """Finds the answers to the items; what they say of the model is not trusted.
 
         Called where the data guard is on, since messages about texts may be of

@@ -15,9 +15,9 @@ from medical_tasks.options import (
     WithJudge,
     WithJudges,
     WithJudging,
-    given,
     option_name,
     parameters,
+    set_values,
 )
 from medical_tasks.runs.calibrating import read_calibration
 from medical_tasks.spec import TaskSpec
@@ -82,7 +82,9 @@ def judge_request(
         of_judge = {*parameters(WithJudge), "calibration", "evaluations"}
         # Where a model is asked, a forecast is about its answers too.
         of_judge -= {"forecast"} if isinstance(arguments, WithCeilings) else set()
-        unused = [option_name(name) for name in given(arguments) if name in of_judge]
+        unused = [
+            option_name(name) for name in set_values(arguments) if name in of_judge
+        ]
         if unused:
             raise UsageError(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "

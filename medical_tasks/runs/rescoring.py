@@ -231,7 +231,7 @@ def _answered(
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
     if isinstance(file, PublishedSource):
         published = answered_of(
-            task, data, file.found(task, data.items), scoring_args=data.found
+            task, data, file.find(task, data.items), scoring_args=data.found
         )
         name = f"{IMPORTED}{file.name}"
         settings = {

@@ -157,7 +157,7 @@ def _by_words(
 ) -> _Outcome:
     """Extracts without a model; options of one are refused, since they would do nothing."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
-        if option in declared.given(arguments):
+        if option in declared.set_values(arguments):
             said = f"--{option.replace('_', '-')}"
             raise UsageError(
                 f"{said}: --model {LEXICAL} asks no model. Leave {said} out."

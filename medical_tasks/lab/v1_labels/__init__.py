@@ -1,17 +1,22 @@
-"""What the v1.0 labels of MedCalc-Bench say, mistakes included: to show where a label comes from.
+"""Reproduces the v1.0 labels of MedCalc-Bench, including mistakes, to explain where a label comes from.
 
     from medical_tasks.lab.v1_labels import QUIRKS, label
 
-    result = label(21, {"Best eye response": "eye opening to pain", "Best verbal response":
-    "confused",
-                        "Best motor response": "localizes pain"})
-    result.answer    # 15, where the Glasgow Coma Score is 11
+    result = label(
+        21,
+        {
+            "Best eye response": "eye opening to pain",
+            "Best verbal response": "confused",
+            "Best motor response": "localizes pain",
+        },
+    )
+    result.answer    # 15; the Glasgow Coma Score is 11
     result.note      # "verbal score counted twice"
     QUIRKS[21]       # how labels of this calculator deviate in general
 
-These rules are kept apart from the published calculators on purpose: neither imports
+These rules are deliberately separate from the published calculators: neither imports
 the other, and no answer for a patient may come from here. `docs/v1_labels.md` lists the
-quirks and how far the labels are reproduced.
+quirks and the share of labels that is reproduced.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ Answer: TypeAlias = float | int | str | tuple[str, str]
 class Rule:
     """A label rule.
 
-    `quirk` says how labels deviate from the published rule, None when they do not.
+    `quirk` describes how labels deviate from the published rule; None if they do not.
     """
 
     id: int
@@ -249,13 +254,13 @@ RULES: Final = MappingProxyType(
 QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType(
     {rule.id: rule.quirk for rule in RULES.values()}
 )
-"""Calculator id to one line on how its labels deviate from the published rule; None when they do
+"""Calculator id to one line on how its labels deviate from the published rule; None if they do
 not."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelResult:
-    """What the label rule makes of a row; `note` says which quirks took effect on it."""
+    """The label rule's answer for a row; `note` lists the quirks that affected it."""
 
     calculator_id: int
     answer: Answer
@@ -263,24 +268,24 @@ class LabelResult:
 
     @property
     def answer_text(self) -> str:
-        """The answer as the dataset's `Ground Truth Answer` column writes it: `38` for 38.0."""
+        """The answer as in the dataset's column `Ground Truth Answer`: `38` for 38.0."""
         if isinstance(self.answer, float) and self.answer.is_integer():
             return str(int(self.answer))
         return str(self.answer)
 
 
 def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
-    """Apply the rule that produced the v1.0 labels; values count exactly as written."""
+    """Apply the rule that produced the v1.0 labels; values are used exactly as written."""
     rule = RULES.get(calculator_id)
     if rule is None:
-        known = ", ".join(str(known) for known in RULES)
+        ids = ", ".join(map(str, RULES))
         raise CalculatorInputError(
-            f"no label rule for calculator {calculator_id!r}; the dataset's ids are {known}"
+            f"no label rule for calculator {calculator_id!r}; the dataset's ids are {ids}"
         )
 
-    given = Entities(entities)
+    row_entities = Entities(entities)
     try:
-        answer = rule.compute(given)
+        answer = rule.compute(row_entities)
     except CalculatorInputError as error:
         raise error.within(f"v1 label of {rule.name}") from error
     except ArithmeticError as error:
@@ -292,4 +297,4 @@ def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)
 
-    return LabelResult(calculator_id, answer, "; ".join(given.notes) or None)
+    return LabelResult(calculator_id, answer, "; ".join(row_entities.notes) or None)
