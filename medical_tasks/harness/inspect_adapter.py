@@ -522,7 +522,7 @@ def load(
         raise _options_told(error) from error
 
 
-@plugins.telling()
+@plugins.attributing_errors()
 def _loaded(
     task: TaskSpec,
     spec: DatasetSpec,

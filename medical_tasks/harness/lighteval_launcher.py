@@ -189,7 +189,7 @@ def as_lighteval_shows_it() -> Iterator[None]:
     It shows others as tracebacks.
     """
     try:
-        with plugins.telling():
+        with plugins.attributing_errors():
             yield
     except MedicalTasksError as error:
         shown = type(

@@ -31,7 +31,9 @@ def metric_folder(name: str) -> str | None:
     Raises:
         UsageError: A judge decides the task.
     """
-    places = [place for place in plugins.given().split(os.pathsep) if place]
+    places = [
+        place for place in plugins.uninstalled_plugins().split(os.pathsep) if place
+    ]
     if Path(name).suffix in plugins.YAML:
         places, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
 

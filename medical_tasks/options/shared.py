@@ -40,7 +40,7 @@ BootstrapSeed = Annotated[
 ]
 FiguresFile = Annotated[
     Path | None,
-    Option("also write the output of --json to this file", metavar="FILE.json"),
+    Option("also write the JSON output to this file", metavar="FILE.json"),
 ]
 RunFolder = Annotated[
     Path, Option("folder of a finished run", metavar="RUN", positional=True)
