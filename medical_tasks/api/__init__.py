@@ -386,6 +386,8 @@ def show_prompt(
     item: str = "",
     *,
     model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     confidence: Literal["none", "asked"] = "none",
     config: str | None = None,
     split: str | None = None,
@@ -402,6 +404,9 @@ def show_prompt(
         model: as for `run`; the chat template of a local model is applied.
         item: the id of the item; the first one by default.
         model_args: settings of the model's backend.
+        max_new_tokens: longest answer in tokens, for which the prompt leaves room.
+        truncate: how to handle a prompt that does not fit the model's context, as for
+            `run`.
         confidence: asked: include the line that asks for the model's confidence.
         config: dataset configuration, e.g. demo.
         split: split to use, or a+b for two, instead of the task's own.
@@ -411,7 +416,8 @@ def show_prompt(
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
 
     Returns:
-        The messages, and for a local model the complete text.
+        The messages, for a local model the complete text, and a note if the run leaves
+        out words or the whole prompt.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -421,9 +427,9 @@ def show_prompt(
     """
     arguments = {name: value for name, value in locals().items() if name != "item"}
     options = options_from(declared.Run, arguments)
-    from medical_tasks.runs.prompting import shown_prompt
+    from medical_tasks.runs.prompting import render_prompt
 
-    return shown_prompt(options, item)
+    return render_prompt(options, item)
 
 
 @public
@@ -889,7 +895,7 @@ def score_text(
     Example:
         mt.score_text(["It rains."], ["It is raining."], metrics="rouge1")
     """
-    from medical_tasks.runs.text_scoring import read_rows, scored, table_of
+    from medical_tasks.runs.text_scoring import read_rows, score_table, table_of
 
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
@@ -900,7 +906,7 @@ def score_text(
     )
     options = options_from(declared.ScoreText, arguments)
     with reading(options):
-        content = scored(
+        content = score_table(
             options, read_rows(options.table, options) if rows is None else rows
         )
 
@@ -1135,14 +1141,14 @@ def gate(
     Example:
         mt.gate("policy.toml", "runs/new").verdict
     """
+    from medical_tasks.comparison.gating import findings_report
     from medical_tasks.comparison.gating import gate as hold
-    from medical_tasks.comparison.gating import shown
     from medical_tasks.comparison.policies import read_policy
 
     options = options_from(declared.Gate, locals())
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
-    text, content = shown(verdict, findings, rules)
+    text, content = findings_report(verdict, findings, rules)
 
     return GateReport(content, text, verdict)
 

@@ -168,7 +168,7 @@ class Run(
         str | None,
         Option(
             "only print the complete prompt of item ID or of the first item, with the chat "
-            "template of a local model; sends no requests",
+            "template of a local model and shortened by --truncate; sends no requests",
             metavar="ID",
             bare="",
         ),
